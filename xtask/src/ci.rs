@@ -114,13 +114,13 @@ fn compare_interface() -> Result<()> {
     process::check(&mut compare)
 }
 
-/// How long a step of a chore took; chores are not the product, and nothing depends on it.
+/// How long a step took; nothing of the product depends on it.
 pub struct Stopwatch(std::time::Instant);
 
 impl Stopwatch {
     #[expect(
         clippy::disallowed_methods,
-        reason = "a chore reports how long it took; no loop of ours is involved"
+        reason = "a task reports how long it took; no loop of ours is involved"
     )]
     /// From now on.
     pub fn start() -> Self {

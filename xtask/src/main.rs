@@ -1,4 +1,4 @@
-//! The project's chores as one program: run, demo, ci, tidy, sim, bench, gallery.
+//! The project's tasks as one program: run, demo, ci, tidy, sim, bench, gallery.
 //!
 //! `cargo xtask` is an alias of `.cargo/config.toml`. What CI runs, anyone can run: `cargo xtask ci` is that list.
 //! Nothing of the product lives here.
@@ -18,14 +18,14 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "The project's chores", version)]
+#[command(name = "cargo xtask", about = "The project's tasks", version)]
 struct Options {
     #[command(subcommand)]
-    chore: Chore,
+    task: Task,
 }
 
 #[derive(Subcommand)]
-enum Chore {
+enum Task {
     /// Server, two teams of bots and the viewer together; without a display, the same match and a summary
     Demo(demo::Options),
     /// Everything CI checks, cheap things first; this is the command that passes the tests
@@ -55,20 +55,20 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    let done = match Options::parse().chore {
-        Chore::Demo(options) => demo::run(&options),
-        Chore::Ci(options) => ci::run(&options),
-        Chore::RunServer(arguments) => run::program("server", &arguments),
-        Chore::RunViewer(arguments) => run::program("viewer", &arguments),
-        Chore::RunBot(arguments) => run::program("bot", &arguments),
-        Chore::Dist(options) => dist::run(&options).map(|()| ExitCode::SUCCESS),
-        Chore::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
-        Chore::Sim(options) => run::sim(&options),
-        Chore::Fuzz(options) => run::fuzz(&options),
-        Chore::Kills(options) => run::kills(&options),
-        Chore::Bench(options) => bench::run(&options),
-        Chore::Soak(options) => bench::soak(&options),
-        Chore::Gallery(options) => gallery::run(&options),
+    let done = match Options::parse().task {
+        Task::Demo(options) => demo::run(&options),
+        Task::Ci(options) => ci::run(&options),
+        Task::RunServer(arguments) => run::program("server", &arguments),
+        Task::RunViewer(arguments) => run::program("viewer", &arguments),
+        Task::RunBot(arguments) => run::program("bot", &arguments),
+        Task::Dist(options) => dist::run(&options).map(|()| ExitCode::SUCCESS),
+        Task::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
+        Task::Sim(options) => run::sim(&options),
+        Task::Fuzz(options) => run::fuzz(&options),
+        Task::Kills(options) => run::kills(&options),
+        Task::Bench(options) => bench::run(&options),
+        Task::Soak(options) => bench::soak(&options),
+        Task::Gallery(options) => gallery::run(&options),
     };
     done.unwrap_or_else(|error| {
         eprintln!("xtask: {error:#}");

@@ -5,7 +5,7 @@
 
 use trantor_engine::{Control, Token};
 
-use crate::dice::Dice;
+use crate::rng::Rng;
 
 /// A token, by its number. No number is used for another token later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl Access {
     }
 
     /// Another rule, or the same once more.
-    pub(crate) fn draw_next(&self, dice: &mut Dice) -> Rule {
+    pub(crate) fn draw_next(&self, rng: &mut Rng) -> Rule {
         let kinds = [
             Control::Token,
             Control::Token,
@@ -140,9 +140,9 @@ impl Access {
             Control::Loopback,
             Control::Nobody,
         ];
-        let control = *dice.pick(&kinds);
+        let control = *rng.pick(&kinds);
         let asks_for_token = matches!(control, Control::Token | Control::User);
-        let kept = self.now().token.filter(|_| dice.one_in(2));
+        let kept = self.now().token.filter(|_| rng.one_in(2));
         let another = TokenNumber(self.rules.len() as u32);
         Rule {
             control,
@@ -151,10 +151,10 @@ impl Access {
     }
 
     /// The token that a peer shows: mostly the right one, or that of earlier, a wrong one, none.
-    pub(crate) fn draw_shown(&self, dice: &mut Dice) -> Option<TokenNumber> {
+    pub(crate) fn draw_shown(&self, rng: &mut Rng) -> Option<TokenNumber> {
         let right = self.now().token;
         let mut used = self.rules.iter().rev().filter_map(|rule| rule.token);
-        match dice.below(6) {
+        match rng.below(6) {
             0 => None,
             1 => Some(TokenNumber::WRONG),
             2 => used.find(|token| Some(*token) != right),

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use trantor_time::RealSpan;
 
-use crate::dice::Dice;
 use crate::plan::Storage;
+use crate::rng::Rng;
 
 /// The most bytes at the end of what was not synced that a crash turns into zeros.
 const ZEROED_BYTES_MAX: u32 = 600;
@@ -24,7 +24,7 @@ const SLOW_MS_MAX: u32 = 150;
 #[derive(Debug)]
 pub(crate) struct Disk {
     files: BTreeMap<String, Content>,
-    dice: Dice,
+    rng: Rng,
     /// What goes wrong, and how often; see [`Storage`].
     storage: Storage,
     /// So many more writes find it full.
@@ -57,10 +57,10 @@ enum Listed {
 pub(crate) struct Refused;
 
 impl Disk {
-    pub(crate) fn new(storage: Storage, dice: Dice) -> Self {
+    pub(crate) fn new(storage: Storage, rng: Rng) -> Self {
         Self {
             files: BTreeMap::new(),
-            dice,
+            rng,
             storage,
             full_for: 0,
             took: RealSpan::ZERO,
@@ -82,18 +82,18 @@ impl Disk {
 
     /// Writes behind what is there; refused, it may have written a part.
     pub(crate) fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Refused> {
-        if self.dice.one_in(self.storage.slow_one_in) {
-            let millis = self.dice.between(1, SLOW_MS_MAX);
+        if self.rng.one_in(self.storage.slow_one_in) {
+            let millis = self.rng.between(1, SLOW_MS_MAX);
             self.took += RealSpan::from_millis(i64::from(millis));
         }
-        if self.dice.one_in(self.storage.full_one_in) {
+        if self.rng.one_in(self.storage.full_one_in) {
             self.full_for = REFUSED_WHILE_FULL;
         }
         let is_full = self.full_for > 0;
         self.full_for -= u32::from(is_full);
-        let is_refused = is_full || self.dice.one_in(self.storage.refuse_one_in);
+        let is_refused = is_full || self.rng.one_in(self.storage.refuse_one_in);
         let written = match is_refused {
-            true => self.dice.below(bytes.len() as u32 + 1) as usize,
+            true => self.rng.below(bytes.len() as u32 + 1) as usize,
             false => bytes.len(),
         };
         let file = self.files.entry(name.to_owned()).or_insert(Content {
@@ -178,9 +178,9 @@ impl Disk {
     pub(crate) fn rot(&mut self) -> Vec<String> {
         let mut rotten = Vec::new();
         for (name, file) in &mut self.files {
-            if file.synced > 0 && self.dice.one_in(self.storage.rot_one_in) {
-                let at = self.dice.below(file.synced as u32) as usize;
-                file.bytes[at] ^= 1 << self.dice.below(8);
+            if file.synced > 0 && self.rng.one_in(self.storage.rot_one_in) {
+                let at = self.rng.below(file.synced as u32) as usize;
+                file.bytes[at] ^= 1 << self.rng.below(8);
                 rotten.push(name.clone());
             }
         }
@@ -191,16 +191,16 @@ impl Disk {
     pub(crate) fn crash(&mut self) {
         for (name, mut file) in std::mem::take(&mut self.files) {
             let name = match std::mem::replace(&mut file.listed, Listed::Yes) {
-                Listed::No if self.dice.one_in(2) => continue,
-                Listed::As(before) if self.dice.one_in(2) => before,
+                Listed::No if self.rng.one_in(2) => continue,
+                Listed::As(before) if self.rng.one_in(2) => before,
                 _ => name,
             };
             let unsynced = file.bytes.len() - file.synced;
-            let left = self.dice.below(unsynced as u32 + 1) as usize;
+            let left = self.rng.below(unsynced as u32 + 1) as usize;
             file.bytes.truncate(file.synced + left);
-            if self.dice.one_in(3) {
+            if self.rng.one_in(3) {
                 // The file was made longer, and what belongs there was not written.
-                let zeroed = (self.dice.below(ZEROED_BYTES_MAX) as usize).min(left);
+                let zeroed = (self.rng.below(ZEROED_BYTES_MAX) as usize).min(left);
                 let from = file.bytes.len() - zeroed;
                 file.bytes[from..].fill(0);
             }

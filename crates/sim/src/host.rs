@@ -13,18 +13,18 @@ use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::Reached;
 use crate::access::{Access, Credentials, Rule, TokenNumber};
-use crate::actors::Verdict;
-use crate::dice::Dice;
+use crate::actors::CheckResult;
 use crate::fault::{Fault, Sabotage};
 use crate::keeping::Keeping;
 use crate::line::{Item, Line};
-use crate::operator::{Sprints, Wish};
+use crate::lock_step_check::LockStepCheck;
+use crate::operator::{AdminOp, Sprints};
 use crate::past::Past;
 use crate::picture::{Picture, Pictures, Ticked};
 use crate::plan::{Plan, Reload};
 use crate::replayed::Received;
+use crate::rng::Rng;
 use crate::trace::Trace;
-use crate::waits::Waits;
 
 /// Lateness that rounding to whole nanoseconds explains, with room.
 const LATENESS_NS_MAX: u64 = 1_000;
@@ -61,12 +61,12 @@ pub(crate) struct Host {
     waiting: Vec<Waiting>,
     pub(crate) keeping: Keeping,
     pub(crate) sprints: Sprints,
-    pub(crate) waits: Waits,
+    pub(crate) lock_step: LockStepCheck,
     pub(crate) access: Access,
     /// What the limits are now.
     pub(crate) limits: Limits,
     pub(crate) reached: Reached,
-    dice: Dice,
+    rng: Rng,
     window_bytes: usize,
     piece_bytes_max: u32,
     pass_budget: Option<u32>,
@@ -79,7 +79,7 @@ pub(crate) struct Host {
 enum Waiting {
     Opened(usize),
     Gone(usize),
-    Wish(Wish),
+    AdminOp(AdminOp),
     Reload(Reload),
 }
 
@@ -105,13 +105,13 @@ impl Host {
             waiting: Vec::new(),
             keeping: Keeping::new(seed, plan.storage, now),
             sprints: Sprints::default(),
-            waits: Waits::new(plan.config.lock_step),
+            lock_step: LockStepCheck::new(plan.config.lock_step),
             access: Access::new(Rule::first(plan.config.control)),
             limits: plan.config.limits.clone(),
             reached: Reached::default(),
-            dice: Dice::new(seed, 2),
-            window_bytes: plan.weather.window_bytes,
-            piece_bytes_max: plan.weather.piece_bytes_max,
+            rng: Rng::new(seed, 2),
+            window_bytes: plan.network_faults.window_bytes,
+            piece_bytes_max: plan.network_faults.piece_bytes_max,
             pass_budget: plan.machine.pass_budget,
             input_ns_max: plan.machine.input_ns_max,
             is_excused: false,
@@ -161,12 +161,12 @@ impl Host {
     }
 
     pub(crate) fn ask(&mut self, request: AdminRequest) {
-        self.wish(Wish::Engine(request));
+        self.operate(AdminOp::Engine(request));
     }
 
-    /// The operator at the server's own console wishes for something.
-    pub(crate) fn wish(&mut self, wish: Wish) {
-        self.waiting.push(Waiting::Wish(wish));
+    /// The operator at the server's own console enters a command.
+    pub(crate) fn operate(&mut self, op: AdminOp) {
+        self.waiting.push(Waiting::AdminOp(op));
     }
 
     /// The options are read again.
@@ -229,7 +229,12 @@ impl Host {
 
     /// The power of the server's machine fails, and comes back at once: everybody is gone, and the game goes on from what
     /// was on the disk.
-    pub(crate) fn crash(&mut self, now: RealTime, received: &[Received], sabotage: &mut Sabotage) -> Verdict {
+    pub(crate) fn crash(
+        &mut self,
+        now: RealTime,
+        received: &[Received],
+        sabotage: &mut Sabotage,
+    ) -> CheckResult {
         self.trace.note(now, b'!', 0, &[]);
         for conn in std::mem::take(&mut self.served).into_values() {
             self.conns[conn].is_served = false;
@@ -248,7 +253,7 @@ impl Host {
         self.engine.start_recording();
         self.engine.expect_saves();
         self.sprints.forget();
-        self.waits.forget();
+        self.lock_step.forget();
         self.is_excused = false;
         Ok(())
     }
@@ -270,12 +275,12 @@ impl Host {
                     self.engine.handle(Input::Opened { conn, peer }, now);
                 }
                 Waiting::Gone(conn) => self.hang_up(conn, CloseCause::Failed, now, sabotage),
-                Waiting::Wish(wish) => {
+                Waiting::AdminOp(op) => {
                     // What makes no sense at the moment is refused, as it is to an operator.
-                    let _refusal = self.fulfil(wish, now, sabotage)?;
+                    let _refusal = self.fulfil(op, now, sabotage)?;
                 }
                 // Also between what an operator says and when it is carried out.
-                Waiting::Reload(reload) if self.dice.one_in(2) => reload_at_last = Some(reload),
+                Waiting::Reload(reload) if self.rng.one_in(2) => reload_at_last = Some(reload),
                 Waiting::Reload(reload) => self.carry_out_reload(&reload, sabotage),
             }
             now += self.input_takes();
@@ -305,7 +310,7 @@ impl Host {
     fn input_takes(&mut self) -> RealSpan {
         let takes_ns = match self.input_ns_max {
             0 => 0,
-            most => self.dice.between(0, most),
+            most => self.rng.between(0, most),
         };
         RealSpan::from_nanos(i64::from(takes_ns))
     }
@@ -313,12 +318,12 @@ impl Host {
     fn fire(&mut self, now: RealTime, lateness_ns_max: u64) -> Result<bool, String> {
         // As a shell does: nothing is asked for where nothing is due.
         let is_due = self.engine.poll_timeout().is_some_and(|at| at <= now);
-        let before = self.waits.look(&self.engine, now);
+        let before = self.lock_step.look(&self.engine, now);
         let Some(fired) = is_due.then(|| self.engine.fire_next(now)).flatten() else {
             return Ok(false);
         };
         if let (Some(before), FiredKind::Game(_)) = (before, fired.kind) {
-            self.waits.judge(&before, &self.engine, now)?;
+            self.lock_step.judge(&before, &self.engine, now)?;
         }
         if fired.lateness_ns > lateness_ns_max && !self.is_excused {
             return Err(format!("{} was {} ns late", fired.kind.name(), fired.lateness_ns));
@@ -341,7 +346,7 @@ impl Host {
     }
 
     /// Writes what waits wherever there is room, and carries out what the engine asks for.
-    fn write_all(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Verdict {
+    fn write_all(&mut self, now: RealTime, sabotage: &mut Sabotage) -> CheckResult {
         self.answer_operators(now, sabotage)?;
         while let Some(id) = self.engine.next_dirty() {
             if let Some(conn) = self.served.get(&id).copied() {
@@ -364,7 +369,7 @@ impl Host {
             if most == 0 {
                 return;
             }
-            let piece = self.dice.between(1, self.piece_bytes_max.min(1_024) * 64) as usize;
+            let piece = self.rng.between(1, self.piece_bytes_max.min(1_024) * 64) as usize;
             let bytes = unsent[..piece.min(most)].to_vec();
             self.engine.sent(conn.id, bytes.len());
             self.trace.note(now, b'>', index, &bytes);
@@ -417,14 +422,14 @@ impl Host {
     }
 
     /// Between two passes nothing is left that could have been done.
-    fn check_rest(&self, now: RealTime) -> Verdict {
+    fn check_rest(&self, now: RealTime) -> CheckResult {
         if let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= now) {
             return Err(format!("work is left over since {wake:?}"));
         }
         if self.engine.has_operator_line() {
             return Err("what an operator said is left over".to_owned());
         }
-        self.waits.check_rest(&self.engine)?;
+        self.lock_step.check_rest(&self.engine)?;
         let known = self.engine.clients().count();
         if known != self.served.len() {
             return Err(format!(

@@ -15,12 +15,12 @@ use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd};
 use trantor_game::{Game, Replay, Snapshot};
 use trantor_time::{RealSpan, RealTime};
 
-use crate::actors::Verdict;
-use crate::dice::Dice;
+use crate::actors::CheckResult;
 use crate::disk::Disk;
 use crate::fault::{Fault, Sabotage};
 use crate::plan::Storage;
 use crate::replayed::{self, Received};
+use crate::rng::Rng;
 use crate::{Reached, rerun};
 
 /// Saves kept.
@@ -30,7 +30,7 @@ const SAVES_KEPT: usize = 3;
 pub(crate) struct Keeping {
     pub(crate) disk: Disk,
     storage: Storage,
-    dice: Dice,
+    rng: Rng,
     run: u32,
     piece: u32,
     piece_bytes: usize,
@@ -82,8 +82,8 @@ enum Step {
 impl Keeping {
     pub(crate) fn new(seed: u64, storage: Storage, now: RealTime) -> Self {
         let mut keeping = Self {
-            disk: Disk::new(storage, Dice::new(seed, 5)),
-            dice: Dice::new(seed, 6),
+            disk: Disk::new(storage, Rng::new(seed, 5)),
+            rng: Rng::new(seed, 6),
             storage,
             run: 0,
             piece: 0,
@@ -204,10 +204,10 @@ impl Keeping {
         let mut saves = self.disk.names(".trs");
         let Some(newest) = saves.pop() else { return };
         self.saved.remove(&newest);
-        if saves.is_empty() || self.dice.one_in(3) {
+        if saves.is_empty() || self.rng.one_in(3) {
             return self.disk.remove(&newest);
         }
-        let older = self.dice.pick(&saves);
+        let older = self.rng.pick(&saves);
         self.disk.put_back(older, &newest);
         if self.rotten.contains(older) {
             self.rotten.insert(newest);
@@ -220,7 +220,7 @@ impl Keeping {
     }
 
     /// The journal of this run is whole, ends with the game as it is, and can be shown, with the lines that viewers received.
-    pub(crate) fn check_journal(&mut self, engine: &mut Engine, received: &[Received]) -> Verdict {
+    pub(crate) fn check_journal(&mut self, engine: &mut Engine, received: &[Received]) -> CheckResult {
         if self.has_ended {
             for name in self.disk.names(".trj") {
                 self.check_piece(&name, 0)?;
@@ -257,7 +257,7 @@ impl Keeping {
         }
         let lines = replayed::check(received, &recording, engine.config())?;
         self.reached.count("lines compared with the journal", lines);
-        let worlds = rerun::watch(&recording, &mut self.dice)?;
+        let worlds = rerun::watch(&recording, &mut self.rng)?;
         self.reached.count("worlds compared in recordings", worlds);
         Ok(())
     }
@@ -276,7 +276,7 @@ impl Keeping {
     }
 
     /// The journal plays to the very state of which peers were sent the last, and sends the lines that viewers received.
-    fn check_sent(&mut self, engine: &Engine, received: &[Received]) -> Verdict {
+    fn check_sent(&mut self, engine: &Engine, received: &[Received]) -> CheckResult {
         let Some(bytes) = self.disk.read(&self.piece_name(self.piece)) else {
             return Ok(());
         };
@@ -413,11 +413,11 @@ impl Keeping {
     }
 
     fn later(&mut self, now: RealTime) -> RealTime {
-        now + RealSpan::from_millis(i64::from(self.dice.below(self.storage.job_ms_max + 1)))
+        now + RealSpan::from_millis(i64::from(self.rng.below(self.storage.job_ms_max + 1)))
     }
 
     /// A piece plays to its last whole record, and that lies not before what was synced.
-    fn check_piece(&self, name: &str, synced: usize) -> Verdict {
+    fn check_piece(&self, name: &str, synced: usize) -> CheckResult {
         let bytes = self.disk.read(name).unwrap_or_default();
         let opened = Replay::open(bytes);
         if self.rotten.contains(name) {

@@ -21,12 +21,12 @@ const _: () = assert!(
 
 mod access;
 mod actors;
-mod dice;
 mod disk;
 mod fault;
 mod host;
 mod keeping;
 mod line;
+mod lock_step_check;
 mod operator;
 mod oracle;
 mod past;
@@ -35,9 +35,9 @@ mod plan;
 mod reached;
 pub mod replayed;
 mod rerun;
+mod rng;
 mod trace;
 mod universe;
-mod waits;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

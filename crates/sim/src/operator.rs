@@ -1,14 +1,14 @@
-//! What an operator wishes for, drawn and judged: what is done is so at once, and what is refused has changed nothing.
+//! Commands of operators, drawn and checked: what is done is so at once, and what is refused has changed nothing.
 
 use trantor_engine::{AdminRefusal, AdminRequest, ConnId, Engine, LockStepState, Step};
 use trantor_game::{AdminAction, GameConfig};
 use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile};
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
 
-use crate::actors::Verdict;
-use crate::dice::Dice;
+use crate::actors::CheckResult;
 use crate::picture::Picture;
 use crate::plan;
+use crate::rng::Rng;
 
 /// Speeds that anybody asks for lie below this one, which is that of a sprint.
 const SPRINT_HERTZ: u32 = trantor_engine::limits::FREQUENCY_ASKED_MAX;
@@ -19,38 +19,38 @@ const HERTZ_MAX: u32 = 3_000;
 /// The longest sprint: at full speed a few tenths of a second, so that several fit into a run.
 const SPRINT_UNITS_MAX: u32 = 1_500;
 
-/// What an operator wishes for.
+/// A command of an operator.
 #[derive(Clone, Debug)]
-pub(crate) enum Wish {
+pub(crate) enum AdminOp {
     Engine(AdminRequest),
     /// A save at once, which is the shell's to write.
     Save,
 }
 
-impl Wish {
+impl AdminOp {
     /// Anything, sensible or not.
-    pub(crate) fn draw(game: &GameConfig, dice: &mut Dice) -> Self {
-        let agent = AgentId(dice.below(12));
-        let tile = game.size.tile_at(dice.below(game.size.area() as u32) as usize);
+    pub(crate) fn draw(game: &GameConfig, rng: &mut Rng) -> Self {
+        let agent = AgentId(rng.below(12));
+        let tile = game.size.tile_at(rng.below(game.size.area() as u32) as usize);
         let act = |action| Self::Engine(AdminRequest::Act(action));
-        Self::Engine(match dice.below(28) {
-            0 => AdminRequest::SetFrequency(dice.between(0, HERTZ_MAX)),
+        Self::Engine(match rng.below(28) {
+            0 => AdminRequest::SetFrequency(rng.between(0, HERTZ_MAX)),
             1 | 2 => AdminRequest::Pause,
             3..=6 => AdminRequest::Resume,
-            7 => AdminRequest::Step(*dice.pick(&[Step::Units(1), Step::Event, Step::Action])),
-            8 => AdminRequest::Step(Step::Units(dice.between(0, 60))),
-            9 | 10 => AdminRequest::Sprint(dice.between(0, SPRINT_UNITS_MAX)),
-            11 => AdminRequest::Seek(GameTime::from_units(i64::from(dice.below(100)))),
-            12 => AdminRequest::Say(dice.pick(&[&b"hello"[..], b"two\nlines"]).to_vec()),
+            7 => AdminRequest::Step(*rng.pick(&[Step::Units(1), Step::Event, Step::Action])),
+            8 => AdminRequest::Step(Step::Units(rng.between(0, 60))),
+            9 | 10 => AdminRequest::Sprint(rng.between(0, SPRINT_UNITS_MAX)),
+            11 => AdminRequest::Seek(GameTime::from_units(i64::from(rng.below(100)))),
+            12 => AdminRequest::Say(rng.pick(&[&b"hello"[..], b"two\nlines"]).to_vec()),
             13 => AdminRequest::Kick(agent),
             14 => AdminRequest::Disconnect(ConnId {
-                slot: dice.below(12),
-                generation: dice.below(3),
+                slot: rng.below(12),
+                generation: rng.below(3),
             }),
             15 | 16 => {
-                let facing = dice.one_in(2).then(|| *dice.pick(&Direction::ALL));
+                let facing = rng.one_in(2).then(|| *rng.pick(&Direction::ALL));
                 // One beyond the edge now and then.
-                let tile = if dice.one_in(8) {
+                let tile = if rng.one_in(8) {
                     Tile {
                         x: game.size.width(),
                         ..tile
@@ -62,16 +62,16 @@ impl Wish {
             }
             17 => {
                 // The last level may end the game, and then little happens.
-                let level = if dice.one_in(10) {
+                let level = if rng.one_in(10) {
                     8
                 } else {
-                    dice.between(1, 7) as u8
+                    rng.between(1, 7) as u8
                 };
                 let level = Level::new(level).expect("a level");
                 return act(AdminAction::SetLevel { agent, level });
             }
             18 => {
-                let (resource, count) = (*dice.pick(&Resource::ALL), dice.below(20));
+                let (resource, count) = (*rng.pick(&Resource::ALL), rng.below(20));
                 return act(AdminAction::SetInventory {
                     agent,
                     resource,
@@ -79,24 +79,24 @@ impl Wish {
                 });
             }
             19 => {
-                let ground = Counts([dice.below(9); 7]);
+                let ground = Counts([rng.below(9); 7]);
                 return act(AdminAction::SetGround { tile, ground });
             }
             20 => {
-                let team = TeamId(dice.below(4) as u16);
+                let team = TeamId(rng.below(4) as u16);
                 return act(AdminAction::LayEgg { team, tile });
             }
             21 => {
                 return act(AdminAction::SetRefill {
-                    enabled: dice.one_in(2),
+                    enabled: rng.one_in(2),
                 });
             }
             22 => {
-                let lag = dice.one_in(2).then(|| plan::draw_lag(dice));
+                let lag = rng.one_in(2).then(|| plan::draw_lag(rng));
                 return act(AdminAction::SetLag { lag });
             }
-            23 if dice.one_in(3) => return act(AdminAction::Kill { agent }),
-            24 if dice.one_in(10) => return act(AdminAction::EndMatch),
+            23 if rng.one_in(3) => return act(AdminAction::Kill { agent }),
+            24 if rng.one_in(10) => return act(AdminAction::EndMatch),
             25 => return Self::Save,
             _ => AdminRequest::Start,
         })
@@ -142,7 +142,7 @@ pub(crate) fn ask(
     Ok(told)
 }
 
-fn judge_refused(engine: &Engine, before: &Before) -> Verdict {
+fn judge_refused(engine: &Engine, before: &Before) -> CheckResult {
     let after = Before::of(engine);
     let is_same = after.game_now == before.game_now
         && after.frequency == before.frequency
@@ -155,7 +155,7 @@ fn judge_refused(engine: &Engine, before: &Before) -> Verdict {
     }
 }
 
-fn judge_done(engine: &Engine, request: &AdminRequest, before: &Before) -> Verdict {
+fn judge_done(engine: &Engine, request: &AdminRequest, before: &Before) -> CheckResult {
     let (game, clock) = (engine.game(), engine.game_clock());
     let world = game.world();
     let hertz = clock.frequency().get();
@@ -267,7 +267,7 @@ impl Sprints {
     }
 
     /// Begins a pass of the engine, and looks at what that does to a sprint.
-    pub(crate) fn begin_pass(&mut self, engine: &mut Engine, now: RealTime) -> Verdict {
+    pub(crate) fn begin_pass(&mut self, engine: &mut Engine, now: RealTime) -> CheckResult {
         self.check(engine)?;
         let Some((until, back_to)) = self.under_way else {
             engine.begin_pass(now);
@@ -304,7 +304,7 @@ impl Sprints {
     }
 
     /// The game goes at full speed exactly while it sprints: nobody asks for that speed otherwise.
-    fn check(&mut self, engine: &Engine) -> Verdict {
+    fn check(&mut self, engine: &Engine) -> CheckResult {
         let is_fast = engine.game_clock().frequency().get() == SPRINT_HERTZ;
         let sprints_to = engine.sprint_until();
         if sprints_to.is_none() {

@@ -1,4 +1,4 @@
-//! What a run is like, drawn from its seed: game, actors, weather of the network, and the machine's manners.
+//! What a run is like, drawn from its seed: game, actors, faults of the network and of the machine.
 //!
 //! Each seed leaves some things out entirely. Bugs hide behind what usually happens first, so that many lopsided
 //! worlds find more than many balanced ones.
@@ -14,14 +14,14 @@ use trantor_time::link::{Bandwidth, Chance, Order};
 use trantor_time::{Frequency, GameSpan, LinkSettings, RealSpan};
 
 use crate::access::{Rule, TokenNumber};
-use crate::dice::Dice;
+use crate::rng::Rng;
 
 /// Everything about a run that is settled before it begins.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) config: EngineConfig,
     pub(crate) roles: Vec<Role>,
-    pub(crate) weather: Weather,
+    pub(crate) network_faults: NetworkFaults,
     pub(crate) machine: Machine,
     pub(crate) storage: Storage,
     /// How long things go wrong.
@@ -48,7 +48,7 @@ pub(crate) enum Role {
     /// A flooder that hardly reads.
     SlowReader,
     /// A peer that breaks every protocol.
-    Liar,
+    Byzantine,
     /// One who operates the server over a connection.
     Operator,
     /// Our viewer, in frames.
@@ -59,7 +59,7 @@ pub(crate) enum Role {
 
 /// What the network does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Weather {
+pub(crate) struct NetworkFaults {
     pub(crate) latency_ms_max: u32,
     pub(crate) jitter_ms_max: u32,
     pub(crate) bytes_per_second: Option<u32>,
@@ -111,15 +111,15 @@ pub(crate) struct Storage {
 
 impl Plan {
     pub(crate) fn draw(seed: u64) -> Self {
-        let dice = &mut Dice::new(seed, 1);
-        let is_rich = dice.one_in(2);
-        let mut config = draw_config(dice, seed);
-        let mut roles = draw_roles(dice);
+        let rng = &mut Rng::new(seed, 1);
+        let is_rich = rng.one_in(2);
+        let mut config = draw_config(rng, seed);
+        let mut roles = draw_roles(rng);
         // What few runs have is drawn apart, so that the others stay as they are.
-        let rare = &mut Dice::new(seed, 8);
+        let rare = &mut Rng::new(seed, 8);
         let is_large = rare.one_in(24);
         if is_large {
-            let side = |dice: &mut Dice| dice.between(33, 40);
+            let side = |rng: &mut Rng| rng.between(33, 40);
             config.game.size = MapSize::new(side(rare), side(rare)).expect("sides of a map");
             config.spectator_delay = RealSpan::ZERO;
         }
@@ -138,30 +138,30 @@ impl Plan {
         Self {
             config,
             roles,
-            weather: draw_weather(dice),
+            network_faults: draw_network_faults(rng),
             machine: Machine {
-                pass_budget: dice.one_in(3).then(|| dice.between(1, 5)),
-                input_ns_max: if dice.one_in(2) { 50_000 } else { 0 },
-                stall_one_in: if dice.one_in(4) { 100 } else { 0 },
-                crash_one_in: if dice.one_in(3) { 300 } else { 0 },
+                pass_budget: rng.one_in(3).then(|| rng.between(1, 5)),
+                input_ns_max: if rng.one_in(2) { 50_000 } else { 0 },
+                stall_one_in: if rng.one_in(4) { 100 } else { 0 },
+                crash_one_in: if rng.one_in(3) { 300 } else { 0 },
             },
-            storage: draw_storage(dice),
-            chaos: RealSpan::from_millis(i64::from(dice.between(600, 1_800))),
-            admin_ms: if dice.one_in(2) { dice.between(20, 300) } else { 0 },
+            storage: draw_storage(rng),
+            chaos: RealSpan::from_millis(i64::from(rng.between(600, 1_800))),
+            admin_ms: if rng.one_in(2) { rng.between(20, 300) } else { 0 },
             reload_ms,
             is_rich: is_rich && !is_large,
         }
     }
 }
 
-impl Weather {
+impl NetworkFaults {
     /// How one direction of a new connection behaves.
-    pub(crate) fn draw_line(&self, dice: &mut Dice) -> LinkSettings<RealSpan> {
+    pub(crate) fn draw_line(&self, rng: &mut Rng) -> LinkSettings<RealSpan> {
         let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
         LinkSettings {
             speed: None,
-            latency: millis(dice.between(0, self.latency_ms_max)),
-            jitter_max: millis(dice.between(0, self.jitter_ms_max)),
+            latency: millis(rng.between(0, self.latency_ms_max)),
+            jitter_max: millis(rng.between(0, self.jitter_ms_max)),
             loss: Chance::NEVER,
             duplication: Chance::NEVER,
             range: None,
@@ -174,35 +174,35 @@ impl Weather {
     }
 }
 
-fn draw_config(dice: &mut Dice, seed: u64) -> EngineConfig {
-    let size = MapSize::new(dice.between(1, 9), dice.between(1, 9)).expect("sides of a map");
-    let teams = ["red", "blue", "green"][..dice.between(1, 3) as usize].to_vec();
+fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
+    let size = MapSize::new(rng.between(1, 9), rng.between(1, 9)).expect("sides of a map");
+    let teams = ["red", "blue", "green"][..rng.between(1, 3) as usize].to_vec();
     let mut config = EngineConfig::new(GameConfig {
         size,
         teams: teams.into_iter().map(str::to_owned).collect(),
-        places_per_team: dice.between(1, 8),
+        places_per_team: rng.between(1, 8),
         seed,
         rules: Rules {
-            eject_eggs: !dice.one_in(4),
-            egg_hatch_units: if dice.one_in(3) { dice.between(1, 600) } else { 0 },
-            respawn_places: dice.one_in(4),
-            eggs_in_sight: dice.one_in(4),
-            lock_step: dice.one_in(3),
-            lag: dice.one_in(3).then(|| draw_lag(dice)),
+            eject_eggs: !rng.one_in(4),
+            egg_hatch_units: if rng.one_in(3) { rng.between(1, 600) } else { 0 },
+            respawn_places: rng.one_in(4),
+            eggs_in_sight: rng.one_in(4),
+            lock_step: rng.one_in(3),
+            lag: rng.one_in(3).then(|| draw_lag(rng)),
         },
     });
-    let hertz = *dice.pick(&[7, 50, 100, 100, 333, 1_000, 3_000]);
+    let hertz = *rng.pick(&[7, 50, 100, 100, 333, 1_000, 3_000]);
     config.frequency = Frequency::new(hertz).expect("a frequency");
-    config.dialect = *dice.pick(&Dialect::ALL);
-    config.gui_ids = *dice.pick(&[GuiIds::Hash, GuiIds::Plain, GuiIds::Pnw]);
-    config.refill_news = *dice.pick(&[RefillNews::Changed, RefillNews::All]);
-    config.control = *dice.pick(&[Control::Everyone, Control::Loopback, Control::Nobody]);
-    config.auto_start = !dice.one_in(6);
-    if config.game.rules.lock_step && dice.one_in(2) {
-        config.lock_step = Some(RealSpan::from_millis(*dice.pick(&[5, 40, 300])));
+    config.dialect = *rng.pick(&Dialect::ALL);
+    config.gui_ids = *rng.pick(&[GuiIds::Hash, GuiIds::Plain, GuiIds::Pnw]);
+    config.refill_news = *rng.pick(&[RefillNews::Changed, RefillNews::All]);
+    config.control = *rng.pick(&[Control::Everyone, Control::Loopback, Control::Nobody]);
+    config.auto_start = !rng.one_in(6);
+    if config.game.rules.lock_step && rng.one_in(2) {
+        config.lock_step = Some(RealSpan::from_millis(*rng.pick(&[5, 40, 300])));
     }
     let delays_ms = [0, 0, 0, 0, 30, 120, 400, 900];
-    config.spectator_delay = RealSpan::from_millis(*dice.pick(&delays_ms));
+    config.spectator_delay = RealSpan::from_millis(*rng.pick(&delays_ms));
     config
 }
 
@@ -215,56 +215,52 @@ pub(crate) struct Reload {
 }
 
 impl Reload {
-    pub(crate) fn draw(rule: Rule, dice: &mut Dice) -> Self {
+    pub(crate) fn draw(rule: Rule, rng: &mut Rng) -> Self {
         let delays_ms = [0, 60, 500];
         Self {
             rule,
-            limits: dice.one_in(3).then(|| draw_limits(dice)),
-            spectator_delay: dice
+            limits: rng.one_in(3).then(|| draw_limits(rng)),
+            spectator_delay: rng
                 .one_in(4)
-                .then(|| RealSpan::from_millis(*dice.pick(&delays_ms))),
+                .then(|| RealSpan::from_millis(*rng.pick(&delays_ms))),
         }
     }
 }
 
 /// How what agents say travels: late, lost, doubled, out of range.
-pub(crate) fn draw_lag(dice: &mut Dice) -> LinkSettings<GameSpan> {
+pub(crate) fn draw_lag(rng: &mut Rng) -> LinkSettings<GameSpan> {
     let units = |units: u32| GameSpan::from_units(i64::from(units));
-    let chance = |dice: &mut Dice| {
-        let parts = if dice.one_in(2) {
-            dice.between(0, 500_000)
-        } else {
-            0
-        };
+    let chance = |rng: &mut Rng| {
+        let parts = if rng.one_in(2) { rng.between(0, 500_000) } else { 0 };
         Chance::parts_per_million(parts).expect("at most a half")
     };
     LinkSettings {
-        speed: NonZeroU64::new(u64::from(dice.between(0, 3_000))),
-        latency: units(dice.between(0, 50)),
-        jitter_max: units(dice.between(0, 50)),
-        loss: chance(dice),
-        duplication: chance(dice),
-        range: dice.one_in(2).then(|| u64::from(dice.between(0, 8_000))),
+        speed: NonZeroU64::new(u64::from(rng.between(0, 3_000))),
+        latency: units(rng.between(0, 50)),
+        jitter_max: units(rng.between(0, 50)),
+        loss: chance(rng),
+        duplication: chance(rng),
+        range: rng.one_in(2).then(|| u64::from(rng.between(0, 8_000))),
         bandwidth: None,
-        order: *dice.pick(&[Order::Fifo, Order::MayOvertake]),
+        order: *rng.pick(&[Order::Fifo, Order::MayOvertake]),
     }
 }
 
-fn draw_roles(dice: &mut Dice) -> Vec<Role> {
+fn draw_roles(rng: &mut Rng) -> Vec<Role> {
     let kinds = [
         (Role::Steady, 3),
         (Role::Random, 3),
         (Role::Asker, 3),
         (Role::Flooder, 1),
         (Role::SlowReader, 1),
-        (Role::Liar, 2),
+        (Role::Byzantine, 2),
         (Role::Operator, 1),
         (Role::Viewer, 2),
         (Role::TextViewer, 2),
     ];
     let mut roles = Vec::new();
     for (role, most) in kinds {
-        for _ in 0..dice.below(most + 1) {
+        for _ in 0..rng.below(most + 1) {
             roles.push(role);
         }
     }
@@ -275,70 +271,70 @@ fn draw_roles(dice: &mut Dice) -> Vec<Role> {
 }
 
 /// Limits that few peers reach: some small, the others as usual.
-fn draw_limits(dice: &mut Dice) -> Limits {
+fn draw_limits(rng: &mut Rng) -> Limits {
     let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
     let mut limits = Limits::default();
-    if dice.one_in(2) {
-        limits.connections_max = dice.between(3, 20);
+    if rng.one_in(2) {
+        limits.connections_max = rng.between(3, 20);
     }
-    if dice.one_in(2) {
-        limits.connections_per_address_max = Some(dice.between(1, 3));
+    if rng.one_in(2) {
+        limits.connections_per_address_max = Some(rng.between(1, 3));
     }
-    if dice.one_in(3) {
-        limits.greeting_span = millis(dice.between(100, 600));
+    if rng.one_in(3) {
+        limits.greeting_span = millis(rng.between(100, 600));
     }
-    if dice.one_in(3) {
-        limits.message_bytes_max = dice.between(200, 2_000) as usize;
-        limits.violations_max = dice.between(0, 3);
+    if rng.one_in(3) {
+        limits.message_bytes_max = rng.between(200, 2_000) as usize;
+        limits.violations_max = rng.between(0, 3);
     }
-    if dice.one_in(3) {
-        limits.requests_per_second = dice.between(10, 200);
+    if rng.one_in(3) {
+        limits.requests_per_second = rng.between(10, 200);
     }
-    if dice.one_in(3) {
-        limits.output_bytes_max = dice.between(20_000, 200_000) as usize;
+    if rng.one_in(3) {
+        limits.output_bytes_max = rng.between(20_000, 200_000) as usize;
     }
-    if dice.one_in(3) {
-        limits.agent_outbox_bytes_max = dice.between(66_000, 100_000) as usize;
+    if rng.one_in(3) {
+        limits.agent_outbox_bytes_max = rng.between(66_000, 100_000) as usize;
     }
-    if dice.one_in(3) {
-        limits.stall_span = millis(dice.between(100, 600));
+    if rng.one_in(3) {
+        limits.stall_span = millis(rng.between(100, 600));
     }
-    if dice.one_in(4) {
-        limits.idle_span = Some(millis(dice.between(200, 800)));
+    if rng.one_in(4) {
+        limits.idle_span = Some(millis(rng.between(200, 800)));
     }
-    if dice.one_in(3) {
-        limits.viewer_outbox_bytes_max = dice.between(4_000, 60_000) as usize;
+    if rng.one_in(3) {
+        limits.viewer_outbox_bytes_max = rng.between(4_000, 60_000) as usize;
     }
-    if dice.one_in(3) {
-        limits.fan_out_per_second = dice.between(20, 500);
+    if rng.one_in(3) {
+        limits.fan_out_per_second = rng.between(20, 500);
     }
     limits
 }
 
-fn draw_storage(dice: &mut Dice) -> Storage {
+fn draw_storage(rng: &mut Rng) -> Storage {
     let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
     Storage {
-        save_every: millis(*dice.pick(&[0, 50, 200, 500])),
-        sync_every: millis(dice.between(1, 300)),
-        job_ms_max: *dice.pick(&[0, 5, 100]),
-        piece_bytes: *dice.pick(&[500, 500, 2_000, 20_000, 1_000_000]),
-        refuse_one_in: *dice.pick(&[0, 0, 0, 150]),
-        full_one_in: *dice.pick(&[0, 0, 0, 300]),
-        slow_one_in: *dice.pick(&[0, 0, 0, 40]),
-        rot_one_in: *dice.pick(&[0, 0, 4]),
-        loses_save: dice.one_in(4),
+        save_every: millis(*rng.pick(&[0, 50, 200, 500])),
+        sync_every: millis(rng.between(1, 300)),
+        job_ms_max: *rng.pick(&[0, 5, 100]),
+        piece_bytes: *rng.pick(&[500, 500, 2_000, 20_000, 1_000_000]),
+        refuse_one_in: *rng.pick(&[0, 0, 0, 150]),
+        full_one_in: *rng.pick(&[0, 0, 0, 300]),
+        slow_one_in: *rng.pick(&[0, 0, 0, 40]),
+        rot_one_in: *rng.pick(&[0, 0, 4]),
+        loses_save: rng.one_in(4),
     }
 }
 
-fn draw_weather(dice: &mut Dice) -> Weather {
-    Weather {
-        latency_ms_max: *dice.pick(&[0, 2, 20, 150]),
-        jitter_ms_max: *dice.pick(&[0, 1, 10, 100]),
-        bytes_per_second: dice.one_in(4).then(|| dice.between(20_000, 1_000_000)),
-        piece_bytes_max: *dice.pick(&[1, 7, 100, 1_500, 65_536]),
-        stall_one_in: *dice.pick(&[0, 0, 30, 200]),
-        reset_one_in: *dice.pick(&[0, 0, 100, 400]),
-        half_open_one_in: *dice.pick(&[0, 0, 0, 300]),
-        window_bytes: *dice.pick(&[500, 4_096, 65_536]),
+fn draw_network_faults(rng: &mut Rng) -> NetworkFaults {
+    NetworkFaults {
+        latency_ms_max: *rng.pick(&[0, 2, 20, 150]),
+        jitter_ms_max: *rng.pick(&[0, 1, 10, 100]),
+        bytes_per_second: rng.one_in(4).then(|| rng.between(20_000, 1_000_000)),
+        piece_bytes_max: *rng.pick(&[1, 7, 100, 1_500, 65_536]),
+        stall_one_in: *rng.pick(&[0, 0, 30, 200]),
+        reset_one_in: *rng.pick(&[0, 0, 100, 400]),
+        half_open_one_in: *rng.pick(&[0, 0, 0, 300]),
+        window_bytes: *rng.pick(&[500, 4_096, 65_536]),
     }
 }

@@ -13,11 +13,11 @@ use trantor_game::replay::Recording;
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
 use crate::access::Allowed;
-use crate::actors::{Actor, Moment, TextViewer, Verdict};
-use crate::dice::Dice;
+use crate::actors::{Actor, CheckResult, Moment, TextViewer};
 use crate::fault::Sabotage;
-use crate::operator::{self, Wish};
+use crate::operator::{self, AdminOp};
 use crate::picture::{Picture, Pictures};
+use crate::rng::Rng;
 
 /// Jumps in each recording.
 const JUMPS: u32 = 6;
@@ -51,12 +51,12 @@ struct Rerun {
 }
 
 /// Watches `recording`; answers how often the mirror was compared.
-pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, String> {
+pub(crate) fn watch(recording: &Arc<Recording>, rng: &mut Rng) -> Result<u64, String> {
     let now = RealTime::from_nanos(1_000_000_000);
     let start = PlaybackStart {
-        at: moment(recording, dice),
-        follows_speed: dice.one_in(2),
-        is_paused: dice.one_in(4),
+        at: moment(recording, rng),
+        follows_speed: rng.one_in(2),
+        is_paused: rng.one_in(4),
     };
     let config = EngineConfig::new(recording.config().clone());
     let text_viewer = TextViewer::new(&config, false);
@@ -87,10 +87,10 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
         now,
     );
     rerun.text_viewer.opened(None, now);
-    rerun.watch_for(dice)?;
+    rerun.watch_for(rng)?;
     for _ in 0..JUMPS {
-        let to = moment(recording, dice);
-        if dice.one_in(2) {
+        let to = moment(recording, rng);
+        if rng.one_in(2) {
             rerun.client.seek(to).map_err(|error| error.to_string())?;
         } else {
             rerun.ask(AdminRequest::Seek(to))?;
@@ -102,26 +102,26 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
                 ));
             }
         }
-        rerun.watch_for(dice)?;
-        match Wish::draw(recording.config(), dice) {
+        rerun.watch_for(rng)?;
+        match AdminOp::draw(recording.config(), rng) {
             // The two are to stay.
-            Wish::Engine(AdminRequest::Disconnect(_) | AdminRequest::Seek(_)) | Wish::Save => {}
-            Wish::Engine(request) => rerun.ask(request)?,
+            AdminOp::Engine(AdminRequest::Disconnect(_) | AdminRequest::Seek(_)) | AdminOp::Save => {}
+            AdminOp::Engine(request) => rerun.ask(request)?,
         }
-        rerun.watch_for(dice)?;
+        rerun.watch_for(rng)?;
         // What makes no sense at the moment is refused, as it is to a person.
-        let _refusal = rerun.client.request(match dice.below(3) {
+        let _refusal = rerun.client.request(match rng.below(3) {
             0 => ControlRequest::Pause,
             1 => ControlRequest::Resume,
-            _ => ControlRequest::SetFrequency(dice.between(1, 3_000)),
+            _ => ControlRequest::SetFrequency(rng.between(1, 3_000)),
         });
-        rerun.watch_for(dice)?;
+        rerun.watch_for(rng)?;
     }
     rerun
         .client
         .seek(recording.end())
         .map_err(|error| error.to_string())?;
-    rerun.watch_for(dice)?;
+    rerun.watch_for(rng)?;
     rerun.text_viewer.check_done(rerun.now)?;
     let (last, _) = recording
         .seek(recording.end())
@@ -133,20 +133,20 @@ pub(crate) fn watch(recording: &Arc<Recording>, dice: &mut Dice) -> Result<u64, 
 }
 
 /// Any moment of the recording, and now and then one outside.
-fn moment(recording: &Recording, dice: &mut Dice) -> GameTime {
+fn moment(recording: &Recording, rng: &mut Rng) -> GameTime {
     let length_nu = (recording.end() - recording.begin()).as_nanounits();
-    let part = i128::from(dice.between(0, 1_100));
+    let part = i128::from(rng.between(0, 1_100));
     recording.begin() + GameSpan::from_nanounits(length_nu * part / 1_000)
 }
 
 impl Rerun {
-    fn ask(&mut self, request: AdminRequest) -> Verdict {
+    fn ask(&mut self, request: AdminRequest) -> CheckResult {
         let _refusal = operator::ask(&mut self.engine, request, self.now)?;
         self.exchange()
     }
 
-    fn watch_for(&mut self, dice: &mut Dice) -> Verdict {
-        let until = self.now + RealSpan::from_millis(i64::from(dice.between(1, WATCHED_MS_MAX)));
+    fn watch_for(&mut self, rng: &mut Rng) -> CheckResult {
+        let until = self.now + RealSpan::from_millis(i64::from(rng.between(1, WATCHED_MS_MAX)));
         self.pass()?;
         while let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= until) {
             self.now = self.now.max(wake);
@@ -158,7 +158,7 @@ impl Rerun {
         Ok(())
     }
 
-    fn pass(&mut self) -> Verdict {
+    fn pass(&mut self) -> CheckResult {
         self.engine.begin_pass(self.now);
         self.exchange()?;
         while let Some(fired) = self.engine.fire_next(self.now) {
@@ -178,7 +178,7 @@ impl Rerun {
     }
 
     /// Hands everything over, both ways, until nobody has anything to say.
-    fn exchange(&mut self) -> Verdict {
+    fn exchange(&mut self) -> CheckResult {
         self.exchange_in_text()?;
         if self.client.next_timeout().is_some_and(|at| at <= self.now) {
             self.client.handle_timeout(self.now);
@@ -202,7 +202,7 @@ impl Rerun {
         }
     }
 
-    fn exchange_in_text(&mut self) -> Verdict {
+    fn exchange_in_text(&mut self) -> CheckResult {
         let moment = Moment {
             now: self.now,
             game_least: self.engine.game().now(),
@@ -221,7 +221,7 @@ impl Rerun {
             self.engine.sent(TEXT_CONN, told.len());
             self.text_viewer.hear(&told, &moment, &mut Sabotage::new(None))?;
             let mut said = Vec::new();
-            self.text_viewer.act(&moment, &mut Dice::new(0, 0), &mut said);
+            self.text_viewer.act(&moment, &mut Rng::new(0, 0), &mut said);
             if told.is_empty() && said.is_empty() {
                 return Ok(());
             }
@@ -231,7 +231,7 @@ impl Rerun {
         }
     }
 
-    fn compare(&mut self) -> Verdict {
+    fn compare(&mut self) -> CheckResult {
         let newest = self
             .client
             .newest_world()

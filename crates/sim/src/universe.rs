@@ -2,7 +2,7 @@
 //!
 //! First anything may go wrong, and nothing may be false. Then faults stop, and everything must finish.
 
-mod misfortunes;
+mod failures;
 
 use trantor_engine::AdminRequest;
 use trantor_engine::limits::TEXT_VIEWERS_AT_ONCE_MAX;
@@ -10,14 +10,14 @@ use trantor_game::AdminAction;
 use trantor_model::Counts;
 use trantor_time::{Clock, ManualClock, RealSpan, RealTime};
 
-use crate::actors::{self, Actor, Moment, Verdict};
-use crate::dice::Dice;
+use crate::actors::{self, Actor, CheckResult, Moment};
 use crate::fault::{Fault, Sabotage};
 use crate::host::Host;
 use crate::line::{Item, Line};
 use crate::oracle::Oracle;
 use crate::plan::{Plan, Role};
 use crate::replayed::Received;
+use crate::rng::Rng;
 use crate::{Outcome, Reached};
 
 /// How long everything may take to finish once nothing goes wrong any more: longer than any limit of a session.
@@ -41,11 +41,11 @@ pub(crate) struct Universe {
     sabotage: Sabotage,
     plan: Plan,
     seed: u64,
-    dice: Dice,
+    rng: Rng,
     admin_wake: Option<RealTime>,
     reload_wake: Option<RealTime>,
     /// For tokens and reloads, of which there are none in most runs.
-    control_dice: Dice,
+    control_rng: Rng,
     is_calm: bool,
     step: u64,
     crashes: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Universe {
 /// Somebody, somewhere else.
 struct Peer {
     actor: Box<dyn Actor>,
-    dice: Dice,
+    rng: Rng,
     /// The place of its connection in the host's list.
     conn: Option<usize>,
     connects_at: Option<RealTime>,
@@ -69,7 +69,7 @@ impl Universe {
     pub(crate) fn new(seed: u64, fault: Option<Fault>) -> Self {
         let plan = Plan::draw(seed);
         let now = RealTime::from_nanos(1_000_000_000);
-        let mut dice = Dice::new(seed, 3);
+        let mut rng = Rng::new(seed, 3);
         let sabotage = Sabotage::new(fault);
         let mut host = Host::new(seed, &plan, &sabotage, now);
         let mut peers = Vec::new();
@@ -77,12 +77,12 @@ impl Universe {
         for (number, role) in plan.roles.iter().enumerate() {
             text_viewers += usize::from(*role == Role::TextViewer);
             let takes_turns = text_viewers > TEXT_VIEWERS_AT_ONCE_MAX;
-            let mut own = Dice::new(seed, 100 + number as u64);
+            let mut own = Rng::new(seed, 100 + number as u64);
             peers.push(Peer {
                 actor: actors::cast(*role, &plan.config, takes_turns, &mut own),
-                dice: own,
+                rng: own,
                 conn: None,
-                connects_at: Some(now + RealSpan::from_millis(i64::from(dice.below(200)))),
+                connects_at: Some(now + RealSpan::from_millis(i64::from(rng.below(200)))),
                 connections: 0,
             });
         }
@@ -105,10 +105,10 @@ impl Universe {
             sabotage,
             admin_wake: (plan.admin_ms > 0).then_some(now),
             reload_wake: (plan.reload_ms > 0).then_some(now),
-            control_dice: Dice::new(seed, 9),
+            control_rng: Rng::new(seed, 9),
             plan,
             seed,
-            dice,
+            rng,
             is_calm: false,
             step: 0,
             crashes: 0,
@@ -155,10 +155,10 @@ impl Universe {
             ("steps", self.step),
             ("crashes", self.crashes),
             ("sprints ended", self.host.sprints.ended),
-            ("lock-step moments passed", self.host.waits.leaps),
+            ("lock-step moments passed", self.host.lock_step.leaps),
             (
                 "lock-step moments passed after the longest wait",
-                self.host.waits.waited,
+                self.host.lock_step.waited,
             ),
             (
                 "worlds in frames compared",
@@ -178,7 +178,7 @@ impl Universe {
     }
 
     /// Who was refused was counted.
-    fn check_refusals(&self, counted: &Reached) -> Verdict {
+    fn check_refusals(&self, counted: &Reached) -> CheckResult {
         let heard: u64 = self.peers.iter().map(|peer| peer.actor.tokens_refused()).sum();
         let counted = counted.get("wrong tokens");
         match heard <= counted {
@@ -196,7 +196,7 @@ impl Universe {
         self.reached.count("agents rose", self.oracle.elevated());
     }
 
-    fn run_until(&mut self, until: RealTime) -> Verdict {
+    fn run_until(&mut self, until: RealTime) -> CheckResult {
         while let Some(next) = self.next_instant().filter(|next| *next <= until) {
             self.clock.advance_to(next);
             self.one_step()?;
@@ -225,7 +225,7 @@ impl Universe {
             .min()
     }
 
-    fn one_step(&mut self) -> Verdict {
+    fn one_step(&mut self) -> CheckResult {
         self.step += 1;
         if !self.is_calm {
             self.machine_stalls();
@@ -257,7 +257,7 @@ impl Universe {
         }
         let number = self.host.conns.len() as u64;
         let lines = [2 * number, 2 * number + 1].map(|stream| {
-            let settings = self.plan.weather.draw_line(&mut self.dice);
+            let settings = self.plan.network_faults.draw_line(&mut self.rng);
             let mut line = Line::new(settings, self.seed, 1_000 + stream);
             if self.is_calm {
                 line.calm();
@@ -266,7 +266,7 @@ impl Universe {
         });
         let token = match self.plan.roles[peer] {
             Role::Operator | Role::Viewer | Role::TextViewer => {
-                self.host.access.draw_shown(&mut self.control_dice)
+                self.host.access.draw_shown(&mut self.control_rng)
             }
             _ => None,
         };
@@ -279,7 +279,7 @@ impl Universe {
     }
 
     /// One peer reads what has arrived and does what it wants to.
-    fn peer_turn(&mut self, index: usize, now: RealTime) -> Verdict {
+    fn peer_turn(&mut self, index: usize, now: RealTime) -> CheckResult {
         let Some(conn_index) = self.peers[index].conn else {
             return Ok(());
         };
@@ -310,8 +310,8 @@ impl Universe {
             }
         }
         let mut out = Vec::new();
-        let stays = peer.actor.act(&moment, &mut peer.dice, &mut out);
-        for piece in out.chunks(self.plan.weather.piece_bytes_max.max(1) as usize) {
+        let stays = peer.actor.act(&moment, &mut peer.rng, &mut out);
+        for piece in out.chunks(self.plan.network_faults.piece_bytes_max.max(1) as usize) {
             conn.up.send(now, Item::Bytes(piece.to_vec()));
         }
         if is_over || !stays {
@@ -384,7 +384,7 @@ impl Universe {
         self.host.ask(AdminRequest::SetFrequency(500));
     }
 
-    fn check_done(&self) -> Verdict {
+    fn check_done(&self) -> CheckResult {
         let now = self.clock.now();
         for (index, peer) in self.peers.iter().enumerate() {
             if peer.conn.is_some() {
@@ -397,7 +397,7 @@ impl Universe {
     }
 
     /// Everybody goes, and nothing of them is left.
-    fn leave(&mut self) -> Verdict {
+    fn leave(&mut self) -> CheckResult {
         let now = self.clock.now();
         for index in 0..self.peers.len() {
             self.peers[index].connects_at = None;

@@ -25,7 +25,8 @@ pub struct LoadAgent {
     /// When the last command sent should end.
     ideal_end: RealTime,
     rng: Pcg32,
-    unsent: Vec<u8>,
+    /// Bytes to be written to the server; the writer takes them out.
+    pub(super) unsent: Vec<u8>,
     steady: Option<Steady>,
 }
 
@@ -126,11 +127,6 @@ impl LoadAgent {
                 ideal_end: self.ideal_end,
             });
         }
-    }
-
-    /// Bytes to be written to the server; the writer takes them out.
-    pub fn unsent(&mut self) -> &mut Vec<u8> {
-        &mut self.unsent
     }
 
     /// The server is ahead of what was thought ideal, by `-by`, so all that follows should come as much earlier.
@@ -246,8 +242,8 @@ mod tests {
         let mut agent = LoadAgent::new("red", Dialect::Epitech, 1);
         let mut figures = Figures::new();
         agent.take_in(b"WELCOME\n", at_ms(0), &mut figures);
-        assert_eq!(agent.unsent(), b"red\n");
-        agent.unsent().clear();
+        assert_eq!(agent.unsent, b"red\n");
+        agent.unsent.clear();
         agent.take_in(b"0\n5 5\n", at_ms(0), &mut figures);
         assert_eq!(agent.state(), AgentState::Ready);
         figures.is_measuring = true;
@@ -260,7 +256,7 @@ mod tests {
         let mix: Mix = "forward=1".parse().unwrap();
         let speed = Frequency::new(100).unwrap();
         agent.fill(2, &mix, speed, at_ms(0));
-        assert_eq!(agent.unsent(), b"Forward\nForward\n");
+        assert_eq!(agent.unsent, b"Forward\nForward\n");
         // Ideal ends: 70 and 140 ms. The first is 5 ms late, the second on time.
         agent.take_in(b"ok\n", at_ms(75), &mut figures);
         agent.take_in(b"ok\n", at_ms(140), &mut figures);

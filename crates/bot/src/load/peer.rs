@@ -119,10 +119,10 @@ impl Peer {
     /// Writes what is to be written, and asks for write readiness only if some of it is left.
     pub(super) fn flush(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let unsent = match &mut self.kind {
-            Kind::Agent(agent) => agent.unsent(),
-            Kind::Text(viewer) => viewer.unsent(),
-            Kind::Frames(viewer) => viewer.unsent(),
-            Kind::Control(control) => control.unsent(),
+            Kind::Agent(agent) => &mut agent.unsent,
+            Kind::Text(viewer) => &mut viewer.unsent,
+            Kind::Frames(viewer) => &mut viewer.unsent,
+            Kind::Control(control) => &mut control.unsent,
         };
         while !unsent.is_empty() {
             match self.stream.write(unsent) {

@@ -14,7 +14,8 @@ use super::report::Figures;
 #[derive(Debug, Default)]
 pub struct TextViewer {
     has_spoken: bool,
-    unsent: Vec<u8>,
+    /// Bytes to be written to the server; the writer takes them out.
+    pub(super) unsent: Vec<u8>,
 }
 
 impl TextViewer {
@@ -31,11 +32,6 @@ impl TextViewer {
             figures.counts.viewer_bytes += bytes.len() as u64;
         }
     }
-
-    /// Bytes to be written to the server; the writer takes them out.
-    pub fn unsent(&mut self) -> &mut Vec<u8> {
-        &mut self.unsent
-    }
 }
 
 /// A viewer that speaks our frames, and gives credit back for every piece of a snapshot.
@@ -44,7 +40,8 @@ pub struct FrameViewer {
     phase: FramePhase,
     lines: LineCutter,
     frames: FrameCutter,
-    unsent: Vec<u8>,
+    /// Bytes to be written to the server; the writer takes them out.
+    pub(super) unsent: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,11 +94,6 @@ impl FrameViewer {
         Ok(())
     }
 
-    /// Bytes to be written to the server; the writer takes them out.
-    pub fn unsent(&mut self) -> &mut Vec<u8> {
-        &mut self.unsent
-    }
-
     fn say(&mut self, message: &ToServer) -> Result<(), FrameError> {
         write_frame(&mut self.unsent, message)
     }
@@ -122,7 +114,8 @@ pub struct Control {
     asks_first: bool,
     speed: Option<Frequency>,
     was_refused: bool,
-    unsent: Vec<u8>,
+    /// Bytes to be written to the server; the writer takes them out.
+    pub(super) unsent: Vec<u8>,
 }
 
 impl Control {
@@ -176,11 +169,6 @@ impl Control {
         self.was_refused = false;
         write_gui_request(&mut self.unsent, GuiRequest::SetFrequency(speed));
     }
-
-    /// Bytes to be written to the server; the writer takes them out.
-    pub fn unsent(&mut self) -> &mut Vec<u8> {
-        &mut self.unsent
-    }
 }
 
 #[cfg(test)]
@@ -195,7 +183,7 @@ mod tests {
         let mut viewer = FrameViewer::new();
         let mut figures = Figures::new();
         viewer.take_in(b"WELCOME\n", &mut figures).unwrap();
-        let said = std::mem::take(viewer.unsent());
+        let said = std::mem::take(&mut viewer.unsent);
         assert!(said.starts_with(b"TRANTOR\n"));
         let part = || {
             ToClient::Snapshot(SnapshotPart::Ground {
@@ -209,7 +197,7 @@ mod tests {
         for piece in bytes.chunks(3) {
             viewer.take_in(piece, &mut figures).unwrap();
         }
-        let said = std::mem::take(viewer.unsent());
+        let said = std::mem::take(&mut viewer.unsent);
         let mut expected = Vec::new();
         for _ in 0..2 {
             write_frame(&mut expected, &ToServer::Credit { items: 1 }).unwrap();
@@ -221,20 +209,20 @@ mod tests {
     fn the_control_reads_the_speed_and_sets_it() {
         let mut control = Control::default();
         control.take_in(b"WELCOME\nmsz 5 5\nsgt 1");
-        assert_eq!(std::mem::take(control.unsent()), b"GRAPHIC\n");
+        assert_eq!(std::mem::take(&mut control.unsent), b"GRAPHIC\n");
         control.take_in(b"00\n");
         assert_eq!(control.speed(), Frequency::new(100).ok());
         control.ask_for(Frequency::new(7).unwrap());
-        assert_eq!(std::mem::take(control.unsent()), b"sst 7\n");
+        assert_eq!(std::mem::take(&mut control.unsent), b"sst 7\n");
         control.take_in(b"sst 7\n");
         assert_eq!(control.speed(), Frequency::new(7).ok(), "as some servers answer");
         control.ask();
-        assert_eq!(std::mem::take(control.unsent()), b"sgt\n");
+        assert_eq!(std::mem::take(&mut control.unsent), b"sgt\n");
         let mut early = Control::default();
         early.ask();
-        assert_eq!(early.unsent(), b"");
+        assert_eq!(early.unsent, b"");
         early.take_in(b"WELCOME\n");
-        assert_eq!(std::mem::take(early.unsent()), b"GRAPHIC\nsgt\n");
+        assert_eq!(std::mem::take(&mut early.unsent), b"GRAPHIC\nsgt\n");
         for refusal in [&b"sbp\nsmg why\n"[..], b"suc\n"] {
             assert!(!control.was_refused());
             control.take_in(refusal);

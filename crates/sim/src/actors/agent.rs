@@ -8,11 +8,11 @@ use trantor_protocol::limits::ANSWER_BYTES_MAX;
 use trantor_protocol::text::{Cut, LineCutter, Words};
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
-use super::{Actor, Moment, Verdict};
+use super::{Actor, CheckResult, Moment};
 use crate::access::TokenNumber;
-use crate::dice::Dice;
 use crate::fault::{Fault, Sabotage};
 use crate::plan::Role;
+use crate::rng::Rng;
 
 /// Commands an agent may have open; see [`trantor_game::OUTSTANDING_MAX`].
 const OPEN_MAX: usize = trantor_game::OUTSTANDING_MAX;
@@ -62,11 +62,11 @@ enum Phase {
 }
 
 impl Agent {
-    pub(crate) fn new(role: Role, config: &EngineConfig, dice: &mut Dice) -> Self {
+    pub(crate) fn new(role: Role, config: &EngineConfig, rng: &mut Rng) -> Self {
         Self {
             role,
             words: config.dialect.words(),
-            team: dice.pick(&config.game.teams).clone(),
+            team: rng.pick(&config.game.teams).clone(),
             cutter: LineCutter::with_max(ANSWER_BYTES_MAX),
             phase: Phase::Away,
             wake: None,
@@ -84,7 +84,7 @@ impl Agent {
         !matches!(self.role, Role::Flooder | Role::SlowReader)
     }
 
-    fn hear_line(&mut self, line: &[u8], moment: &Moment<'_>) -> Verdict {
+    fn hear_line(&mut self, line: &[u8], moment: &Moment<'_>) -> CheckResult {
         let shown = || String::from_utf8_lossy(line).into_owned();
         match self.phase {
             Phase::Greeting if line == self.words.greeting.as_bytes() => {
@@ -111,7 +111,7 @@ impl Agent {
         }
     }
 
-    fn hear_playing(&mut self, line: &[u8], moment: &Moment<'_>) -> Verdict {
+    fn hear_playing(&mut self, line: &[u8], moment: &Moment<'_>) -> CheckResult {
         let words = self.words;
         let begins = |word: &str| line.starts_with(word.as_bytes());
         if begins("message ") || begins(words.ejected) {
@@ -146,7 +146,7 @@ impl Agent {
         self.hear_answer(line, moment)
     }
 
-    fn hear_answer(&mut self, line: &[u8], moment: &Moment<'_>) -> Verdict {
+    fn hear_answer(&mut self, line: &[u8], moment: &Moment<'_>) -> CheckResult {
         let shown = || String::from_utf8_lossy(line).into_owned();
         // An elevation that ended may have been the one that was asked for: then the next answer is to what
         // was asked after it.
@@ -183,14 +183,14 @@ impl Agent {
         Ok(())
     }
 
-    fn say(&mut self, kind: CommandKind, moment: &Moment<'_>, dice: &mut Dice, out: &mut Vec<u8>) {
+    fn say(&mut self, kind: CommandKind, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) {
         out.extend_from_slice(self.words.command_word(kind).as_bytes());
         match kind {
             CommandKind::Broadcast => {
                 out.push(b' ');
-                let said = dice.between(1, 40);
+                let said = rng.between(1, 40);
                 out.extend(
-                    dice.bytes(said)
+                    rng.bytes(said)
                         .into_iter()
                         .filter(|byte| !matches!(byte, b'\n' | b'\r')),
                 );
@@ -199,7 +199,7 @@ impl Agent {
             }
             CommandKind::Take | CommandKind::Set => {
                 out.push(b' ');
-                let resource = *dice.pick(&Resource::ALL);
+                let resource = *rng.pick(&Resource::ALL);
                 out.extend_from_slice(self.words.resource_word(resource).as_bytes());
             }
             _ => {}
@@ -252,27 +252,27 @@ impl Actor for Agent {
         (self.sent, self.answered) = (0, 0);
     }
 
-    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> Verdict {
+    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> CheckResult {
         let mut cutter = std::mem::take(&mut self.cutter);
-        let mut verdict = Ok(());
-        while verdict.is_ok()
+        let mut result = Ok(());
+        while result.is_ok()
             && let Some(cut) = cutter.next(&mut bytes)
         {
             let Cut::Line(line) = cut else {
-                verdict = Err("the server sent a line without end".to_owned());
+                result = Err("the server sent a line without end".to_owned());
                 break;
             };
             let is_answer = self.phase == Phase::Playing && self.is_strict() && line == b"ok";
             if is_answer && sabotage.strikes(Fault::DroppedReply) {
                 continue;
             }
-            verdict = self.hear_line(line, moment);
+            result = self.hear_line(line, moment);
         }
         self.cutter = cutter;
-        verdict
+        result
     }
 
-    fn act(&mut self, moment: &Moment<'_>, dice: &mut Dice, out: &mut Vec<u8>) -> bool {
+    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
         if self.wake.is_none_or(|wake| wake > moment.now) {
             return true;
         }
@@ -283,35 +283,35 @@ impl Actor for Agent {
                 out.push(b'\n');
             }
             Phase::Playing if !self.is_resting => {
-                self.wake = Some(moment.now + RealSpan::from_millis(i64::from(dice.between(1, 80))));
+                self.wake = Some(moment.now + RealSpan::from_millis(i64::from(rng.between(1, 80))));
                 match self.role {
                     Role::Flooder | Role::SlowReader => {
                         let kind =
-                            *dice.pick(&[CommandKind::Look, CommandKind::Inventory, CommandKind::ConnectNbr]);
-                        for _ in 0..dice.between(1, 60) {
-                            self.say(kind, moment, dice, out);
+                            *rng.pick(&[CommandKind::Look, CommandKind::Inventory, CommandKind::ConnectNbr]);
+                        for _ in 0..rng.between(1, 60) {
+                            self.say(kind, moment, rng, out);
                         }
                     }
-                    Role::Asker if self.open.is_empty() && !dice.one_in(3) => {
-                        self.say(CommandKind::Incantation, moment, dice, out);
-                        self.say(CommandKind::ConnectNbr, moment, dice, out);
+                    Role::Asker if self.open.is_empty() && !rng.one_in(3) => {
+                        self.say(CommandKind::Incantation, moment, rng, out);
+                        self.say(CommandKind::ConnectNbr, moment, rng, out);
                     }
                     role => {
                         let room = OPEN_MAX - self.open.len();
                         let most = if role == Role::Random { 10 } else { 1 };
                         let is_free = role == Role::Random || self.open.is_empty();
                         let count = if is_free {
-                            room.min(dice.between(1, most) as usize)
+                            room.min(rng.between(1, most) as usize)
                         } else {
                             0
                         };
                         for _ in 0..count {
-                            let kind = *dice.pick(&KINDS);
-                            self.say(kind, moment, dice, out);
+                            let kind = *rng.pick(&KINDS);
+                            self.say(kind, moment, rng, out);
                         }
                     }
                 }
-                return !dice.one_in(400);
+                return !rng.one_in(400);
             }
             _ => {}
         }
@@ -337,7 +337,7 @@ impl Actor for Agent {
         self.open.clear();
     }
 
-    fn check_done(&self, _: RealTime) -> Verdict {
+    fn check_done(&self, _: RealTime) -> CheckResult {
         let awaits = self.open.front().filter(|_| self.phase == Phase::Playing);
         awaits.map_or(Ok(()), |open| Err(format!("no answer came to {:?}", open.kind)))
     }

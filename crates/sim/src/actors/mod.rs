@@ -3,7 +3,7 @@
 //! An actor sees no more than its own bytes; what it may know besides, to judge by, is in [`Moment`].
 
 mod agent;
-mod liar;
+mod byzantine;
 mod operator;
 mod text_viewer;
 mod viewer;
@@ -15,11 +15,11 @@ use trantor_engine::{ConnId, EngineConfig};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::access::{Allowed, TokenNumber};
-use crate::dice::Dice;
 use crate::fault::Sabotage;
 use crate::picture::{Picture, Pictures};
 use crate::plan::Role;
 use crate::replayed::Received;
+use crate::rng::Rng;
 
 /// What an actor may know when it hears or acts.
 pub(crate) struct Moment<'a> {
@@ -39,16 +39,16 @@ pub(crate) struct Moment<'a> {
 }
 
 /// What breaks a rule, in words.
-pub(crate) type Verdict = Result<(), String>;
+pub(crate) type CheckResult = Result<(), String>;
 
 /// One end of a connection.
 pub(crate) trait Actor {
     /// A connection was opened, on which it may show this token; nothing of the last one counts any more.
     fn opened(&mut self, token: Option<TokenNumber>, now: RealTime);
     /// Bytes arrived.
-    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> Verdict;
+    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> CheckResult;
     /// Does what it does by itself; what it says goes into `out`. `false` hangs up.
-    fn act(&mut self, moment: &Moment<'_>, dice: &mut Dice, out: &mut Vec<u8>) -> bool;
+    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool;
     /// When it wants to act again.
     fn wake(&self) -> Option<RealTime>;
     /// How long it leaves what arrives next unread.
@@ -60,11 +60,11 @@ pub(crate) trait Actor {
     /// The connection is over.
     fn gone(&mut self, now: RealTime);
     /// What must be so while nothing is under way in either direction.
-    fn check_quiet(&self, _now: RealTime) -> Verdict {
+    fn check_quiet(&self, _now: RealTime) -> CheckResult {
         Ok(())
     }
     /// What must be so in the end, as long as it is connected.
-    fn check_done(&self, _now: RealTime) -> Verdict {
+    fn check_done(&self, _now: RealTime) -> CheckResult {
         Ok(())
     }
     /// Times at which it compared its mirror with the world.
@@ -85,7 +85,7 @@ pub(crate) trait Actor {
     }
     /// Compares what it knows with the world, when nothing is under way to it and [`Self::knows_world`]. `steps` are the
     /// deadlines carried out until then, where a replay of the journal sends it the same from there on.
-    fn check_world(&mut self, _truth: &Picture, _steps: Option<u64>) -> Verdict {
+    fn check_world(&mut self, _truth: &Picture, _steps: Option<u64>) -> CheckResult {
         Ok(())
     }
     /// The lines that it received on the connection that is over, to be compared with a replay of the journal.
@@ -95,14 +95,14 @@ pub(crate) trait Actor {
 }
 
 /// An actor for a role. Of many viewers in text some take turns.
-pub(crate) fn cast(role: Role, config: &EngineConfig, takes_turns: bool, dice: &mut Dice) -> Box<dyn Actor> {
+pub(crate) fn cast(role: Role, config: &EngineConfig, takes_turns: bool, rng: &mut Rng) -> Box<dyn Actor> {
     match role {
         Role::Steady | Role::Random | Role::Asker | Role::Flooder | Role::SlowReader => {
-            Box::new(agent::Agent::new(role, config, dice))
+            Box::new(agent::Agent::new(role, config, rng))
         }
-        Role::Liar => Box::new(liar::Liar::new(config)),
+        Role::Byzantine => Box::new(byzantine::Byzantine::new(config)),
         Role::Operator => Box::new(operator::Operator::new()),
-        Role::Viewer => Box::new(viewer::Viewer::new(dice)),
+        Role::Viewer => Box::new(viewer::Viewer::new(rng)),
         Role::TextViewer => Box::new(TextViewer::new(config, takes_turns)),
     }
 }

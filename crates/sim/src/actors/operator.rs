@@ -6,10 +6,10 @@ use trantor_client::link::write_first_line;
 use trantor_protocol::text::{Cut, LineCutter};
 use trantor_time::{RealSpan, RealTime};
 
-use super::{Actor, Moment, Verdict};
+use super::{Actor, CheckResult, Moment};
 use crate::access::TokenNumber;
-use crate::dice::Dice;
 use crate::fault::Sabotage;
+use crate::rng::Rng;
 
 /// See the module.
 pub(crate) struct Operator {
@@ -46,7 +46,7 @@ impl Operator {
         }
     }
 
-    fn line(&mut self, line: &str, moment: &Moment<'_>) -> Verdict {
+    fn line(&mut self, line: &str, moment: &Moment<'_>) -> CheckResult {
         match self.phase {
             Phase::Greeting => {
                 self.phase = Phase::Asked;
@@ -80,7 +80,7 @@ impl Operator {
     }
 
     /// An answer says whether it was done, and to which line it belongs.
-    fn answer(&mut self, line: &str) -> Verdict {
+    fn answer(&mut self, line: &str) -> CheckResult {
         let mut words = line.split(' ');
         let is_answer = matches!(words.next(), Some("ok" | "ko"));
         let number = words.next().and_then(|word| word.parse().ok());
@@ -101,22 +101,22 @@ impl Actor for Operator {
         self.open.clear();
     }
 
-    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, _: &mut Sabotage) -> Verdict {
+    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, _: &mut Sabotage) -> CheckResult {
         let mut cutter = std::mem::take(&mut self.cutter);
-        let mut verdict = Ok(());
-        while verdict.is_ok()
+        let mut result = Ok(());
+        while result.is_ok()
             && let Some(cut) = cutter.next(&mut bytes)
         {
-            verdict = match cut {
+            result = match cut {
                 Cut::Line(line) => self.line(&String::from_utf8_lossy(line), moment),
                 Cut::TooLong => Err("the server sent a line without end".to_owned()),
             };
         }
         self.cutter = cutter;
-        verdict
+        result
     }
 
-    fn act(&mut self, moment: &Moment<'_>, dice: &mut Dice, out: &mut Vec<u8>) -> bool {
+    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
         if self.wake.is_none_or(|wake| wake > moment.now) {
             return true;
         }
@@ -127,14 +127,14 @@ impl Actor for Operator {
                 write_first_line(out, "ADMIN", token.as_deref());
             }
             Phase::Operating if !self.is_resting => {
-                self.wake = Some(moment.now + RealSpan::from_millis(i64::from(dice.between(1, 150))));
-                for _ in 0..dice.between(1, 4) {
-                    // What it wishes for is drawn by the number, at the other end.
-                    let number = dice.below(1 << 20);
+                self.wake = Some(moment.now + RealSpan::from_millis(i64::from(rng.between(1, 150))));
+                for _ in 0..rng.between(1, 4) {
+                    // The server's end draws a command by the number.
+                    let number = rng.below(1 << 20);
                     out.extend(format!("{number}\n").into_bytes());
                     self.open.push_back(number);
                 }
-                return !dice.one_in(100);
+                return !rng.one_in(100);
             }
             _ => {}
         }
@@ -159,11 +159,11 @@ impl Actor for Operator {
         self.tokens_refused
     }
 
-    fn check_quiet(&self, now: RealTime) -> Verdict {
+    fn check_quiet(&self, now: RealTime) -> CheckResult {
         self.check_done(now)
     }
 
-    fn check_done(&self, _: RealTime) -> Verdict {
+    fn check_done(&self, _: RealTime) -> CheckResult {
         match self.open.front().filter(|_| self.phase == Phase::Operating) {
             Some(number) => Err(format!("an operator's line {number} was never answered")),
             None => Ok(()),

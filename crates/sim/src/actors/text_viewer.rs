@@ -8,12 +8,12 @@ use trantor_model::EggId;
 use trantor_protocol::text::{Cut, Dialect, LineCutter};
 use trantor_time::RealTime;
 
-use super::{Actor, Moment, Verdict, take_unsent};
+use super::{Actor, CheckResult, Moment, take_unsent};
 use crate::access::TokenNumber;
-use crate::dice::Dice;
 use crate::fault::{Fault, Sabotage};
 use crate::picture::Picture;
 use crate::replayed::Received;
+use crate::rng::Rng;
 
 /// See the module.
 pub(crate) struct TextViewer {
@@ -62,7 +62,7 @@ impl TextViewer {
     }
 
     /// Gives the client a line.
-    fn line(&mut self, line: &[u8], moment: &Moment<'_>) -> Verdict {
+    fn line(&mut self, line: &[u8], moment: &Moment<'_>) -> CheckResult {
         if let Some(received) = &mut self.received {
             received.push(line);
         }
@@ -110,14 +110,14 @@ impl Actor for TextViewer {
         self.is_over = false;
     }
 
-    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> Verdict {
+    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> CheckResult {
         let ground_fault = match self.takes_turns {
             true => Fault::DroppedLateLine,
             false => Fault::DroppedLine,
         };
         let mut cutter = std::mem::take(&mut self.cutter);
-        let mut verdict = Ok(());
-        while verdict.is_ok()
+        let mut result = Ok(());
+        while result.is_ok()
             && let Some(cut) = cutter.next(&mut bytes)
         {
             let fault = match cut {
@@ -125,17 +125,17 @@ impl Actor for TextViewer {
                 Cut::Line(line) if line.starts_with(b"pbc ") => Some(Fault::DroppedSaid),
                 _ => None,
             };
-            verdict = match cut {
+            result = match cut {
                 _ if fault.is_some_and(|fault| sabotage.strikes(fault)) => Ok(()),
                 Cut::Line(line) => self.line(line, moment),
                 Cut::TooLong => Err("the server sent a line without end".to_owned()),
             };
         }
         self.cutter = cutter;
-        verdict
+        result
     }
 
-    fn act(&mut self, moment: &Moment<'_>, _: &mut Dice, out: &mut Vec<u8>) -> bool {
+    fn act(&mut self, moment: &Moment<'_>, _: &mut Rng, out: &mut Vec<u8>) -> bool {
         if self.client.next_timeout().is_some_and(|at| at <= moment.now) {
             self.client.handle_timeout(moment.now);
         }
@@ -154,7 +154,7 @@ impl Actor for TextViewer {
         self.is_over = true;
     }
 
-    fn check_done(&self, _: RealTime) -> Verdict {
+    fn check_done(&self, _: RealTime) -> CheckResult {
         match self.is_over || self.knows_world() {
             true => Ok(()),
             false => Err("a viewer in text was never sent the world".to_owned()),
@@ -177,7 +177,7 @@ impl Actor for TextViewer {
         self.received.take()
     }
 
-    fn check_world(&mut self, truth: &Picture, steps: Option<u64>) -> Verdict {
+    fn check_world(&mut self, truth: &Picture, steps: Option<u64>) -> CheckResult {
         self.worlds_compared += 1;
         let newest = self.client.newest_world().ok_or("it knows the world")?;
         let newest = Picture::of_viewer(&newest.map_err(|error| error.to_string())?);

@@ -7,11 +7,11 @@ use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language
 use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, read_frame};
 use trantor_time::{RealSpan, RealTime};
 
-use super::{Actor, Moment, Verdict, take_unsent};
+use super::{Actor, CheckResult, Moment, take_unsent};
 use crate::access::TokenNumber;
-use crate::dice::Dice;
 use crate::fault::{Fault, Sabotage};
 use crate::picture::Picture;
+use crate::rng::Rng;
 
 /// See the module.
 pub(crate) struct Viewer {
@@ -32,7 +32,7 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
-    pub(crate) fn new(dice: &mut Dice) -> Self {
+    pub(crate) fn new(rng: &mut Rng) -> Self {
         Self {
             client: client(None, RealTime::ZERO),
             scene: Scene::default(),
@@ -40,7 +40,7 @@ impl Viewer {
             is_greeted: false,
             held: Vec::new(),
             has_world: false,
-            is_meddling: dice.one_in(3),
+            is_meddling: rng.one_in(3),
             is_resting: false,
             is_over: true,
             wake: None,
@@ -49,7 +49,7 @@ impl Viewer {
         }
     }
 
-    fn feed(&mut self, bytes: &[u8], now: RealTime) -> Verdict {
+    fn feed(&mut self, bytes: &[u8], now: RealTime) -> CheckResult {
         self.client.handle(bytes, now);
         while let Some(event) = self.client.poll_event() {
             if let ClientEvent::Ended { error, .. } = event {
@@ -64,7 +64,7 @@ impl Viewer {
     }
 
     /// Looks at a message that the client has taken.
-    fn judge(&mut self, message: &ToClient, moment: &Moment<'_>) -> Verdict {
+    fn judge(&mut self, message: &ToClient, moment: &Moment<'_>) -> CheckResult {
         match message {
             ToClient::Hello(hello) => {
                 let may_be = match hello.may_control {
@@ -115,9 +115,9 @@ impl Viewer {
         Ok(())
     }
 
-    fn meddle(&mut self, dice: &mut Dice) {
-        let request = match dice.below(6) {
-            0 => ControlRequest::SetFrequency(dice.between(0, 2_000)),
+    fn meddle(&mut self, rng: &mut Rng) {
+        let request = match rng.below(6) {
+            0 => ControlRequest::SetFrequency(rng.between(0, 2_000)),
             1 => ControlRequest::Pause,
             2 => ControlRequest::Resume,
             3 => ControlRequest::Step(StepKind::Unit),
@@ -140,7 +140,7 @@ impl Actor for Viewer {
         self.wake = Some(now);
     }
 
-    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> Verdict {
+    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> CheckResult {
         let mut rest = bytes;
         if !self.is_greeted {
             let end = rest.iter().position(|byte| *byte == b'\n');
@@ -190,17 +190,17 @@ impl Actor for Viewer {
         Ok(())
     }
 
-    fn act(&mut self, moment: &Moment<'_>, dice: &mut Dice, out: &mut Vec<u8>) -> bool {
+    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
         if self.client.next_timeout().is_some_and(|at| at <= moment.now) {
             self.client.handle_timeout(moment.now);
         }
         if self.wake.is_some_and(|at| at <= moment.now) {
             // About as often as a display shows a frame, and as a person does something.
-            self.wake = Some(moment.now + RealSpan::from_millis(i64::from(dice.between(20, 90))));
+            self.wake = Some(moment.now + RealSpan::from_millis(i64::from(rng.between(20, 90))));
             self.client.scene(moment.now, &mut self.scene);
             while self.client.poll_feed().is_some() {}
-            if self.is_meddling && !self.is_resting && dice.one_in(4) {
-                self.meddle(dice);
+            if self.is_meddling && !self.is_resting && rng.one_in(4) {
+                self.meddle(rng);
             }
         }
         take_unsent(&mut self.client, out);
@@ -224,7 +224,7 @@ impl Actor for Viewer {
         self.is_over = true;
     }
 
-    fn check_quiet(&self, now: RealTime) -> Verdict {
+    fn check_quiet(&self, now: RealTime) -> CheckResult {
         match self.client.stats(now).unacknowledged {
             0 => Ok(()),
             _ if self.is_over => Ok(()),
@@ -240,7 +240,7 @@ impl Actor for Viewer {
         self.ticks_compared
     }
 
-    fn check_done(&self, _: RealTime) -> Verdict {
+    fn check_done(&self, _: RealTime) -> CheckResult {
         if self.is_over || (self.has_world && self.client.newest_world().is_some()) {
             return Ok(());
         }

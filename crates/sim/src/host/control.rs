@@ -5,14 +5,14 @@ use trantor_time::RealTime;
 
 use super::Host;
 use crate::access::TokenNumber;
-use crate::actors::Verdict;
+use crate::actors::CheckResult;
 use crate::fault::{Fault, Sabotage};
 use crate::operator::is_held;
 use crate::plan::Reload;
 
 impl Host {
     /// The server takes in what a peer says, which changes the speed only if that peer may.
-    pub(super) fn hear(&mut self, conn: usize, bytes: &[u8], now: RealTime) -> Verdict {
+    pub(super) fn hear(&mut self, conn: usize, bytes: &[u8], now: RealTime) -> CheckResult {
         let pace = |engine: &Engine| (engine.game_clock().frequency(), is_held(engine));
         let (before, sprints_to) = (pace(&self.engine), self.engine.sprint_until());
         let id = self.conns[conn].id;
@@ -38,7 +38,7 @@ impl Host {
     }
 
     /// A line of this operator is about to be carried out.
-    pub(super) fn check_operator(&self, conn: ConnId) -> Verdict {
+    pub(super) fn check_operator(&self, conn: ConnId) -> CheckResult {
         let Some(conn) = self.served.get(&conn) else {
             return Ok(());
         };

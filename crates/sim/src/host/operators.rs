@@ -1,27 +1,27 @@
-//! What operators wish for, done: at the server's own console, and over connections.
+//! Commands of operators, carried out: from the server's own console, and over connections.
 
 use trantor_engine::{AdminRefusal, OperatorLine};
 use trantor_time::RealTime;
 
 use super::Host;
-use crate::actors::Verdict;
-use crate::dice::Dice;
+use crate::actors::CheckResult;
 use crate::fault::Sabotage;
-use crate::operator::{self, Wish};
+use crate::operator::{self, AdminOp};
+use crate::rng::Rng;
 
-/// The stream of dice by which an operator's number is a wish.
-const WISHES: u64 = 7;
+/// The stream of random numbers by which an operator's number is a command.
+const ADMIN_OPS: u64 = 7;
 
 impl Host {
-    /// Does what an operator wishes for; answers what he is told.
+    /// Carries out a command; answers what the operator is told.
     pub(super) fn fulfil(
         &mut self,
-        wish: Wish,
+        op: AdminOp,
         now: RealTime,
         sabotage: &mut Sabotage,
     ) -> Result<Result<(), AdminRefusal>, String> {
-        match wish {
-            Wish::Engine(request) => {
+        match op {
+            AdminOp::Engine(request) => {
                 // What it does is compared with how things were at this instant.
                 self.sprints.begin_pass(&mut self.engine, now)?;
                 let speed_before = self.engine.game_clock().frequency();
@@ -29,23 +29,23 @@ impl Host {
                 self.sprints.note(&self.engine, speed_before);
                 Ok(told)
             }
-            Wish::Save => {
+            AdminOp::Save => {
                 self.keeping.save_now(&self.engine, now, sabotage);
                 Ok(Ok(()))
             }
         }
     }
 
-    /// Does what operators say over their connections. A line is a number, by which a wish is drawn.
-    pub(super) fn answer_operators(&mut self, now: RealTime, sabotage: &mut Sabotage) -> Verdict {
+    /// Does what operators say over their connections. A line is a number, by which a command is drawn.
+    pub(super) fn answer_operators(&mut self, now: RealTime, sabotage: &mut Sabotage) -> CheckResult {
         while let Some(OperatorLine { conn, line }) = self.engine.poll_operator_line() {
             self.check_operator(conn)?;
             let answer = match line.parse() {
                 Ok(number) => {
                     let game = &self.engine.config().game;
-                    let wish = Wish::draw(game, &mut Dice::new(number, WISHES));
+                    let op = AdminOp::draw(game, &mut Rng::new(number, ADMIN_OPS));
                     self.reached.count("operators' lines", 1);
-                    match self.fulfil(wish, now, sabotage)? {
+                    match self.fulfil(op, now, sabotage)? {
                         Ok(()) => format!("ok {number}\n"),
                         Err(refusal) => format!("ko {number} {refusal}\n"),
                     }

@@ -5,7 +5,7 @@ use trantor_game::replay::RolledForward;
 use trantor_game::{Game, Replay, replay};
 
 use super::Keeping;
-use crate::actors::Verdict;
+use crate::actors::CheckResult;
 
 impl Keeping {
     /// The game with which a server goes on from the save `name`.
@@ -57,7 +57,7 @@ impl Keeping {
     }
 
     /// A save was rolled forward to the end of its run.
-    fn check_rolled(&self, rolled: &RolledForward, pieces: &[String]) -> Verdict {
+    fn check_rolled(&self, rolled: &RolledForward, pieces: &[String]) -> CheckResult {
         let (piece, rolled, ending) = (rolled.piece, &rolled.game, rolled.ending);
         let replay = self.open(&pieces[piece]).ok_or("a save was rolled to nothing")?;
         let next = replay.head().number + 1;
@@ -80,7 +80,7 @@ impl Keeping {
     }
 
     /// The game that goes on from a save of the last run has come as far as the journal was synced.
-    fn check_synced(&self, name: &str, game: &Game) -> Verdict {
+    fn check_synced(&self, name: &str, game: &Game) -> CheckResult {
         let is_of_last_run = self.saved.get(name).is_some_and(|saved| saved.run == self.run);
         match is_of_last_run && game.winner().is_none() && game.steps() < self.synced_steps {
             true => Err(format!(
@@ -93,7 +93,7 @@ impl Keeping {
     }
 
     /// No piece of a run goes past the save, which was made in that run.
-    fn check_not_in(&self, saved: &Game, pieces: &[String]) -> Verdict {
+    fn check_not_in(&self, saved: &Game, pieces: &[String]) -> CheckResult {
         let is_first_there = pieces.first().is_some_and(|first| self.open(first).is_some());
         for piece in pieces.iter().filter(|_| is_first_there) {
             let Some(replay) = self.open(piece) else { continue };

@@ -4,8 +4,8 @@ use mio::Token;
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
 use super::Generator;
+use crate::load::LoadError;
 use crate::load::Speed;
-use crate::load::error::LoadError;
 use crate::load::peer::{Kind, Peer};
 use crate::load::viewer::Control;
 

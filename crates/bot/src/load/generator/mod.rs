@@ -22,11 +22,10 @@ use trantor_runtime::{Parker, RealClock};
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
 use super::agent::{AgentState, LoadAgent, span_of};
-use super::error::LoadError;
 use super::peer::{Kind, Peer};
 use super::report::{self, Figures, Report, Run};
 use super::viewer::TextViewer;
-use super::{LoadConfig, Speed};
+use super::{LoadConfig, LoadError, Speed};
 
 /// Connections being opened at one time: fewer than a server's queue of connections holds.
 const CONNECTING_MAX: usize = 100;

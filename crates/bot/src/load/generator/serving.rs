@@ -9,8 +9,8 @@ use trantor_runtime::Wait;
 use trantor_time::{Clock, RealTime};
 
 use super::{Generator, TOKEN_SIGNALS};
+use crate::load::LoadError;
 use crate::load::agent::AgentState;
-use crate::load::error::LoadError;
 
 /// Readiness taken from the system in one wait; more is reported by the next.
 const EVENTS_CAPACITY: usize = 4_096;

@@ -6,11 +6,11 @@ use trantor_engine::{Engine, LockStepState};
 use trantor_model::AgentId;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
-use crate::actors::Verdict;
+use crate::actors::CheckResult;
 
 /// What it needs to know to judge the next thing that is carried out.
 #[derive(Debug)]
-pub(crate) struct Waits {
+pub(crate) struct LockStepCheck {
     /// The longest wait at one moment; `None` if the game is not in lock-step.
     cap: Option<RealSpan>,
     /// A moment of the game, and since when it stands there.
@@ -34,7 +34,7 @@ pub(crate) struct Stand {
     living: usize,
 }
 
-impl Waits {
+impl LockStepCheck {
     pub(crate) fn new(cap: Option<RealSpan>) -> Self {
         Self {
             cap,
@@ -72,7 +72,7 @@ impl Waits {
     }
 
     /// Something of the game was carried out.
-    pub(crate) fn judge(&mut self, before: &Stand, engine: &Engine, now: RealTime) -> Verdict {
+    pub(crate) fn judge(&mut self, before: &Stand, engine: &Engine, now: RealTime) -> CheckResult {
         let stands_for = self.moment.map_or(RealSpan::ZERO, |(_, since)| now.since(since));
         let has_waited = self.cap.is_some_and(|cap| stands_for >= cap);
         let may_go_on = match before.state {
@@ -113,7 +113,7 @@ impl Waits {
     }
 
     /// Between two passes: where nobody owes a command, nothing is waited for.
-    pub(crate) fn check_rest(&self, engine: &Engine) -> Verdict {
+    pub(crate) fn check_rest(&self, engine: &Engine) -> CheckResult {
         let is_playing = matches!(engine.lock_step_state(), Some(LockStepState::Playing { .. }));
         let is_idle = is_playing && engine.is_started() && engine.game().owing().next().is_none();
         match engine.game().next_deadline() {

@@ -3,16 +3,16 @@
 use trantor_time::{Clock, RealSpan};
 
 use super::{CRASHES_MAX, Universe};
-use crate::actors::Verdict;
-use crate::operator::Wish;
+use crate::actors::CheckResult;
+use crate::operator::AdminOp;
 use crate::oracle::Oracle;
 use crate::plan::Reload;
 
 impl Universe {
     pub(super) fn machine_stalls(&mut self) {
-        if self.dice.one_in(self.plan.machine.stall_one_in) {
+        if self.rng.one_in(self.plan.machine.stall_one_in) {
             self.clock
-                .advance(RealSpan::from_millis(i64::from(self.dice.between(1, 600))));
+                .advance(RealSpan::from_millis(i64::from(self.rng.between(1, 600))));
             self.host.excuse();
         }
     }
@@ -27,8 +27,8 @@ impl Universe {
     }
 
     /// Everybody's connection breaks, and the server begins again with what was on its disk.
-    pub(super) fn power_fails(&mut self) -> Verdict {
-        if self.crashes == CRASHES_MAX || !self.dice.one_in(self.plan.machine.crash_one_in) {
+    pub(super) fn power_fails(&mut self) -> CheckResult {
+        if self.crashes == CRASHES_MAX || !self.rng.one_in(self.plan.machine.crash_one_in) {
             return Ok(());
         }
         let now = self.clock.now();
@@ -53,20 +53,20 @@ impl Universe {
             return;
         }
         let now = self.clock.now();
-        let weather = self.plan.weather;
-        let peer = *self.dice.pick(&open);
+        let network_faults = self.plan.network_faults;
+        let peer = *self.rng.pick(&open);
         let index = self.peers[peer].conn.expect("only those with a connection");
-        if self.dice.one_in(weather.stall_one_in) {
-            let until = now + RealSpan::from_millis(i64::from(self.dice.between(1, 800)));
-            let is_up = self.dice.one_in(2);
+        if self.rng.one_in(network_faults.stall_one_in) {
+            let until = now + RealSpan::from_millis(i64::from(self.rng.between(1, 800)));
+            let is_up = self.rng.one_in(2);
             let conn = &mut self.host.conns[index];
             let line = if is_up { &mut conn.up } else { &mut conn.down };
             line.hold_until(until);
         }
-        if self.dice.one_in(weather.reset_one_in) {
+        if self.rng.one_in(network_faults.reset_one_in) {
             self.host.reset(index);
             self.lose(peer, now);
-        } else if self.dice.one_in(weather.half_open_one_in) {
+        } else if self.rng.one_in(network_faults.half_open_one_in) {
             let conn = &mut self.host.conns[index];
             conn.up.die();
             conn.down.die();
@@ -79,9 +79,10 @@ impl Universe {
         if self.admin_wake.is_none_or(|wake| wake > now) {
             return;
         }
-        let pause_ms = self.dice.between(1, 2 * self.plan.admin_ms);
+        let pause_ms = self.rng.between(1, 2 * self.plan.admin_ms);
         self.admin_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
-        self.host.wish(Wish::draw(&self.plan.config.game, &mut self.dice));
+        self.host
+            .operate(AdminOp::draw(&self.plan.config.game, &mut self.rng));
     }
 
     pub(super) fn options_change(&mut self) {
@@ -89,10 +90,10 @@ impl Universe {
         if self.reload_wake.is_none_or(|wake| wake > now) {
             return;
         }
-        let dice = &mut self.control_dice;
-        let pause_ms = dice.between(1, 2 * self.plan.reload_ms);
+        let rng = &mut self.control_rng;
+        let pause_ms = rng.between(1, 2 * self.plan.reload_ms);
         self.reload_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
-        let rule = self.host.access.draw_next(dice);
-        self.host.reload(Reload::draw(rule, dice));
+        let rule = self.host.access.draw_next(rng);
+        self.host.reload(Reload::draw(rule, rng));
     }
 }

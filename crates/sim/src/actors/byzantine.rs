@@ -4,19 +4,19 @@ use trantor_engine::EngineConfig;
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{RealSpan, RealTime};
 
-use super::{Actor, Moment, Verdict};
+use super::{Actor, CheckResult, Moment};
 use crate::access::TokenNumber;
-use crate::dice::Dice;
 use crate::fault::Sabotage;
+use crate::rng::Rng;
 
 /// See the module.
-pub(crate) struct Liar {
+pub(crate) struct Byzantine {
     teams: Vec<String>,
     wake: Option<RealTime>,
     has_greeted: bool,
 }
 
-impl Liar {
+impl Byzantine {
     pub(crate) fn new(config: &EngineConfig) -> Self {
         Self {
             teams: config.game.teams.clone(),
@@ -25,29 +25,29 @@ impl Liar {
         }
     }
 
-    fn lie(&mut self, dice: &mut Dice, out: &mut Vec<u8>) {
-        match dice.below(10) {
-            0 => out.extend(dice.bytes(60)),
-            1 => out.extend(std::iter::repeat_n(b'x', dice.between(1, 40_000) as usize)),
+    fn misbehave(&mut self, rng: &mut Rng, out: &mut Vec<u8>) {
+        match rng.below(10) {
+            0 => out.extend(rng.bytes(60)),
+            1 => out.extend(std::iter::repeat_n(b'x', rng.between(1, 40_000) as usize)),
             2 => out.extend(b"\n\r\n\0\n"),
             3 => out.extend(b"mct 1\nppo #99999999999\nbct -1 3\nsst 0\nsst x\n"),
             4 => out.extend(b"Incantation now\nTake\nSet gold\nBroadcast\n"),
-            5 => out.extend(dice.pick(&["GRAPHIC\n", "ADMIN\n", "ADMIN x\n"]).as_bytes()),
-            6 => out.extend(format!("{}\n", dice.pick(&self.teams)).into_bytes()),
+            5 => out.extend(rng.pick(&["GRAPHIC\n", "ADMIN\n", "ADMIN x\n"]).as_bytes()),
+            6 => out.extend(format!("{}\n", rng.pick(&self.teams)).into_bytes()),
             7 => {
-                out.extend(dice.between(0, 70_000).to_le_bytes());
-                out.extend(dice.bytes(20));
+                out.extend(rng.between(0, 70_000).to_le_bytes());
+                out.extend(rng.bytes(20));
             }
             8 => {
                 let credit = ToServer::Credit {
-                    items: dice.between(0, 1_000),
+                    items: rng.between(0, 1_000),
                 };
                 write_frame(out, &credit).expect("a short message");
             }
             _ => {
                 let hello = ClientHello {
-                    version: WIRE_VERSION + dice.below(2) as u16,
-                    program: "liar".to_owned(),
+                    version: WIRE_VERSION + rng.below(2) as u16,
+                    program: "byzantine".to_owned(),
                 };
                 write_frame(out, &ToServer::Hello(hello)).expect("a short message");
             }
@@ -55,28 +55,28 @@ impl Liar {
     }
 }
 
-impl Actor for Liar {
+impl Actor for Byzantine {
     fn opened(&mut self, _: Option<TokenNumber>, now: RealTime) {
         self.wake = Some(now);
         self.has_greeted = false;
     }
 
-    fn hear(&mut self, _: &[u8], _: &Moment<'_>, _: &mut Sabotage) -> Verdict {
+    fn hear(&mut self, _: &[u8], _: &Moment<'_>, _: &mut Sabotage) -> CheckResult {
         Ok(())
     }
 
-    fn act(&mut self, moment: &Moment<'_>, dice: &mut Dice, out: &mut Vec<u8>) -> bool {
+    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
         if self.wake.is_none_or(|wake| wake > moment.now) {
             return true;
         }
-        self.wake = Some(moment.now + RealSpan::from_millis(i64::from(dice.between(5, 200))));
-        if !self.has_greeted && !dice.one_in(4) {
+        self.wake = Some(moment.now + RealSpan::from_millis(i64::from(rng.between(5, 200))));
+        if !self.has_greeted && !rng.one_in(4) {
             let words = ["TRANTOR\n", "GRAPHIC\n", "ADMIN\n", "red\n", "nobody\n"];
-            out.extend(dice.pick(&words).as_bytes());
+            out.extend(rng.pick(&words).as_bytes());
         }
         self.has_greeted = true;
-        self.lie(dice, out);
-        !dice.one_in(20)
+        self.misbehave(rng, out);
+        !rng.one_in(20)
     }
 
     fn wake(&self) -> Option<RealTime> {

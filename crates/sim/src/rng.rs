@@ -1,16 +1,16 @@
 //! Chance, all of it from the seed of the run. Each user has a stream of its own, so that one more throw here
 //! changes no throw elsewhere.
 
-use rand_core::Rng;
+use rand_core::Rng as _;
 use rand_pcg::Pcg32;
 
 /// A generator with the questions that a simulation asks.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice {
+pub(crate) struct Rng {
     generator: Pcg32,
 }
 
-impl Dice {
+impl Rng {
     /// Stream `stream` of `seed`.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         Self {
