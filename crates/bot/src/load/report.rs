@@ -153,7 +153,7 @@ fn record(histogram_ns: &mut Histogram<u64>, span: RealSpan) {
 
 impl Figures {
     /// All zero, and not measuring.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             is_measuring: false,
             counts: Counts::default(),
