@@ -76,6 +76,7 @@ fn completions(options: &Options) -> Result<Table> {
         "frequency",
         "completions",
         "early",
+        "earliest, µs",
         "starved",
         "reply late p50, µs",
         "p99, µs",
@@ -91,6 +92,7 @@ fn completions(options: &Options) -> Result<Table> {
             frequency.to_string(),
             report.counts.commands.to_string(),
             report.counts.early.to_string(),
+            earliest_us(&report),
             report.counts.deaths.to_string(),
         ];
         let late = report.lateness;
@@ -114,6 +116,7 @@ fn completions_with_stops(options: &Options) -> Result<Table> {
         "completions",
         "stops",
         "early",
+        "earliest, µs",
         "starved",
     ]);
     let frequencies = options.frequencies.iter();
@@ -126,19 +129,23 @@ fn completions_with_stops(options: &Options) -> Result<Table> {
             let report = play(options, &server, options.stopped, frequency, in_flight);
             is_over.store(true, Ordering::Relaxed);
             let (stops, report) = (stopper.join()??, report?);
-            let (commands, early) = (report.counts.commands, report.counts.early);
-            let cells = [
-                u64::from(frequency),
-                in_flight as u64,
-                commands,
-                stops,
-                early,
-                report.counts.deaths,
-            ];
-            table.row(cells.map(|cell| cell.to_string()).to_vec());
+            table.row(vec![
+                frequency.to_string(),
+                in_flight.to_string(),
+                report.counts.commands.to_string(),
+                stops.to_string(),
+                report.counts.early.to_string(),
+                earliest_us(&report),
+                report.counts.deaths.to_string(),
+            ]);
         }
     }
     Ok(table)
+}
+
+fn earliest_us(report: &Report) -> String {
+    let micros = |earliest: RealSpan| format!("{:+.1}", earliest.as_nanos() as f64 / 1e3);
+    report.earliest.map(micros).unwrap_or_default()
 }
 
 fn start(options: &Options) -> Result<Server> {

@@ -60,9 +60,15 @@ fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
         let (byte, rest) = match part.as_bytes() {
-            [b'x', ..] => (u8::from_str_radix(&part[1..3], 16).unwrap(), &part[3..]),
+            [b'x', ..] => (
+                u8::from_str_radix(&part[1..3], 16).expect("two digits follow \\x"),
+                &part[3..],
+            ),
             [escape, ..] => {
-                let at = b"st0r".iter().position(|known| known == escape).unwrap();
+                let at = b"st0r"
+                    .iter()
+                    .position(|known| known == escape)
+                    .expect("an escape is one of st0r");
                 (b" \t\0\r"[at], &part[1..])
             }
             [] => panic!("nothing follows a backslash in {text}"),

@@ -204,12 +204,14 @@ impl Recorder {
                 return self.fail(engine);
             }
         }
+        // Packing removes the last piece as it was written, so this comes first.
+        let is_removed = self.run.as_ref().is_some_and(Run::is_removed);
         while let Some(piece) = self.to_pack.pop_front() {
             self.note_packed(&piece, pack(&piece).map_err(|error| error.to_string()));
         }
         let RecorderStats { bytes, pieces, .. } = self.stats;
         match &self.run {
-            Some(run) if run.is_removed() => log::warn!("{}: it was removed: the run is lost", self.place()),
+            Some(_) if is_removed => log::warn!("{}: it was removed: the run is lost", self.place()),
             Some(_) => log::info!("recorded {bytes} bytes in {pieces} pieces in {}", self.place()),
             None => log::warn!("{}: the game was not recorded to its end", self.place()),
         }

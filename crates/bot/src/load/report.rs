@@ -57,6 +57,8 @@ pub struct Figures {
     pub is_measuring: bool,
     /// What is no span.
     pub counts: Counts,
+    /// The least lateness of an answer; negative if one was early, which the histogram cannot hold.
+    pub earliest: Option<RealSpan>,
     /// From sending a command to its answer.
     pub latency_ns: Histogram<u64>,
     /// From the ideal end of a command to its answer.
@@ -68,6 +70,9 @@ pub struct Figures {
 /// Everything found. Units are in the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
+    /// The least lateness of an answer; negative if one was early.
+    #[serde(skip)]
+    pub earliest: Option<RealSpan>,
     /// Units of game time a second.
     pub frequency: u32,
     /// The same after the measurement: another one means that it was changed, and that latenesses are of
@@ -157,6 +162,7 @@ impl Figures {
         Self {
             is_measuring: false,
             counts: Counts::default(),
+            earliest: None,
             latency_ns: histogram_ns(),
             lateness_ns: histogram_ns(),
             lateness_by_kind_ns: CommandKind::ALL.iter().map(|_| histogram_ns()).collect(),
@@ -168,6 +174,7 @@ impl Figures {
         if self.is_measuring {
             self.counts.commands += 1;
             self.counts.early += u64::from(lateness < RealSpan::ZERO);
+            self.earliest = Some(self.earliest.map_or(lateness, |least| least.min(lateness)));
             self.record(kind, latency, lateness);
         }
     }
@@ -208,6 +215,7 @@ impl Report {
             measured_s,
             commands_per_s: figures.counts.commands as f64 / measured_s,
             counts: figures.counts.clone(),
+            earliest: figures.earliest,
             achieved_of_ideal,
             achieved_of_ideal_min,
             latency: Quantiles::of(&figures.latency_ns),
