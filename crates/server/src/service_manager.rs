@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use listenfd::ListenFd;
 use trantor_time::RealSpan;
 
-use self::system::{State, notify, watchdog_limit};
+use self::system::{notify, watchdog_limit};
 
 /// What has been agreed with the service manager.
 #[derive(Debug, Default)]
@@ -28,17 +28,17 @@ impl ServiceManager {
 
     /// Clients may connect; `status` says to what.
     pub fn ready(&self, status: &str) {
-        notify(&[State::Ready, State::Status(status)]);
+        notify(&format!("READY=1\nSTATUS={status}"));
     }
 
     /// The program has begun to end.
     pub fn stopping(&self) {
-        notify(&[State::Stopping]);
+        notify("STOPPING=1");
     }
 
     /// The program is alive; to be called every [`Self::watchdog_interval`].
     pub fn alive(&self) {
-        notify(&[State::Watchdog]);
+        notify("WATCHDOG=1");
     }
 
     /// Half of the longest silence, if there is a limit.
@@ -56,19 +56,43 @@ pub fn inherited_listener() -> io::Result<Option<TcpListener>> {
     ListenFd::from_env().take_tcp_listener(0)
 }
 
+/// The crate `sd-notify` knows no abstract names and may block, which the loop must not.
 #[cfg(target_os = "linux")]
 mod system {
-    pub(super) use sd_notify::NotifyState as State;
+    use std::ffi::OsStr;
+    use std::io;
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
     use trantor_time::RealSpan;
 
-    pub(super) fn notify(states: &[State<'_>]) {
-        if let Err(error) = sd_notify::notify(states) {
-            log::warn!("the service manager cannot be notified: {error}");
+    pub(super) fn notify(state: &str) {
+        if let Some(name) = std::env::var_os("NOTIFY_SOCKET")
+            && let Err(error) = send(&name, state)
+        {
+            log::warn!("NOTIFY_SOCKET={}: {error}", name.to_string_lossy());
         }
     }
 
+    /// To a path, or to a name that begins with `@` and is in no file system.
+    pub(super) fn send(name: &OsStr, state: &str) -> io::Result<()> {
+        let address = match name.as_bytes() {
+            [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+            _ => SocketAddr::from_pathname(name)?,
+        };
+        let socket = UnixDatagram::unbound()?;
+        socket.set_nonblocking(true)?;
+        socket.send_to_addr(state.as_bytes(), &address).map(drop)
+    }
+
     pub(super) fn watchdog_limit() -> Option<RealSpan> {
-        sd_notify::watchdog_enabled().map(RealSpan::from_std)
+        let own = std::process::id().to_string();
+        if std::env::var("WATCHDOG_PID").is_ok_and(|process| process != own) {
+            return None;
+        }
+        let micros: i64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
+        (micros > 0).then(|| RealSpan::from_micros(micros))
     }
 }
 
@@ -76,17 +100,34 @@ mod system {
 mod system {
     use trantor_time::RealSpan;
 
-    #[expect(dead_code, reason = "nobody reads them here")]
-    pub(super) enum State<'a> {
-        Ready,
-        Status(&'a str),
-        Stopping,
-        Watchdog,
-    }
-
-    pub(super) fn notify(_states: &[State<'_>]) {}
+    pub(super) fn notify(_state: &str) {}
 
     pub(super) fn watchdog_limit() -> Option<RealSpan> {
         None
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+    use super::system::send;
+
+    #[test]
+    fn states_are_sent_to_a_path_and_to_an_abstract_name() {
+        let path = std::env::temp_dir().join(format!("trantor-notify-{}", std::process::id()));
+        let name = format!("@trantor-notify-{}", std::process::id());
+        let by_path = UnixDatagram::bind(&path).unwrap();
+        let by_name = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name[1..]).unwrap()).unwrap();
+        for (name, socket) in [(path.as_os_str(), by_path), (OsStr::new(&name), by_name)] {
+            send(name, "WATCHDOG=1").unwrap();
+            let mut received = [0; 64];
+            let count = socket.recv(&mut received).unwrap();
+            assert_eq!(&received[..count], b"WATCHDOG=1");
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(send(OsStr::new("/nowhere/socket"), "").is_err());
     }
 }

@@ -176,7 +176,7 @@ fn unescaped(text: &str) -> Vec<u8> {
     for part in parts {
         let byte = u8::from_str_radix(&part[1..3], 16).expect("an escape is \\xHH");
         bytes.push(byte);
-        bytes.extend_from_slice(part[3..].as_bytes());
+        bytes.extend_from_slice(&part.as_bytes()[3..]);
     }
     bytes
 }
