@@ -56,7 +56,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Ok(())
     };
     // At one unit a second, what agents eat in a minute and what is due in an hour lies far ahead.
-    let server = options.program.start("-f 1 -c 1000 -x 100 -y 100", &[])?;
+    // Thousands of silent ones connect at once below, which the usual rate would refuse.
+    let flags = "-f 1 -c 1000 -x 100 -y 100 --accept-rate 20000";
+    let server = options.program.start(flags, &[])?;
     watch(&server, "nobody is connected", options.seconds)?;
     let connect = |server: &Server, count, word: &str, last: &str| -> Result<Vec<Line>> {
         (0..count)
