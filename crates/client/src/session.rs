@@ -1,4 +1,4 @@
-//! What sessions in both languages share: bytes each way, the controls, what is told of the connection, and its limits.
+//! What sessions in both languages share: bytes each way, the controls, figures of the connection, and its limits.
 //!
 //! How a session begins and when it is too silent is [`crate::client`]'s; what each message does is
 //! [`crate::frame_session`]'s and [`crate::text_session`]'s. Any error ends the connection; nothing is retried.

@@ -46,7 +46,7 @@ pub struct EngineConfig {
     /// Whether game time waits for agents, and how long at most at one moment. It then leaps from moment to
     /// moment, whatever the frequency, and the game plays by [`trantor_game::Rules::lock_step`].
     pub lock_step: Option<RealSpan>,
-    /// Name and version of the program, as frame viewers are told.
+    /// Name and version of the program, as sent to frame viewers.
     pub program: String,
 }
 

@@ -81,7 +81,7 @@ pub struct Engine {
     operators_logged: Logged,
     refusals_logged: Logged,
     began: RealTime,
-    /// Who is in the world, encoded for frame viewers, if anybody needed it since it last changed.
+    /// All agents and eggs, encoded for frame viewers; `None` if no viewer has needed it since they changed.
     population: Option<Arc<Population>>,
     /// Its eggs, kept from one snapshot to the next.
     egg_pieces: EggPieces,
@@ -128,7 +128,7 @@ impl Engine {
         self.end_wait_if_due(now);
         let sprint_ended = self.take_game_time(now);
         if has_released || sprint_ended {
-            // Many viewers are told of it in turns, and nothing else may be due.
+            // Many viewers are notified in turns, and nothing else may be due.
             self.settle();
         }
     }

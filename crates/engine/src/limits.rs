@@ -335,7 +335,7 @@ pub const CHANGES_PER_TICK_MAX: usize = 64 * 1024;
 /// Changes after which another message is begun, so that none comes near the cap on frames.
 pub const CHANGES_PER_MESSAGE: usize = 512;
 
-/// Bytes of a broadcast that frame viewers are told; nobody reads more in a picture.
+/// Bytes of a broadcast that frame viewers receive; a picture has no room for more.
 pub const SAID_BYTES_MAX: usize = 256;
 
 /// Bytes of a journal that may wait to be taken by the shell. If its disk stands still, recording ends rather than the memory.

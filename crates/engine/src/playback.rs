@@ -38,7 +38,7 @@ pub struct PlaybackStart {
 #[derive(Debug)]
 pub(crate) struct Playback {
     cursor: Cursor,
-    /// What viewers are told of it.
+    /// As sent to viewers.
     pub(crate) info: RecordingInfo,
     /// Whether speeds are those of the recording; until an operator or viewer asks for another.
     pub(crate) follows_speed: bool,

@@ -1,4 +1,4 @@
-//! The least program that could serve spread-out agents: what the machine takes for it, whoever serves.
+//! The least program that could serve spread-out agents: what the machine itself costs any server.
 //!
 //! It sleeps as the server sleeps until an answer is due or a command comes, writes each answer and reads each command at
 //! once; no game, no limits, no viewers, and nothing of the protocol beyond its greeting. It is a child like the server and

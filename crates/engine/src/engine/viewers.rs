@@ -1,4 +1,4 @@
-//! Frame viewers: what they say, and what they are told in answer.
+//! Frame viewers: their requests, and the answers.
 
 use trantor_game::history;
 use trantor_protocol::limits::{HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX};

@@ -1,4 +1,4 @@
-//! What frame viewers are told of a recording: its length, and marks for its time-line.
+//! What frame viewers receive about a recording: its length, and marks for its timeline.
 
 use trantor_game::replay::{Mark as Recorded, MarkKind as RecordedKind, Recording};
 use trantor_protocol::limits::MARKS_MAX;

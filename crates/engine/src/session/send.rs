@@ -77,7 +77,7 @@ impl Sessions {
         })
     }
 
-    /// Adds to what a session is owed now, whatever it is otherwise told later.
+    /// Adds to a session's outbox now, also if its other updates are delayed.
     pub(crate) fn push_at_once(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         self.catch_up(conn);
         self.append_output(conn, write);

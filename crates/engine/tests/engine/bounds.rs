@@ -39,7 +39,7 @@ fn a_look_of_any_length_takes_little_memory() {
 }
 
 /// An agent may be sent any amount while it takes some of it now and then. One that takes nothing is disconnected after a while,
-/// sooner if its outbox is full; nobody else notices.
+/// sooner if its outbox is full; other peers are not affected.
 #[test]
 fn an_agent_is_disconnected_for_a_stall_and_not_for_a_burst() {
     let mut bench = bench(5, 5, 3);
@@ -113,7 +113,7 @@ fn a_viewer_that_gives_no_credit_is_let_go() {
     assert_eq!(closed(&mut bench, CloseReason::Stalled), 2);
 }
 
-/// A limit that is lowered counts from when somebody took something last, also if that was before.
+/// A lowered limit counts from the last time a token was taken, also if that was before.
 #[test]
 fn another_limit_counts_for_those_who_take_nothing_already() {
     let mut bench = bench(150, 150, 3);

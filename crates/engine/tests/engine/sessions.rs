@@ -1,4 +1,4 @@
-//! Connections: what they say and are told, in which order, and what becomes of those that do not read.
+//! Connections: requests and answers in order, and what happens to peers that do not read.
 
 use trantor_engine::{EngineConfig, FiredKind, Input, JournalPressure, limits};
 use trantor_game::{AdminAction, DueKind, Replay};
@@ -25,7 +25,7 @@ fn replies_leave_in_the_pass_that_made_them() {
     assert_eq!(bench.engine.next_dirty(), Some(conn));
     assert_eq!(bench.engine.unsent(conn), b"ok\n");
     assert_eq!(bench.engine.next_dirty(), None, "told once");
-    // A full socket takes a part; the rest is still there, and told again with what comes later.
+    // A full socket takes a part; the rest is still there, and is offered again with what comes later.
     bench.engine.sent(conn, 1);
     assert_eq!(bench.engine.unsent(conn), b"k\n");
     bench.send(agent, b"Connect_nbr\n");
@@ -138,7 +138,7 @@ fn a_journal_waits_until_something_is_sent() {
     assert_eq!(pressure(&bench), JournalPressure::Presses, "it is answered");
     bench.after_pass();
     take(&mut bench);
-    // It digests and dies, and nobody is sent anything.
+    // It digests and dies, and nothing is sent.
     bench.peers[agent].hangs_up = false;
     bench.run_for(RealSpan::from_secs(5));
     assert_eq!(pressure(&bench), JournalPressure::None);

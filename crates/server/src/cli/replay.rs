@@ -37,7 +37,7 @@ struct ReplayCommand {
     asked: ReplayAsked,
 }
 
-/// The options of a server that mean something where nobody plays.
+/// The options of a server that apply to a recording.
 const PLAY_SETTINGS: [&str; 13] = [
     "port",
     "bind",

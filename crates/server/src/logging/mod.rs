@@ -1,6 +1,6 @@
 //! The program's log on standard error, whose filter can be changed while it runs.
 //!
-//! Nobody who logs waits for whoever reads; see [`lines`].
+//! Logging never waits for the reader of the log; see [`lines`].
 
 mod lines;
 

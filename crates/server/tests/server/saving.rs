@@ -156,7 +156,7 @@ fn what_was_sent_before_a_kill_has_happened_after_the_resume() {
 
 #[test]
 fn a_place_that_cannot_be_written_is_said_at_the_start() {
-    // It is there and can be read; and nobody can make a file in it.
+    // It is there and can be read; and no file can be made in it.
     for (option, what) in [
         ("--save /proc", "save in /proc"),
         ("--record /proc/x", "record in /proc/x"),

@@ -13,7 +13,7 @@ use crate::rng::Rng;
 const ADMIN_OPS: u64 = 7;
 
 impl Host {
-    /// Carries out a command; answers what the operator is told.
+    /// Carries out a command; returns the answer for the operator.
     pub(super) fn fulfil(
         &mut self,
         op: AdminOp,

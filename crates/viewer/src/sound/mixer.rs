@@ -15,7 +15,7 @@ use trantor_time::{RealSpan, RealTime};
 
 use super::tones::Tone;
 
-/// Tones that begin within a second at most: of more nothing could be told apart.
+/// Tones that begin within a second at most: more could not be told apart.
 pub const VOICES_PER_SECOND_MAX: usize = 12;
 /// Rituals that are heard at once at most.
 pub const LOOPS_MAX: usize = 3;

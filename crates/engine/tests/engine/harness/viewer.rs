@@ -297,7 +297,7 @@ fn assert_same_agents(copy: &Copy, world: &World, now: GameTime) {
     for (copied, agent) in copy.agents().zip(world.agents()) {
         let id = agent.id().0;
         assert_eq!(copied.view, agent.view());
-        // Once a team has won nobody eats any more.
+        // Once a team has won no agent eats.
         assert!(
             copied.food_ends == agent.food_ends() || world.winner().is_some(),
             "food of agent {id}: {:?} instead of {:?}",
@@ -360,7 +360,7 @@ impl Bench {
             return;
         }
         for peer in 0..self.peers.len() {
-            // One that has said goodbye may still be there, and is told nothing any more.
+            // One that has said goodbye may still be there, and receives nothing.
             if !self.peers[peer].is_watching() || !self.engine.is_up_to_date(self.peers[peer].conn) {
                 continue;
             }
