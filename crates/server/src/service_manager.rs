@@ -3,17 +3,20 @@
 //! The protocols are sd_notify(3), which exists on Linux alone, and sd_listen_fds(3). Without a service manager nothing of this
 //! does anything.
 
+use std::ffi::OsString;
 use std::io;
 use std::net::TcpListener;
 
 use listenfd::ListenFd;
 use trantor_time::RealSpan;
 
-use self::system::{notify, watchdog_limit};
+use self::system::{send, watchdog_limit};
 
-/// What has been agreed with the service manager.
+/// The service manager of this process; by default none.
 #[derive(Debug, Default)]
 pub struct ServiceManager {
+    /// Where it receives notifications.
+    socket: Option<OsString>,
     /// The longest that the program may be silent.
     watchdog_limit: Option<RealSpan>,
 }
@@ -21,30 +24,40 @@ pub struct ServiceManager {
 impl ServiceManager {
     /// As the environment says.
     pub fn from_environment() -> Self {
+        let socket = std::env::var_os("NOTIFY_SOCKET");
         Self {
-            watchdog_limit: watchdog_limit(),
+            watchdog_limit: socket.as_ref().and_then(|_| watchdog_limit()),
+            socket,
         }
     }
 
     /// Clients may connect; `status` says to what.
     pub fn ready(&self, status: &str) {
-        notify(&format!("READY=1\nSTATUS={status}"));
+        self.notify(&format!("READY=1\nSTATUS={status}"));
     }
 
     /// The program has begun to end.
     pub fn stopping(&self) {
-        notify("STOPPING=1");
+        self.notify("STOPPING=1");
     }
 
     /// The program is alive; to be called every [`Self::watchdog_interval`].
     pub fn alive(&self) {
-        notify("WATCHDOG=1");
+        self.notify("WATCHDOG=1");
     }
 
     /// Half of the longest silence, if there is a limit.
     pub fn watchdog_interval(&self) -> Option<RealSpan> {
         self.watchdog_limit
             .map(|limit| RealSpan::from_nanos((limit.as_nanos() / 2).max(1)))
+    }
+
+    fn notify(&self, state: &str) {
+        if let Some(socket) = &self.socket
+            && let Err(error) = send(socket, state)
+        {
+            log::warn!("NOTIFY_SOCKET={}: {error}", socket.to_string_lossy());
+        }
     }
 }
 
@@ -66,14 +79,6 @@ mod system {
     use std::os::unix::net::{SocketAddr, UnixDatagram};
 
     use trantor_time::RealSpan;
-
-    pub(super) fn notify(state: &str) {
-        if let Some(name) = std::env::var_os("NOTIFY_SOCKET")
-            && let Err(error) = send(&name, state)
-        {
-            log::warn!("NOTIFY_SOCKET={}: {error}", name.to_string_lossy());
-        }
-    }
 
     /// To a path, or to a name that begins with `@` and is in no file system.
     pub(super) fn send(name: &OsStr, state: &str) -> io::Result<()> {
@@ -98,9 +103,14 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
+    use std::ffi::OsStr;
+    use std::io;
+
     use trantor_time::RealSpan;
 
-    pub(super) fn notify(_state: &str) {}
+    pub(super) fn send(_name: &OsStr, _state: &str) -> io::Result<()> {
+        Ok(())
+    }
 
     pub(super) fn watchdog_limit() -> Option<RealSpan> {
         None
