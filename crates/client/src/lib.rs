@@ -32,14 +32,12 @@ pub mod display_clock;
 mod control;
 mod recording;
 
-mod table;
 pub mod world;
 
 mod display;
 pub mod feed;
 mod motion;
 pub mod scene;
-pub mod speech;
 pub mod timeline;
 
 mod error;

@@ -4,6 +4,8 @@
 //! spans, and how much there may be of each. When a change is applied is [`crate::timeline`]'s to decide, what it
 //! looks like [`crate::display`]'s.
 
+use std::collections::BTreeMap;
+
 use trantor_model::{AgentId, AgentView, Counts, EggId, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{ActionState, AgentState, Change, EggState, RitualState, SnapshotPart};
 use trantor_time::GameTime;
@@ -11,7 +13,6 @@ use trantor_time::GameTime;
 use crate::error::WorldError;
 use crate::motion::{Blend, is_motion};
 use crate::scene::TEAM_UNKNOWN;
-use crate::table::Table;
 
 /// Agents held: ten times as many as in the largest worlds we are built for.
 pub const AGENTS_MAX: usize = 100_000;
@@ -38,8 +39,8 @@ pub struct World {
     is_lenient: bool,
     /// By place in the row-by-row list of tiles; grows while the world is being loaded.
     ground: Vec<Counts>,
-    agents: Table<Agent>,
-    eggs: Table<EggState>,
+    agents: BTreeMap<AgentId, Agent>,
+    eggs: BTreeMap<EggId, EggState>,
     rituals: Vec<Ritual>,
     rituals_begun: u64,
     winner: Option<TeamId>,
@@ -77,8 +78,8 @@ impl World {
             teams,
             is_lenient: false,
             ground: Vec::new(),
-            agents: Table::new(),
-            eggs: Table::new(),
+            agents: BTreeMap::new(),
+            eggs: BTreeMap::new(),
             rituals: Vec::new(),
             rituals_begun: 0,
             winner: None,
@@ -112,32 +113,32 @@ impl World {
 
     /// All agents by ascending number.
     pub fn agents(&self) -> impl Iterator<Item = &Agent> {
-        self.agents.iter()
+        self.agents.values()
     }
 
     /// All agents by ascending number, to change how they are shown.
     pub(crate) fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
-        self.agents.iter_mut()
+        self.agents.values_mut()
     }
 
     /// The agent with that number.
     pub fn agent(&self, id: AgentId) -> Option<&Agent> {
-        self.agents.get(id.0)
+        self.agents.get(&id)
     }
 
     /// The agent with that number, to change how it is shown.
     pub(crate) fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent> {
-        self.agents.get_mut(id.0)
+        self.agents.get_mut(&id)
     }
 
     /// All eggs by ascending number.
     pub fn eggs(&self) -> impl Iterator<Item = &EggState> {
-        self.eggs.iter()
+        self.eggs.values()
     }
 
     /// The egg with that number.
     pub fn egg(&self, id: EggId) -> Option<&EggState> {
-        self.eggs.get(id.0)
+        self.eggs.get(&id)
     }
 
     /// Elevations in the order they began.
@@ -222,7 +223,7 @@ impl World {
                     Err(WorldError::UnknownEgg(_)) if self.is_lenient => {}
                     taken => taken?,
                 }
-                self.agents.insert(agent.view.id.0, agent);
+                self.agents.insert(agent.view.id, agent);
             }
             Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent)?,
             Change::ActionStarted { agent, action } => {
@@ -307,7 +308,7 @@ impl World {
 
     fn add_agent(&mut self, agent: AgentState) -> Result<(), WorldError> {
         let agent = self.checked_agent(agent)?;
-        self.agents.insert(agent.view.id.0, agent);
+        self.agents.insert(agent.view.id, agent);
         Ok(())
     }
 
@@ -317,10 +318,10 @@ impl World {
         self.check_team(agent.view.team)?;
         agent.action.iter().try_for_each(check_action)?;
         let id = agent.view.id;
-        if self.agents.get(id.0).is_some() {
+        if self.agents.contains_key(&id) {
             return Err(WorldError::AgentTwice(id));
         }
-        if !self.is_lenient && !self.agents.is_next(id.0) {
+        if !self.is_lenient && self.agents.last_key_value().is_some_and(|(last, _)| *last > id) {
             return Err(WorldError::AgentOutOfOrder(id));
         }
         let max = if self.is_lenient {
@@ -339,7 +340,7 @@ impl World {
     }
 
     fn remove_agent(&mut self, id: AgentId) -> Result<(), WorldError> {
-        let agent = self.agents.remove(id.0).ok_or(WorldError::UnknownAgent(id))?;
+        let agent = self.agents.remove(&id).ok_or(WorldError::UnknownAgent(id))?;
         let ritual = agent
             .held_by
             .and_then(|serial| self.rituals.iter_mut().find(|ritual| ritual.serial == serial));
@@ -354,10 +355,15 @@ impl World {
         if egg.team != TEAM_UNKNOWN || !self.is_lenient {
             self.check_team(egg.team)?;
         }
-        if self.eggs.get(egg.egg.0).is_some() {
+        if self.eggs.contains_key(&egg.egg) {
             return Err(WorldError::EggTwice(egg.egg));
         }
-        if !self.is_lenient && !self.eggs.is_next(egg.egg.0) {
+        if !self.is_lenient
+            && self
+                .eggs
+                .last_key_value()
+                .is_some_and(|(last, _)| *last > egg.egg)
+        {
             return Err(WorldError::EggOutOfOrder(egg.egg));
         }
         let max = if self.is_lenient {
@@ -366,12 +372,12 @@ impl World {
             EGGS_MAX
         };
         check_room(self.eggs.len(), max, "eggs")?;
-        self.eggs.insert(egg.egg.0, egg);
+        self.eggs.insert(egg.egg, egg);
         Ok(())
     }
 
     fn take_egg(&mut self, id: EggId) -> Result<(), WorldError> {
-        match self.eggs.remove(id.0) {
+        match self.eggs.remove(&id) {
             Some(_) => Ok(()),
             None => Err(WorldError::UnknownEgg(id)),
         }
@@ -428,14 +434,14 @@ impl World {
     /// Those of `participants` that this elevation holds are free.
     fn release(&mut self, participants: &[AgentId], serial: u64) {
         for participant in participants {
-            if let Some(agent) = self.agents.get_mut(participant.0) {
+            if let Some(agent) = self.agents.get_mut(participant) {
                 agent.held_by.take_if(|held_by| *held_by == serial);
             }
         }
     }
 
     fn known(&mut self, id: AgentId) -> Result<&mut Agent, WorldError> {
-        self.agents.get_mut(id.0).ok_or(WorldError::UnknownAgent(id))
+        self.agents.get_mut(&id).ok_or(WorldError::UnknownAgent(id))
     }
 
     fn check_tile(&self, tile: Tile) -> Result<(), WorldError> {

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use trantor_client::FeedEntry;
 use trantor_client::feed::FeedKind;
-use trantor_client::{FeedEntry, speech};
 use trantor_model::{AgentId, CommandKind};
 
 /// Commands kept of each agent: what the inspector shows.
@@ -52,7 +52,7 @@ impl ActivityLog {
                 self.succeed(who.agent, kind, resource.name().to_owned());
             }
             FeedKind::Said(who, words) => {
-                let text = format!("“{}”", speech::line(words, super::feed::TEXT_CHARS_MAX));
+                let text = format!("“{}”", super::speech::line(words, super::feed::TEXT_CHARS_MAX));
                 self.succeed(who.agent, CommandKind::Broadcast, text);
             }
             FeedKind::Pushed(who) => self.succeed(who.agent, CommandKind::Eject, String::new()),

@@ -1,18 +1,18 @@
 //! The events of the game as lines, newest first, for the panel and the terminal.
 //!
 //! A team that talks has one line, and so have agents of a team that hatch or rise together. Only words for people are
-//! spelled out ([`trantor_client::speech`]); the panel shows what was sent under the pointer.
+//! spelled out ([`super::speech`]); the panel shows what was sent under the pointer.
 
 use std::collections::VecDeque;
 
 use egui::text::TextWrapping;
 use egui::{Align, Align2, FontId, Label, Layout, Response, RichText, Sense, Ui, pos2, vec2};
 use trantor_client::feed::FeedKind;
-use trantor_client::speech::{self, Talk};
 use trantor_client::{FeedEntry, SceneTeam, Who};
 use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::icons::{EventIcon, Pen};
+use super::speech::{self, Talk};
 use super::theme::{self, grouped, text};
 use super::{PanelContext, directions};
 use crate::intent::{Intent, Selection};

@@ -9,13 +9,13 @@ use std::cmp::Reverse;
 use egui::{Align2, Color32, Context, FontId, Id, LayerId, Order, Painter, Pos2, Rect, Stroke, StrokeKind};
 use egui::{pos2, vec2};
 use glam::Vec3;
-use trantor_client::{EffectKind, SceneAgent, speech};
+use trantor_client::{EffectKind, SceneAgent};
 use trantor_model::{AgentId, Level, TeamId, Tile};
 use trantor_render::picture::compose::MIDDLE_HEIGHT;
 use trantor_render::picture::palette;
 
 use super::theme::{color, ink_on};
-use super::{PanelContext, directions};
+use super::{PanelContext, directions, speech};
 use crate::intent::Selection;
 
 /// Labels placed at most: more would hide the board.

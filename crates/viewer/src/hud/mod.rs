@@ -19,6 +19,7 @@ mod minimap;
 mod report;
 mod score;
 mod search;
+mod speech;
 mod speed;
 mod teams;
 mod theme;

@@ -1,15 +1,14 @@
-//! What agents say, as people are shown it.
+//! Broadcasts as people read them.
 //!
-//! Most of what is said is for other programs: numbers and checks without a space, several times a second and team.
-//! Spelled out it would fill every list and hide what people can read. So what a team says in one go is one [`Talk`],
-//! which counts; only words for people are spelled out, and the last few are kept as they came, for whoever asks.
+//! Most broadcasts are for other programs: numbers and checksums without a space, several a second and team. So the
+//! broadcasts of a team without a pause between them are one [`Talk`] with a counter; only text for people is spelled
+//! out, and the last few broadcasts are kept as they came, for the tooltip.
 
 use std::collections::VecDeque;
 
+use trantor_client::Who;
 use trantor_model::{AgentId, TeamId};
 use trantor_protocol::text::printable;
-
-use crate::feed::Who;
 
 /// Units of silence after which a team's next words are another talk.
 const SILENCE_UNITS: i128 = 300;
