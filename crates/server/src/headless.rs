@@ -3,13 +3,12 @@
 //! No socket is opened and nothing waits: the game leaps from deadline to deadline ([`trantor_engine::leap`]).
 //! Only the length of the run is read from a clock, and only to be printed.
 
-use std::error::Error;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{ArgAction, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -21,8 +20,9 @@ use trantor_protocol::{TeamNameError, check_team_name};
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameSpan, GameTime};
 
-use crate::options::OptionError;
-use crate::options::{PROGRAM, first_line};
+use crate::cli::explain;
+use crate::options::values::{self, Reader};
+use crate::options::{OptionError, PROGRAM};
 
 /// The word that asks for it, in the place of the first option.
 pub const WORD: &str = "sim";
@@ -91,12 +91,10 @@ pub(crate) struct SimAsked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Until(Option<GameTime>);
 
-fn whole<T: TryFrom<u64>>(from: u64, to: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
-    move |word| {
-        let number = word.parse().ok().filter(|number| (from..=to).contains(number));
-        let number = number.and_then(|number| T::try_from(number).ok());
-        number.ok_or_else(|| format!("must be a whole number from {from} to {to}"))
-    }
+/// A whole number in `from..=to`.
+fn whole<T: TryFrom<u64> + 'static>(from: u64, to: u64) -> impl Reader<T> {
+    let number = values::whole(from, to);
+    move |word: &str| number(word).map_err(|accepted| format!("must be {accepted}"))
 }
 
 fn team_name(name: &str) -> Result<String, TeamNameError> {
@@ -162,7 +160,7 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
     let asked = match SimAsked::try_parse_from(words) {
         Ok(asked) => asked,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(error.to_string()),
-        Err(error) => return Err(explain(&error)),
+        Err(error) => return Err(explain(&error, Some(WORD))),
     };
     let summary = play(&asked, asked.config()?).map_err(|error| {
         let file = asked.record.clone().unwrap_or_default();
@@ -201,36 +199,6 @@ impl SimAsked {
             .map_err(|error| OptionError::new(WORD, error.to_string()))?;
         Ok(config)
     }
-}
-
-/// Says in one line what clap says in several.
-fn explain(error: &clap::Error) -> OptionError {
-    let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    // clap names a flag with its placeholder, "--seed <NUMBER>"; the flag is the first word.
-    let shown = context(ContextKind::InvalidArg);
-    let flag = shown.split(' ').next().unwrap_or_default();
-    let see = format!("see {PROGRAM} {WORD} --help");
-    let (written, why) = match error.kind() {
-        ErrorKind::UnknownArgument if !flag.starts_with('-') => (
-            format!("'{shown}'"),
-            format!("is a stray word; an option starts with '-', {see}"),
-        ),
-        ErrorKind::UnknownArgument => match error.get(ContextKind::SuggestedArg) {
-            Some(nearest) => (
-                flag.to_owned(),
-                format!("unknown option; the nearest known one is {nearest}"),
-            ),
-            None => (flag.to_owned(), format!("unknown option; {see}")),
-        },
-        ErrorKind::ValueValidation => {
-            let value = context(ContextKind::InvalidValue);
-            let why = error.source().map(ToString::to_string).unwrap_or_default();
-            (format!("{flag} {value}"), why)
-        }
-        ErrorKind::InvalidValue => (format!("{flag} without a value"), format!("it needs one; {see}")),
-        _ => return OptionError::new(WORD, format!("{}; {see}", first_line(error))),
-    };
-    OptionError::new(format!("{WORD}: {written}"), why)
 }
 
 /// # Errors

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use trantor_runtime::{standard_error, standard_output};
 use trantor_server::cli::manual::{self, ManualAsked};
-use trantor_server::cli::{self, Asked, Resolved, config};
+use trantor_server::cli::{self, Asked, Resolved, Stop, config};
 use trantor_server::console::input::{self, ConsoleThread};
 use trantor_server::event_loop::{EndReason, EventLoop};
 use trantor_server::export::Exporter;
@@ -122,10 +122,10 @@ fn run(
 
 /// Reads the options that the program was started with again.
 fn resolve_again() -> Result<Resolved, OptionError> {
-    match cli::resolve(std::env::args_os(), std::env::vars_os())? {
-        Ok(resolved) => Ok(resolved),
-        Err(_) => unreachable!("a command line that asks for help starts no server"),
-    }
+    cli::resolve(std::env::args_os(), std::env::vars_os()).map_err(|stop| match stop {
+        Stop::Refused(error) => error,
+        Stop::Print(_) => unreachable!("a command line that asks for help starts no server"),
+    })
 }
 
 /// Tells what is wrong with each file of options, all of it.

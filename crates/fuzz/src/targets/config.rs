@@ -1,5 +1,6 @@
 //! The server's file of options.
 
+use trantor_server::options::settings::Origins;
 use trantor_server::options::{Options, layers};
 
 /// A file is taken, or refused in one line that can be printed.
@@ -7,9 +8,10 @@ pub(super) fn read(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let mut options = Options::default();
-    if let Err(error) = layers::apply_text(&mut options, "server.toml", text) {
-        let line = error.to_string();
+    let (mut options, mut origins) = (Options::default(), Origins::default());
+    let mistakes = layers::apply_text(&mut options, &mut origins, "server.toml", text).err();
+    for mistake in mistakes.unwrap_or_default() {
+        let line = mistake.to_string();
         assert!(!line.is_empty() && !line.contains(char::is_control), "{line:?}");
     }
 }

@@ -1,26 +1,21 @@
 //! `trantor-server completions` and `trantor-server man`: what a shell and `man` know of the program.
 //!
-//! Both are made from the commands that the program itself parses, so that they cannot say anything else.
+//! Both are generated from the commands that the program itself parses.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, Parser, Subcommand as _};
 use clap_complete::Shell;
 
 use super::{command, config, replay};
 use crate::console::remote::ConsoleAsked;
 use crate::headless::SimAsked;
-use crate::options::{OptionError, PROGRAM, first_line};
-
-/// The first words of the command line that ask for it.
-pub const WORDS: [&str; 2] = ["completions", "man"];
+use crate::options::PROGRAM;
 
 /// What is to be written.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
-#[command(name = PROGRAM, bin_name = PROGRAM, no_binary_name = true)]
+#[command(name = PROGRAM, bin_name = PROGRAM)]
 pub enum ManualAsked {
     /// Write the completions of a shell to standard output.
     Completions {
@@ -33,21 +28,6 @@ pub enum ManualAsked {
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
-}
-
-/// Reads `words`, of which the first is one of [`WORDS`]. The help text comes back as `Ok(Err(text))`.
-///
-/// # Errors
-/// One line about the first mistake.
-pub fn parse(words: &[OsString]) -> Result<Result<ManualAsked, String>, OptionError> {
-    match ManualAsked::try_parse_from(words) {
-        Ok(asked) => Ok(Ok(asked)),
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Err(error.to_string())),
-        Err(error) => {
-            let word = words[0].to_string_lossy().into_owned();
-            Err(OptionError::new(word, first_line(&error)))
-        }
-    }
 }
 
 /// The completions of `shell`.
@@ -74,12 +54,12 @@ fn commands_in(command: &Command) -> usize {
     1 + command.get_subcommands().map(commands_in).sum::<usize>()
 }
 
-/// The program with all its commands, as nobody parses it: each is looked for by its first word.
+/// The program with all its commands. Only for documentation: [`super::parse`] tells commands by their first word.
 fn whole_command() -> Command {
     let others = [
         config::command(),
         ConsoleAsked::command(),
-        replay::command().name(replay::WORD),
+        replay::command().name("replay"),
         SimAsked::command(),
     ];
     ManualAsked::augment_subcommands(command().subcommands(others))

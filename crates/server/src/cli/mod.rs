@@ -1,28 +1,29 @@
-//! The command line: Zappy's flags and our own, with the habits of that world.
+//! The command line: Zappy's flags and our own, with the conventions of that world.
 //!
-//! `-n red blue -c 5` takes names up to the next option; a repeated option's last value wins; `help`, `-help`
-//! and `--help` all help. Every mistake is answered by one line that says what is accepted. The flags come
+//! `-n red blue -c 5` takes names up to the next option; the last value of a repeated option wins; `help`, `-help`
+//! and `--help` all print help. Every mistake is answered by one line that says what is accepted. The flags come
 //! from [`crate::options::settings`].
 
 pub mod config;
 pub mod manual;
 pub mod replay;
 
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::builder::Resettable;
-use clap::error::{ContextKind, ErrorKind};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches};
 use log::LevelFilter;
 use trantor_protocol::text::Dialect;
 
 use self::config::ConfigAsked;
 use self::manual::ManualAsked;
-use crate::console::remote::{self, ConsoleAsked};
-use crate::options::origins::Origins;
-use crate::options::settings::{find, flags, is_common, must_be, names, nearest_name, set, short};
-use crate::options::{OptionError, Options, PROGRAM, first_line, layers};
+use crate::console::remote::ConsoleAsked;
+use crate::options::layers::{self, CONFIG};
+use crate::options::settings::{Origins, find, flags, is_common, must_be, names, nearest_name, set, short};
+use crate::options::{OptionError, Options, PROGRAM};
 use crate::playback::PlayAsked;
 use crate::replay::ReplayAsked;
 
@@ -31,31 +32,57 @@ use crate::replay::ReplayAsked;
 pub enum Asked {
     /// Run with these options.
     Run(Box<Resolved>),
-    /// Tell every mistake in these files of options.
+    /// Report every mistake in these files of options.
     CheckConfig(Vec<PathBuf>),
     /// Write completions or manual pages.
     Manual(ManualAsked),
-    /// Operate a running server: the first word was `console`.
+    /// Operate a running server.
     Console(ConsoleAsked),
-    /// Look at journals instead of running a server: the first word was `replay`.
+    /// Read journals.
     Replay(ReplayAsked),
-    /// Show a recording instead of a game that is played: the first words were `replay play`.
+    /// Serve a recording instead of a game.
     Play(Box<PlayAsked>),
     /// Print this and end with status 0: the help text or the version.
     Print(String),
 }
 
-/// What is printed where the server's own flags are mistaken, as the tools of the Zappy world do.
+/// Why a command line leads to no command.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It asks for this text: help or version.
+    Print(String),
+    /// It has a mistake.
+    Refused(OptionError),
+}
+
+impl From<OptionError> for Stop {
+    fn from(error: OptionError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl Stop {
+    /// `word` is the command, or none for the server's own flags.
+    fn new(error: &clap::Error, word: Option<&str>) -> Self {
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Self::Print(error.to_string()),
+            _ => Self::Refused(explain(error, word)),
+        }
+    }
+}
+
+/// The other commands, which are known by the first word of the command line.
+const COMMANDS: [&str; 5] = ["completions", "config", "console", "man", "replay"];
+
+/// What is printed beside a mistake in the server's own flags, as by the tools of the Zappy world.
 const USAGE: &str = "usage: trantor-server -p PORT -x WIDTH -y HEIGHT -n TEAM... -c PLACES -f FREQUENCY
        each may be left out; --help tells of these and of all others";
 
-/// How the server is used, if `mistake` stands in `arguments` (the program's name first), and they are its own and none of
-/// its other commands.
+/// The usage to print beside `mistake`, if it is in the server's own flags.
 pub fn usage(arguments: impl IntoIterator<Item = OsString>, mistake: &OptionError) -> Option<&'static str> {
-    let others = [replay::WORD, remote::WORD, config::WORD];
     let first = arguments.into_iter().nth(1);
-    let is_other = first.is_some_and(|word| others.iter().chain(&manual::WORDS).any(|other| word == *other));
-    (!is_other && !mistake.is_elsewhere()).then_some(USAGE)
+    let is_other = first.is_some_and(|word| COMMANDS.iter().any(|other| word == *other));
+    (!is_other && !mistake.is_elsewhere).then_some(USAGE)
 }
 
 /// Reads the command line `arguments` (the program's name first), over the environment, over the file.
@@ -67,91 +94,80 @@ pub fn parse(
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Asked, OptionError> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    // The reference server takes the bare word too; anywhere else it may be a team's name.
-    if arguments.get(1).is_some_and(|word| word == "help") {
-        return Ok(Asked::Print(command().render_help().to_string()));
+    let word = |place: usize| {
+        arguments
+            .get(place)
+            .and_then(|word| word.to_str())
+            .unwrap_or_default()
+    };
+    // Elsewhere than in the first place these may be names of teams.
+    let asked = match (word(1), word(2)) {
+        ("help", _) => Err(Stop::Print(command().render_help().to_string())),
+        ("replay", _) => replay::parse(&arguments[1..]),
+        ("console", _) => parse_as(ConsoleAsked::command(), &arguments[1..], "console")
+            .map(|(asked, _)| Asked::Console(asked)),
+        (first @ ("completions" | "man"), _) => {
+            parse_as(ManualAsked::command(), &arguments, first).map(|(asked, _)| Asked::Manual(asked))
+        }
+        ("config", "print") => resolve_by(config::print_command(), &arguments[2..], environment)
+            .map(|resolved| Asked::Print(config::print(&resolved))),
+        ("config", _) => parse_as(config::command(), &arguments[1..], "config")
+            .map(|(ConfigAsked::Check { files }, _)| Asked::CheckConfig(files)),
+        _ => resolve(arguments, environment).map(|resolved| Asked::Run(Box::new(resolved))),
+    };
+    match asked {
+        Ok(asked) => Ok(asked),
+        Err(Stop::Print(text)) => Ok(Asked::Print(text)),
+        Err(Stop::Refused(error)) => Err(error),
     }
-    if arguments.get(1).is_some_and(|word| word == replay::WORD) {
-        return Ok(match replay::parse(arguments.into_iter().skip(1))? {
-            replay::Asked::Look(asked) => Asked::Replay(asked),
-            replay::Asked::Play(asked) => Asked::Play(asked),
-            replay::Asked::Print(text) => Asked::Print(text),
-        });
-    }
-    if arguments.get(1).is_some_and(|word| word == remote::WORD) {
-        let asked = remote::parse(arguments.into_iter().skip(1))
-            .map_err(|mistake| OptionError::new(remote::WORD, mistake))?;
-        return Ok(asked.map_or_else(Asked::Print, Asked::Console));
-    }
-    if arguments
-        .get(1)
-        .is_some_and(|word| manual::WORDS.iter().any(|known| word == known))
-    {
-        let asked = manual::parse(&arguments[1..])?;
-        return Ok(asked.map_or_else(Asked::Print, Asked::Manual));
-    }
-    if arguments.get(1).is_some_and(|word| word == config::WORD) {
-        return Ok(match config::parse(&arguments[1..])? {
-            Ok(ConfigAsked::Check { files }) => Asked::CheckConfig(files),
-            // What is left behind `config print` are flags of the server.
-            Ok(ConfigAsked::Print) => match resolve_by(
-                config::print_command(),
-                arguments.into_iter().skip(2),
-                environment,
-            )? {
-                Ok(resolved) => Asked::Print(config::print(&resolved)),
-                Err(text) => Asked::Print(text),
-            },
-            Err(text) => Asked::Print(text),
-        });
-    }
-    Ok(match resolve(arguments, environment)? {
-        Ok(resolved) => Asked::Run(Box::new(resolved)),
-        Err(text) => Asked::Print(text),
-    })
 }
 
-/// The options of all layers together, and where each was said.
+/// Reads the arguments of the command `word`, the first of which is not looked at.
+pub(crate) fn parse_as<T: FromArgMatches>(
+    command: Command,
+    arguments: &[OsString],
+    word: &str,
+) -> Result<(T, ArgMatches), Stop> {
+    let parsed = command.try_get_matches_from(arguments);
+    let parsed = parsed.and_then(|matches| Ok((T::from_arg_matches(&matches)?, matches)));
+    parsed.map_err(|error| Stop::new(&error, Some(word)))
+}
+
+/// The options of all layers together, and where each was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
     /// The options.
     pub options: Options,
-    /// Where they were said.
+    /// Where they were written.
     pub origins: Origins,
     /// The file that was read.
     pub file: Option<PathBuf>,
 }
 
-/// Reads the flags in `arguments` (the program's name first), over the environment, over the file. The text of help or
-/// version comes back as `Ok(Err(text))`.
+/// Reads the flags in `arguments` (the program's name first), over the environment, over the file.
 ///
 /// # Errors
-/// One line about the first mistake found.
+/// The text of help or version, or one line about the first mistake found.
 pub fn resolve(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Result<Result<Resolved, String>, OptionError> {
-    resolve_by(command(), arguments, environment)
+) -> Result<Resolved, Stop> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    resolve_by(command(), &arguments, environment)
 }
 
 fn resolve_by(
     command: Command,
-    arguments: impl IntoIterator<Item = OsString>,
+    arguments: &[OsString],
     environment: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Result<Result<Resolved, String>, OptionError> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let matches = match command.clone().try_get_matches_from(&arguments) {
-        Ok(matches) => matches,
-        Err(error)
-            if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|word| word == "--help") =>
-        {
-            return Ok(Err(summary(command).render_help().to_string()));
+) -> Result<Resolved, Stop> {
+    let matches = command.clone().try_get_matches_from(arguments).map_err(|error| {
+        let wants_all = arguments.iter().any(|word| word == "--help");
+        match error.kind() {
+            ErrorKind::DisplayHelp if !wants_all => Stop::Print(summary(command).render_help().to_string()),
+            _ => Stop::new(&error, None),
         }
-        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            return Ok(Err(error.to_string()));
-        }
-        Err(error) => return Err(explain(&error)),
-    };
+    })?;
 
     let environment = layers::Environment::read(environment).map_err(OptionError::elsewhere)?;
     let mut options = Options::default();
@@ -162,7 +178,13 @@ fn resolve_by(
         .or_else(|| environment.config());
     environment.apply_common(&mut options, &mut origins);
     if let Some(path) = file {
-        layers::apply_file(&mut options, &mut origins, path).map_err(OptionError::elsewhere)?;
+        let first = |mistakes: Vec<OptionError>| mistakes.into_iter().next().map(OptionError::elsewhere);
+        if let Some(mistake) = layers::apply_file(&mut options, &mut origins, path)
+            .err()
+            .and_then(first)
+        {
+            return Err(mistake.into());
+        }
     }
     environment
         .apply(&mut options, &mut origins)
@@ -170,16 +192,17 @@ fn resolve_by(
     apply_flags(&mut options, &mut origins, &matches)?;
     if let Err(clash) = options.check_together() {
         let has_flag = clash.names.iter().any(|name| matches.contains_id(name));
-        return Err(match has_flag {
+        let error = match has_flag {
             true => clash.error,
             false => clash.elsewhere(&origins),
-        });
+        };
+        return Err(error.into());
     }
-    Ok(Ok(Resolved {
+    Ok(Resolved {
         options,
         origins,
         file: file.map(Path::to_owned),
-    }))
+    })
 }
 
 /// The command as clap knows it.
@@ -201,15 +224,15 @@ pub fn command() -> Command {
         .short('v')
         .long(VERBOSE)
         .action(ArgAction::Count)
-        .help("Log more: -v what is decided, -vv everything");
+        .help("Log more: -v decisions, -vv everything");
     Command::new(PROGRAM)
         .version(env!("CARGO_PKG_VERSION"))
         .about("The arena's server: Zappy players and viewers connect to it.")
         .args([file, speed_or_duration, verbose])
         .args(flags())
         .after_help(
-            "Each option with a long name may also stand in the file (port = 4242) and in the environment\n\
-             (TRANTOR_SERVER_PORT=4242). A mistake is told in one line, and the exit status is then 84.\n\n\
+            "Each option with a long name may also be set in the file (port = 4242) and in the environment\n\
+             (TRANTOR_SERVER_PORT=4242). A mistake is reported in one line, with exit status 84.\n\n\
              Files of options: trantor-server config check FILE, trantor-server config print [OPTIONS].\n\
              A running server: trantor-server console; see trantor-server console --help.\n\
              Recorded games: trantor-server replay verify|info|export|play FILE...; see trantor-server replay --help.\n\
@@ -229,30 +252,10 @@ fn summary(command: Command) -> Command {
         .after_help("--help has all options, and the other commands.")
 }
 
-const CONFIG: &str = layers::CONFIG;
 const VERBOSE: &str = "verbose";
 const SPEED_OR_DURATION: &str = "t";
-/// Names that are flags only, so that a misspelt flag can be told its nearest.
+/// Flags that are no options, as suggestions for a misspelt flag.
 const FLAGS_ONLY: [&str; 4] = [CONFIG, VERBOSE, "help", "version"];
-
-/// The flag of the setting of this name, for other commands that take it.
-pub(crate) fn named_flag(name: &'static str) -> Arg {
-    let flag = flags().find(|flag| flag.get_id() == name);
-    flag.expect("it is an option")
-}
-
-/// Checks the words given to that flag, if it was given.
-///
-/// # Errors
-/// One line that says what is accepted.
-pub(crate) fn apply_named(
-    options: &mut Options,
-    matches: &ArgMatches,
-    name: &'static str,
-) -> Result<(), OptionError> {
-    let mut unseen = Origins::default();
-    apply_flag(options, &mut unseen, matches, name, name)
-}
 
 fn apply_flags(
     options: &mut Options,
@@ -262,12 +265,12 @@ fn apply_flags(
     for name in names() {
         apply_flag(options, origins, matches, name, name)?;
     }
-    // After the table, since the dialect decides what it means.
+    // Last, since the dialect decides what it means.
     let meant = match options.dialect {
         Dialect::Epitech => "match-duration",
         Dialect::Epitech2016 | Dialect::French42 | Dialect::English42 => "frequency",
     };
-    // Of the two flags that say it, the one given last counts.
+    // The last of two flags for one option counts.
     if matches.index_of(SPEED_OR_DURATION) > matches.index_of(meant) {
         apply_flag(options, origins, matches, SPEED_OR_DURATION, meant)?;
     }
@@ -277,11 +280,11 @@ fn apply_flags(
         _ => (LevelFilter::Trace, "-vv"),
     };
     options.log = options.log.clone().at_least(level);
-    origins.set("log", format!("\"{}\"", options.log), spelt);
+    origins.note("log", vec![options.log.to_string()], spelt);
     Ok(())
 }
 
-/// Checks the words given to the flag `id`, if it was given, as a value of the option `name`.
+/// Sets the option `name` to the words given to the flag `id`, if it was given.
 fn apply_flag(
     options: &mut Options,
     origins: &mut Origins,
@@ -299,11 +302,11 @@ fn apply_flag(
     };
     set(options, name, &words)
         .map_err(|why| OptionError::new(format!("{spelt} {}", words.join(" ")), why))?;
-    origins.note(name, &words, spelt);
+    origins.note(name, words, spelt);
     Ok(())
 }
 
-/// The shorter of an option's flags, as scripts mostly use it.
+/// The shorter of an option's flags, as in most scripts.
 fn spelt(name: &str) -> String {
     match short(name) {
         Some(short) => format!("-{short}"),
@@ -311,34 +314,96 @@ fn spelt(name: &str) -> String {
     }
 }
 
-/// Says in one line what clap says in several.
-fn explain(error: &clap::Error) -> OptionError {
+/// Says in one line what clap says in several. `word` is the command, or none for the server's own flags.
+pub(crate) fn explain(error: &clap::Error, word: Option<&str>) -> OptionError {
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    // clap names a flag with its placeholder, "--port <PORT>"; the flag is the first word.
+    let (prefix, see) = match word {
+        Some(word) => (format!("{word}: "), format!("see {PROGRAM} {word} --help")),
+        None => (String::new(), "see --help".to_owned()),
+    };
+    // clap names a flag with its placeholder, "--port <PORT>".
     let shown = context(ContextKind::InvalidArg);
     let flag = shown.split(' ').next().unwrap_or_default();
     let name = flag.trim_start_matches('-');
-    match error.kind() {
-        ErrorKind::UnknownArgument if !flag.starts_with('-') => OptionError::new(
+    let valid = strings(error, ContextKind::ValidValue);
+    let (written, why) = match error.kind() {
+        ErrorKind::UnknownArgument if !flag.starts_with('-') => (
             format!("'{shown}'"),
-            "is a stray word; an option starts with '-', see --help",
+            format!("is a stray word; an option starts with '-', {see}"),
         ),
         ErrorKind::UnknownArgument => {
-            let hint = match nearest_name(name, &FLAGS_ONLY).filter(|_| flag.starts_with("--")) {
-                Some(nearest) => format!("unknown option; the nearest known one is --{nearest}"),
-                None => "unknown option; see --help".to_owned(),
+            let nearest = match word {
+                Some(_) => error.get(ContextKind::SuggestedArg).map(ToString::to_string),
+                None if flag.starts_with("--") => {
+                    nearest_name(name, &FLAGS_ONLY).map(|name| format!("--{name}"))
+                }
+                None => None,
             };
-            OptionError::new(flag, hint)
+            let hint = nearest.map_or(see, |nearest| format!("the nearest known one is {nearest}"));
+            (flag.to_owned(), format!("unknown option; {hint}"))
+        }
+        ErrorKind::ValueValidation => (
+            format!("{flag} {}", context(ContextKind::InvalidValue)),
+            error.source().map(ToString::to_string).unwrap_or_default(),
+        ),
+        ErrorKind::InvalidValue if !valid.is_empty() => {
+            let value = context(ContextKind::InvalidValue);
+            let word = word.unwrap_or(PROGRAM);
+            return OptionError::new(word, format!("{value:?} is none of {valid}"));
         }
         ErrorKind::InvalidValue | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
-            let (flag, must_be) = match find(name) {
-                Some(name) => (spelt(name), must_be(name, false)),
-                None if flag == "-t" => (flag.to_owned(), "the value must be a whole number".to_owned()),
-                None => (flag.to_owned(), "the value must be the path of a file".to_owned()),
+            let (flag, must_be) = match find(name).filter(|_| word.is_none()) {
+                Some(name) => (spelt(name), must_be(name)),
+                None => (flag.to_owned(), format!("it needs one; {see}")),
             };
-            OptionError::new(format!("{flag} without a value"), must_be)
+            (format!("{flag} without a value"), must_be)
         }
-        ErrorKind::InvalidUtf8 => OptionError::new("the command line", "must be valid UTF-8"),
-        _ => OptionError::new("the command line", first_line(error)),
+        kind => {
+            let why = match kind {
+                ErrorKind::InvalidUtf8 => "it must be valid UTF-8".to_owned(),
+                ErrorKind::MissingSubcommand => {
+                    format!("say what: {}", strings(error, ContextKind::ValidSubcommand))
+                }
+                ErrorKind::MissingRequiredArgument => {
+                    format!("{} is missing", strings(error, ContextKind::InvalidArg))
+                }
+                // "error: …" is followed by advice over several lines.
+                _ => {
+                    let text = error.to_string();
+                    let first = text.lines().next().unwrap_or_default();
+                    first.trim_start_matches("error: ").to_owned()
+                }
+            };
+            return OptionError::new(word.unwrap_or("the command line"), format!("{why}; {see}"));
+        }
+    };
+    OptionError::new(prefix + &written, why)
+}
+
+/// What clap lists in an error, separated by commas.
+fn strings(error: &clap::Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::Strings(strings)) => strings.join(", "),
+        _ => String::new(),
     }
+}
+
+/// The flags of these options, for another command that has them too.
+pub(crate) fn flags_of(options: &'static [&'static str]) -> impl Iterator<Item = Arg> {
+    flags().filter(|flag| options.contains(&flag.get_id().as_str()))
+}
+
+/// The defaults, with these options as their flags say.
+///
+/// # Errors
+/// One line that says what is accepted.
+pub(crate) fn options_of(
+    matches: &ArgMatches,
+    names: &'static [&'static str],
+) -> Result<Options, OptionError> {
+    let mut options = Options::default();
+    for name in names {
+        apply_flag(&mut options, &mut Origins::default(), matches, name, name)?;
+    }
+    Ok(options)
 }

@@ -2,33 +2,18 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
-use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{CommandFactory as _, Parser};
 
-use super::{apply_named, named_flag};
-use crate::options::{OptionError, Options, PROGRAM, first_line};
+use super::{Asked, Stop, flags_of, options_of, parse_as};
+use crate::options::OptionError;
 use crate::playback::{PlayAsked, PlayFrom};
 use crate::replay::ReplayAsked;
-
-/// What is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// To look at journals, and end.
-    Look(ReplayAsked),
-    /// To show one to viewers.
-    Play(Box<PlayAsked>),
-    /// To print this: a help text.
-    Print(String),
-}
-
-/// The first word of the command line that asks for it.
-pub const WORD: &str = "replay";
 
 #[derive(Parser)]
 #[command(
     name = "trantor-server replay",
     bin_name = "trantor-server replay",
-    about = "Checks, describes, tells and shows recorded games.",
+    about = "Checks, describes, exports and shows recorded games.",
     disable_help_subcommand = true,
     arg_required_else_help = false
 )]
@@ -38,7 +23,7 @@ struct ReplayCommand {
 }
 
 /// The options of a server that apply to a recording.
-const PLAY_SETTINGS: [&str; 13] = [
+const PLAY_OPTIONS: &[&str] = &[
     "port",
     "bind",
     "frequency",
@@ -56,41 +41,22 @@ const PLAY_SETTINGS: [&str; 13] = [
 
 /// The command as clap knows it.
 pub(crate) fn command() -> clap::Command {
-    let with_settings = |play: clap::Command| play.args(PLAY_SETTINGS.map(named_flag));
-    ReplayCommand::command().mut_subcommand("play", with_settings)
+    ReplayCommand::command().mut_subcommand("play", |play| play.args(flags_of(PLAY_OPTIONS)))
 }
 
 /// Reads `words`, of which the first is `replay`.
-///
-/// # Errors
-/// One line about the first mistake.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Asked, OptionError> {
-    let matches = match command().try_get_matches_from(words) {
-        Ok(matches) => matches,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(Asked::Print(error.to_string())),
-        Err(error) => {
-            let line = first_line(&error);
-            return Err(OptionError::new(
-                WORD,
-                format!("{line}; see {PROGRAM} {WORD} --help"),
-            ));
-        }
-    };
-    let command = ReplayCommand::from_arg_matches(&matches).expect("the matches are those of its command");
-    let (at, paused) = match &command.asked {
-        ReplayAsked::Play { at, paused, .. } => (at, *paused),
-        _ => return Ok(Asked::Look(command.asked)),
+pub(super) fn parse(words: &[OsString]) -> Result<Asked, Stop> {
+    let (ReplayCommand { asked }, matches) = parse_as(command(), words, "replay")?;
+    let ReplayAsked::Play { files, at, paused } = asked else {
+        return Ok(Asked::Replay(asked));
     };
     let (_, matches) = matches.subcommand().expect("it is play");
-    let mut options = Options::default();
-    for name in PLAY_SETTINGS {
-        apply_named(&mut options, matches, name)?;
-    }
+    let options = options_of(matches, PLAY_OPTIONS)?;
     let at = at.as_deref().unwrap_or("0%");
-    let must_be = "must be a moment in units, as 1500 or 1500.5, or a part of the recording, as 40%";
+    let must_be = "must be a time in units, as 1500 or 1500.5, or a part of the recording, as 40%";
     let at = PlayFrom::read(at).ok_or_else(|| OptionError::new(format!("--at {at}"), must_be))?;
     Ok(Asked::Play(Box::new(PlayAsked {
-        files: command.asked.files().to_vec(),
+        files: files.files,
         at,
         is_paused: paused,
         follows_speed: !matches.contains_id("frequency"),

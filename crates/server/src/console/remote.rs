@@ -2,7 +2,6 @@
 //!
 //! With words on the command line it says them as one line and ends; without, it says what it reads on standard input.
 
-use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -13,10 +12,7 @@ use trantor_protocol::{OPERATOR_WORD, read_token};
 use trantor_runtime::standard_output;
 use trantor_runtime::user_token::user_token;
 
-use crate::options::{PROGRAM, first_line};
-
-/// The first word of the command line that asks for it.
-pub const WORD: &str = "console";
+use crate::options::PROGRAM;
 
 /// What to say to which server.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
@@ -44,18 +40,6 @@ pub struct ConsoleAsked {
     /// Print this help
     #[arg(long, action = clap::ArgAction::HelpLong)]
     help: Option<bool>,
-}
-
-/// Reads the command line after the program's name; `Err` holds the help text or a mistake.
-///
-/// # Errors
-/// A mistake in one line.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Result<ConsoleAsked, String>, String> {
-    match ConsoleAsked::try_parse_from(arguments) {
-        Ok(asked) => Ok(Ok(asked)),
-        Err(error) if error.kind() == clap::error::ErrorKind::DisplayHelp => Ok(Err(error.to_string())),
-        Err(error) => Err(first_line(&error)),
-    }
 }
 
 /// The words as one line.

@@ -1,8 +1,6 @@
 //! Mistakes in the options, each in one line.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-
-use super::origins::Origins;
+use super::settings::Origins;
 
 /// The program's name, which its error lines start with.
 pub const PROGRAM: &str = "trantor-server";
@@ -10,20 +8,20 @@ pub const PROGRAM: &str = "trantor-server";
 /// Exit status for every mistake in the options and every failure to start: the convention of Epitech's tools.
 pub const EXIT_STATUS_REFUSED: u8 = 84;
 
-/// Two options of which each may be as it is, but not beside the other.
+/// Two options that are valid alone and not together.
 #[derive(Debug)]
 pub(crate) struct Clash {
-    /// Their names, the one to be mended first.
+    /// Their names, the one to change first.
     pub(crate) names: [&'static str; 2],
     /// What is wrong.
     pub(crate) error: OptionError,
 }
 
 impl Clash {
-    /// The mistake where no flag has a part in it: with the place of what was written.
+    /// The mistake if no flag has a part in it: with the place of what was written.
     pub(crate) fn elsewhere(self, origins: &Origins) -> OptionError {
-        let error = match self.names.iter().find_map(|name| origins.of(name)) {
-            Some(origin) => self.error.within(&origin.place),
+        let error = match self.names.iter().find_map(|name| origins.place(name)) {
+            Some(place) => self.error.within(place),
             None => self.error,
         };
         error.elsewhere()
@@ -38,31 +36,11 @@ impl Clash {
 pub struct OptionError {
     written: String,
     accepted: String,
-    is_elsewhere: bool,
+    /// It is in the file of options or in the environment, and not on the command line.
+    pub(crate) is_elsewhere: bool,
 }
 
 impl OptionError {
-    /// The same in a file of options, or at a place in it.
-    pub(crate) fn within(self, place: &str) -> Self {
-        Self {
-            is_elsewhere: self.is_elsewhere,
-            ..Self::new(format!("{place}: {}", self.written), self.accepted)
-        }
-    }
-
-    /// The same as no mistake of the command line.
-    pub(crate) fn elsewhere(self) -> Self {
-        Self {
-            is_elsewhere: true,
-            ..self
-        }
-    }
-
-    /// Whether it stands in the file of options or in the environment, and not on the command line.
-    pub fn is_elsewhere(&self) -> bool {
-        self.is_elsewhere
-    }
-
     pub(crate) fn new(written: impl Into<String>, accepted: impl Into<String>) -> Self {
         Self {
             // A control character in what was written would break the promise of one line.
@@ -71,29 +49,16 @@ impl OptionError {
             is_elsewhere: false,
         }
     }
-}
 
-/// The line of clap's that says what is wrong: "error: the argument … cannot …" is followed by advice over several.
-pub fn first_line(error: &clap::Error) -> String {
-    let names = |kind| match error.get(kind) {
-        Some(ContextValue::Strings(names)) => names.join(", "),
-        _ => String::new(),
-    };
-    match error.kind() {
-        ErrorKind::MissingSubcommand => return format!("say what: {}", names(ContextKind::ValidSubcommand)),
-        ErrorKind::InvalidValue => {
-            let valid = names(ContextKind::ValidValue);
-            let value = error.get(ContextKind::InvalidValue).map(ToString::to_string);
-            if let (false, Some(value)) = (valid.is_empty(), value) {
-                return format!("{value:?} is none of {valid}");
-            }
-        }
-        ErrorKind::MissingRequiredArgument => {
-            return format!("{} is missing", names(ContextKind::InvalidArg));
-        }
-        _ => {}
+    /// The same in a file of options, or at a place in it.
+    pub(crate) fn within(mut self, place: &str) -> Self {
+        self.written = format!("{place}: {}", self.written).replace(char::is_control, "?");
+        self
     }
-    let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    first.trim_start_matches("error: ").to_owned()
+
+    /// The same outside of the command line.
+    pub(crate) fn elsewhere(mut self) -> Self {
+        self.is_elsewhere = true;
+        self
+    }
 }

@@ -1,6 +1,6 @@
 //! The layers beneath the command line: the environment, and the file beneath that.
 //!
-//! Both are checked whole, also where a flag would win, so that a mistake in them does not lie in wait.
+//! Both are checked whole, also where a flag wins, so that no mistake in them stays hidden.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,81 +8,76 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::de::{DeTable, ValueDeserializer};
 
-use super::origins::Origins;
-use super::settings::{find, must_be, nearest_name, set, set_toml};
+use super::settings::{Origins, find, must_be, nearest_name, set, words_of};
 use super::{LogFilter, OptionError, Options};
 
-/// What the environment variables of this program start with.
+/// Prefix of the environment variables of this program.
 pub const ENVIRONMENT_PREFIX: &str = "TRANTOR_SERVER_";
 
 /// The flag and variable that name the file. It is no key of the file itself.
 pub const CONFIG: &str = "config";
 
-/// The variable with which many programs are told what to log.
+/// The variable that sets the log of many programs.
 const RUST_LOG: &str = "RUST_LOG";
 
 /// Largest file read, in bytes: the sample with every comment has a few thousand.
 pub const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// The variables meant for this program, sorted by name; all of them known.
-#[derive(Debug)]
+/// The variables of this program, sorted by name; all of them known.
+#[derive(Debug, Default)]
 pub struct Environment {
     values: Vec<(&'static str, String)>,
     config: Option<PathBuf>,
-    log: Option<LogFilter>,
+    log: Option<String>,
+}
+
+/// The environment variable of an option.
+fn variable_of(name: &str) -> String {
+    format!("{ENVIRONMENT_PREFIX}{}", name.to_uppercase().replace('-', "_"))
 }
 
 impl Environment {
     /// Picks this program's variables out of all.
     ///
     /// # Errors
-    /// One that starts with our prefix and is none of ours, or is not UTF-8.
+    /// One that has our prefix and an unknown name, or is not UTF-8.
     pub fn read(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Self, OptionError> {
-        let mut ours = Vec::new();
-        let mut log = None;
+        // Sorted, so that the first mistake is always the same one.
+        let mut variables: Vec<_> = variables.into_iter().collect();
+        variables.sort();
+        let mut environment = Self::default();
         for (variable, value) in variables {
+            let Some(variable) = variable.to_str() else {
+                continue;
+            };
             if variable == RUST_LOG {
-                // It is for all programs, and what it says to others is no mistake of ours.
-                log = value.to_str().and_then(|value| value.parse().ok());
+                // It is for all programs: what this one does not understand is no mistake.
+                environment.log = value
+                    .into_string()
+                    .ok()
+                    .filter(|it| LogFilter::read(it).is_some());
+                continue;
             }
-            if let Some(name) = variable
-                .to_str()
-                .and_then(|name| name.strip_prefix(ENVIRONMENT_PREFIX))
-            {
-                ours.push((name.to_owned(), value));
-            }
-        }
-        // The system hands them out in any order; the first mistake told should always be the same.
-        ours.sort();
-
-        let mut environment = Self {
-            values: Vec::new(),
-            config: None,
-            log,
-        };
-        for (name, value) in ours {
+            let Some(name) = variable.strip_prefix(ENVIRONMENT_PREFIX) else {
+                continue;
+            };
             let key = name.to_lowercase().replace('_', "-");
-            let setting = find(&key).filter(|_| name == name.to_uppercase());
-            if name == CONFIG.to_uppercase() {
+            if variable == variable_of(CONFIG) {
                 environment.config = Some(value.into());
-            } else if let Some(setting) = setting {
+            } else if let Some(setting) = find(&key).filter(|name| variable == variable_of(name)) {
                 let value = value.into_string().map_err(|value| {
-                    let shown = value.to_string_lossy();
                     OptionError::new(
-                        format!("{ENVIRONMENT_PREFIX}{name}={shown}"),
+                        format!("{variable}={}", value.to_string_lossy()),
                         "must be valid UTF-8",
                     )
                 })?;
                 environment.values.push((setting, value));
             } else {
-                let nearest = nearest_name(&key, &[CONFIG]).map(|name| name.to_uppercase().replace('-', "_"));
-                let hint = match nearest {
-                    Some(nearest) => {
-                        format!("unknown variable; the nearest known one is {ENVIRONMENT_PREFIX}{nearest}")
-                    }
+                let hint = match nearest_name(&key, &[CONFIG]).map(variable_of) {
+                    Some(nearest) => format!("unknown variable; the nearest known one is {nearest}"),
                     None => "unknown variable; the names are those of --help".to_owned(),
                 };
-                return Err(OptionError::new(format!("{ENVIRONMENT_PREFIX}{name}"), hint));
+                return Err(OptionError::new(variable, hint));
             }
         }
         Ok(environment)
@@ -93,15 +88,17 @@ impl Environment {
         self.config.as_deref()
     }
 
-    /// Puts what is said to all programs into `options`: it is less than what the file says.
+    /// Applies what is set for all programs: the file wins over it.
     pub fn apply_common(&self, options: &mut Options, origins: &mut Origins) {
         if let Some(filter) = &self.log {
-            options.log = filter.clone();
-            origins.set("log", format!("\"{filter}\""), RUST_LOG);
+            let words = vec![filter.clone()];
+            if set(options, "log", &words).is_ok() {
+                origins.note("log", words, RUST_LOG);
+            }
         }
     }
 
-    /// Puts the values into `options`, and where they stood into `origins`.
+    /// Applies the variables of this program.
     ///
     /// # Errors
     /// The first value that is not accepted.
@@ -111,72 +108,54 @@ impl Environment {
                 "teams" => value.split_whitespace().map(str::to_owned).collect(),
                 _ => vec![value.clone()],
             };
-            let variable = format!("{ENVIRONMENT_PREFIX}{}", name.to_uppercase().replace('-', "_"));
+            let variable = variable_of(name);
             set(options, name, &words).map_err(|why| OptionError::new(format!("{variable}={value}"), why))?;
-            origins.note(name, &words, variable);
+            origins.note(name, words, variable);
         }
         Ok(())
     }
 }
 
-/// Reads the TOML file at `path` into `options`, and where each value stood into `origins`.
+/// Reads the TOML file at `path` into `options`, and where each value stands into `origins`.
 ///
 /// # Errors
-/// A file that cannot be read, that is not TOML, or that holds a key or a value that is not accepted.
-pub fn apply_file(options: &mut Options, origins: &mut Origins, path: &Path) -> Result<(), OptionError> {
+/// All mistakes, in the order of its lines, at least one; the options have not changed then.
+pub fn apply_file(options: &mut Options, origins: &mut Origins, path: &Path) -> Result<(), Vec<OptionError>> {
     let source = path.display().to_string();
-    let text = read_bounded(path).map_err(|error| OptionError::new(source.clone(), error))?;
-    match read_text(options, &source, &text) {
-        Ok(said) => {
-            origins.note_all(said);
-            Ok(())
-        }
-        Err(mistakes) => Err(first(mistakes)),
+    match read_bounded(path) {
+        Ok(text) => apply_text(options, origins, &source, &text),
+        Err(error) => Err(vec![OptionError::new(source, error)]),
     }
 }
 
-/// Reads TOML `text` into `options`; `source` names it in errors.
+/// Reads TOML `text` into `options`, and where each value stands into `origins`; `source` names the text.
 ///
 /// # Errors
-/// The first mistake; nothing has changed then.
-pub fn apply_text(options: &mut Options, source: &str, text: &str) -> Result<(), OptionError> {
-    read_text(options, source, text).map(drop).map_err(first)
-}
-
-fn first(mistakes: Vec<OptionError>) -> OptionError {
-    mistakes
-        .into_iter()
-        .next()
-        .expect("a file that is refused has a mistake")
-}
-
-/// What a text says of one option: which, its value, and where it stands.
-pub(crate) type Said = (&'static str, toml::Value, String);
-
-/// Reads TOML `text` into `options`; answers what it said.
-///
-/// # Errors
-/// All mistakes in it, in the order of its lines; nothing has changed then.
-pub fn read_text(options: &mut Options, source: &str, text: &str) -> Result<Vec<Said>, Vec<OptionError>> {
-    let at = |offset: Option<usize>| {
-        let before = text.get(..offset.unwrap_or(0)).unwrap_or(text);
+/// As [`apply_file`].
+pub fn apply_text(
+    options: &mut Options,
+    origins: &mut Origins,
+    source: &str,
+    text: &str,
+) -> Result<(), Vec<OptionError>> {
+    let at = |offset: usize| {
+        let before = text.get(..offset).unwrap_or(text);
         format!("{source}:{}", before.matches('\n').count() + 1)
     };
     let (table, broken) = DeTable::parse_recoverable(text);
     if !broken.is_empty() {
-        let tell = |error: &toml::de::Error| {
-            OptionError::new(at(error.span().map(|span| span.start)), error.message())
+        let mistake = |error: &toml::de::Error| {
+            OptionError::new(at(error.span().map_or(0, |span| span.start)), error.message())
         };
-        return Err(broken.iter().map(tell).collect());
+        return Err(broken.iter().map(mistake).collect());
     }
     let mut entries: Vec<_> = table.into_inner().into_iter().collect();
     entries.sort_unstable_by_key(|(key, _)| key.span().start);
 
-    let mut changed = options.clone();
-    let mut said = Vec::new();
+    let (mut changed, mut noted) = (options.clone(), origins.clone());
     let mut mistakes = Vec::new();
     for (key, value) in entries {
-        let place = at(Some(key.span().start));
+        let place = at(key.span().start);
         let key = key.get_ref().as_ref();
         let Some(name) = find(key) else {
             let hint = match nearest_name(key, &[]) {
@@ -186,30 +165,30 @@ pub fn read_text(options: &mut Options, source: &str, text: &str) -> Result<Vec<
             mistakes.push(OptionError::new(format!("{place}: '{key}'"), hint));
             continue;
         };
-        let span = value.span();
-        let Ok(value) = toml::Value::deserialize(ValueDeserializer::from(value)) else {
-            // TOML has larger numbers than there are values.
-            let what = format!("{place}: {key} = {}", text.get(span).unwrap_or_default());
-            mistakes.push(OptionError::new(what, must_be(name, true)));
-            continue;
+        let written = text.get(value.span()).unwrap_or_default();
+        // TOML has larger numbers than `toml::Value`.
+        let value = toml::Value::deserialize(ValueDeserializer::from(value)).ok();
+        let accepted = match value.and_then(|value| words_of(name, &value)) {
+            Some(words) => set(&mut changed, name, &words).map(|()| words),
+            None => Err(must_be(name)),
         };
-        match set_toml(&mut changed, name, &value) {
-            Ok(()) => said.push((name, value, place)),
-            Err(why) => mistakes.push(OptionError::new(format!("{place}: {key} = {value}"), why)),
+        match accepted {
+            Ok(words) => noted.note(name, words, place),
+            Err(why) => mistakes.push(OptionError::new(format!("{place}: {key} = {written}"), why)),
         }
     }
     if mistakes.is_empty() {
-        *options = changed;
-        Ok(said)
+        (*options, *origins) = (changed, noted);
+        Ok(())
     } else {
         Err(mistakes)
     }
 }
 
-/// Refuses what can be read once only, or that waits for somebody to write: a pipe, as shells make of `<(…)`.
+/// Refuses what can be read only once or may block, as a pipe that shells make of `<(…)`.
 ///
 /// # Errors
-/// If it is no regular file. What is not there is told when it is read.
+/// If it is no regular file. One that does not exist is reported when it is read.
 pub(crate) fn check_can_be_read_again(path: &Path) -> Result<(), OptionError> {
     match std::fs::metadata(path) {
         Ok(found) if !found.is_file() => Err(OptionError::new(

@@ -1,7 +1,6 @@
 //! Which log lines are wanted: a level for all, and levels by module.
 
 use std::fmt;
-use std::str::FromStr;
 
 use log::LevelFilter;
 
@@ -21,13 +20,30 @@ impl LogFilter {
         }
     }
 
+    /// Reads a filter as it is written.
+    pub fn read(written: &str) -> Option<Self> {
+        let (mut everything, mut modules) = (None, Vec::new());
+        for part in written.split(',') {
+            match part.split_once('=') {
+                Some((module, level)) if is_module_path(module) => {
+                    modules.push((module.to_owned(), level.parse().ok()?));
+                }
+                // Two levels for everything contradict each other.
+                None if everything.is_none() => everything = Some(part.parse().ok()?),
+                _ => return None,
+            }
+        }
+        let everything = everything.unwrap_or(LevelFilter::Info);
+        Some(Self { everything, modules })
+    }
+
     /// The same exceptions, with at least `level` for everything else.
     pub fn at_least(mut self, level: LevelFilter) -> Self {
         self.everything = self.everything.max(level);
         self
     }
 
-    /// Hands the filter to the logger being built.
+    /// Configures the logger being built.
     pub fn apply(&self, builder: &mut env_logger::Builder) {
         builder.filter_level(self.everything);
         for (module, level) in &self.modules {
@@ -44,35 +60,6 @@ impl fmt::Display for LogFilter {
         self.modules
             .iter()
             .try_for_each(|(module, level)| write!(f, ",{module}={}", name(*level)))
-    }
-}
-
-/// The filter could not be understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a list of levels")]
-pub struct LogFilterError;
-
-impl FromStr for LogFilter {
-    type Err = LogFilterError;
-
-    fn from_str(written: &str) -> Result<Self, LogFilterError> {
-        let mut everything = None;
-        let mut modules = Vec::new();
-        for part in written.split(',') {
-            match part.split_once('=') {
-                Some((module, level)) if is_module_path(module) => {
-                    modules.push((module.to_owned(), level.parse().map_err(|_| LogFilterError)?));
-                }
-                Some(_) => return Err(LogFilterError),
-                // Two levels for everything contradict each other; one of them is a mistake.
-                None if everything.is_some() => return Err(LogFilterError),
-                None => everything = Some(part.parse().map_err(|_| LogFilterError)?),
-            }
-        }
-        Ok(Self {
-            everything: everything.unwrap_or(LevelFilter::Info),
-            modules,
-        })
     }
 }
 

@@ -1,13 +1,12 @@
-//! What can be chosen at start: as used ([`Options`]), and the four places it is written in.
+//! The options of a server: [`Options`] is the one list, with the flag, the range and the help of each.
 //!
-//! Flags win over the environment, the environment over the file, the file over the defaults.
-//! [`Options`] says of each option what it is for, its flags and what it takes; [`values`] reads what was written
-//! for it, on the command line ([`crate::cli`]), in the environment and in the file ([`layers`]).
+//! Flags win over the environment, the environment over the file, the file over the defaults. [`values`] reads the words
+//! of an option, [`settings`] finds options by name, [`layers`] reads the environment and the file, and [`crate::cli`]
+//! the command line.
 
 mod error;
 pub mod layers;
 pub mod log_filter;
-pub mod origins;
 mod record_keep;
 pub mod settings;
 pub mod values;
@@ -28,12 +27,12 @@ use trantor_time::{Frequency, RealSpan};
 use crate::keep_alive::{KEEP_ALIVE, KeepAlive};
 
 pub(crate) use error::Clash;
-pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM, first_line};
+pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
 pub use log_filter::LogFilter;
 pub use record_keep::RecordKeep;
 use values::{
-    CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, address, choice, fits, frequency, host_names,
-    lag_limit, log_filter, number, on_off, path, record_keep, save_span, seconds, seconds_or_never,
+    CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, choice, fits, frequency,
+    host_names, lag_limit, log_filter, number, path, record_keep, save_span, seconds, seconds_or_never,
     socket_address, switch, whole,
 };
 
@@ -45,28 +44,28 @@ pub enum ConsoleInput {
     Auto,
     /// Whatever it is.
     On,
-    /// Whatever it is, and its end is the server's: a program that starts one and holds its input takes it along, however it
-    /// ends itself.
+    /// Whatever it is, and the server ends with it: a program that starts a server and holds its input takes the server
+    /// along, however it ends itself.
     UntilEnd,
     /// Never.
     Off,
 }
 
-/// What 0 switches off. Not spelled as an `Option`, which for clap is an option that may be left out.
+/// A value that 0 switches off. An alias, since clap takes an `Option` for a flag that may be left out.
 pub type OrNone<T> = Option<T>;
 
-/// Names of hosts, from one word. Not spelled as a `Vec`, which for clap is an option that takes many words.
+/// Names of hosts, from one word. An alias, since clap takes a `Vec` for a flag with many words.
 pub type Hosts = Vec<String>;
 
-/// Longest match: a year. Nobody waits longer, and no arithmetic on it can overflow.
+/// Longest match: a year. No arithmetic on it can overflow.
 const MATCH_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 /// Longest time between two lines with figures: a day.
 const METRICS_SECONDS_MAX: u64 = 24 * 60 * 60;
-/// Longest silence before the system asks: what Linux takes.
+/// Longest silence before the first keep-alive probe: the maximum of Linux.
 const KEEP_ALIVE_SECONDS_MAX: u64 = 32_767;
-/// Longest delay of spectators: ten minutes. What is held for them is bounded too, and a match is seldom longer.
+/// Longest delay of spectators: ten minutes. The output held for them is bounded too, and a match is seldom longer.
 const SPECTATOR_DELAY_SECONDS_MAX: u64 = 600;
-/// Longest lag: an hour. Whoever wants more wants no limit.
+/// Longest lag: an hour. Beyond that, 0 for no limit is meant.
 const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
 /// Longest wait in lock-step: a day, for a person who debugs a bot.
 const LOCK_STEP_SECONDS_MAX: u64 = 24 * 60 * 60;
@@ -84,11 +83,11 @@ const CONNECTIONS_LIMIT_MAX: u64 = 1_000_000;
 const LIMIT_SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Shortest message that must pass: the text protocol promises as much.
 const MESSAGE_BYTES_MIN: u64 = 8_192;
-/// Longest message: it has to fit what is kept of a peer that is held up.
+/// Longest message: it has to fit the input that is held of a throttled peer.
 const MESSAGE_BYTES_MAX: u64 = 32 * 1_024;
 /// Unread bytes of a player, in KiB: more than where the server stops reading it.
 const AGENT_OUTPUT_KIB_MIN: u64 = 128;
-/// Unread bytes of a viewer, in KiB: more than where it gets a snapshot instead of news.
+/// Unread bytes of a viewer, in KiB: more than where it gets a snapshot instead of updates.
 const VIEWER_OUTPUT_KIB_MIN: u64 = 2 * 1_024;
 /// Unread bytes of any peer, in KiB: a gibibyte.
 const OUTPUT_KIB_MAX: u64 = 1_024 * 1_024;
@@ -137,7 +136,7 @@ pub struct Options {
     #[arg(value_parser = choice(&[("stay", false), ("exit", true)]))]
     pub ends_at_win: bool,
     /// Greet peers at once, or only after start on the console
-    #[arg(long, value_name = ON_OFF, alias = "auto_start", action = ArgAction::Set, value_parser = on_off())]
+    #[arg(long, value_name = ON_OFF, alias = "auto_start", action = ArgAction::Set, value_parser = switch())]
     pub auto_start: bool,
     /// Units of game time per second
     #[arg(short, long, value_name = "UNITS", alias = "freq", value_parser = frequency())]
@@ -146,7 +145,7 @@ pub struct Options {
     #[arg(long, value_name = "MS", alias = "lag_limit", value_parser = lag_limit())]
     pub lag_limit: OrNone<RealSpan>,
     /// Let game time wait for every player that owes a command instead of for the clock; -f has no effect then
-    #[arg(long, value_name = ON_OFF, alias = "lock_step", action = ArgAction::Set, value_parser = on_off())]
+    #[arg(long, value_name = ON_OFF, alias = "lock_step", action = ArgAction::Set, value_parser = switch())]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     pub lock_step: bool,
     /// How long lock-step waits for players at one moment of the game, and before it begins
@@ -154,21 +153,21 @@ pub struct Options {
     #[arg(value_parser = seconds(1, LOCK_STEP_SECONDS_MAX))]
     pub lock_step_timeout: RealSpan,
     /// Wake early and spin until the deadline, on a machine with a core to spare: sharper answers for processor time
-    #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = on_off())]
+    #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = switch())]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     pub precise: bool,
     /// List eggs in Look
-    #[arg(long, value_name = "true|false", alias = "display_eggs", action = ArgAction::Set)]
-    #[arg(value_parser = switch(["true", "false"]))]
+    #[arg(long, value_name = TRUE_FALSE, alias = "display_eggs", action = ArgAction::Set)]
+    #[arg(value_parser = switch())]
     pub display_eggs: bool,
     /// Let Eject destroy the eggs on its tile
-    #[arg(long, value_name = ON_OFF, alias = "eject_eggs", action = ArgAction::Set, value_parser = on_off())]
+    #[arg(long, value_name = ON_OFF, alias = "eject_eggs", action = ArgAction::Set, value_parser = switch())]
     pub eject_eggs: bool,
     /// Units until a laid egg is a place; 0 for at once, 600 as in the older rules
     #[arg(long = "egg-hatch", value_name = "UNITS", alias = "egg_hatch", value_parser = whole::<u32>(0, 1_000_000))]
     pub egg_hatch_units: u32,
     /// Give a team its place back when a player is gone
-    #[arg(long, value_name = ON_OFF, alias = "respawn_slots", action = ArgAction::Set, value_parser = on_off())]
+    #[arg(long, value_name = ON_OFF, alias = "respawn_slots", action = ArgAction::Set, value_parser = switch())]
     pub respawn_slots: bool,
     /// Words spoken with players: Epitech's of today or until 2016, or School 42's in French (42) or English (42en)
     #[arg(long, value_name = "WORDS", value_parser = choice(&DIALECTS))]
@@ -219,7 +218,7 @@ pub struct Options {
     /// How the game is saved, and whether it goes on from a save.
     #[command(flatten)]
     pub save: SaveOptions,
-    /// How the server's counts are told.
+    /// How metrics are exported.
     #[command(flatten)]
     pub metrics: MetricsOptions,
     /// Least level logged on standard error, for all (info) or by module (warn,trantor_engine=trace)
@@ -292,12 +291,12 @@ pub struct SaveOptions {
     #[arg(long = "save-keep", value_name = "COUNT", value_parser = whole::<usize>(1, SAVES_KEPT_MAX))]
     pub keep: usize,
     /// Go on with the newest good save in the directory of --save; a new game if there is none
-    #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = on_off())]
+    #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = switch())]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     pub resume: bool,
 }
 
-/// How what the server counts is told to others. Off unless asked for.
+/// How metrics are exported. Off by default.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 pub struct MetricsOptions {
     /// Serve /metrics and /health over HTTP on this port of this machine, or on ADDRESS:PORT
@@ -359,7 +358,7 @@ impl Default for MetricsOptions {
 }
 
 impl MetricsOptions {
-    /// Whether anything is asked for.
+    /// Whether any export is enabled.
     pub fn are_wanted(&self) -> bool {
         self.address.is_some() || self.log != LevelFilter::Off
     }
@@ -413,7 +412,7 @@ impl Options {
         SocketAddr::new(self.bind, self.port)
     }
 
-    /// What the engine is made from, with `seed` for its chance.
+    /// The configuration of the engine, with `seed` for its random numbers.
     pub fn engine_config(&self, seed: u64) -> EngineConfig {
         let game = GameConfig {
             size: MapSize::new(u32::from(self.width), u32::from(self.height))
@@ -447,7 +446,7 @@ impl Options {
         }
     }
 
-    /// The limits, as the engine takes them.
+    /// The limits of the engine.
     pub fn limits(&self) -> Limits {
         let limits = &self.limits;
         Limits {
@@ -467,7 +466,7 @@ impl Options {
         }
     }
 
-    /// When peers count as gone that nothing is heard of.
+    /// When silent peers count as gone.
     pub fn keep_alive(&self) -> Option<KeepAlive> {
         let silence = self.keep_alive?;
         let stall = self.limits.stall_span;
@@ -488,8 +487,7 @@ impl Options {
         Ok(Some(token))
     }
 
-    /// Checks what no single option can: a resume from somewhere, a token to control by, and the places of all
-    /// teams together.
+    /// Checks options that depend on each other: resume and save, control and token file, teams and places.
     pub(crate) fn check_together(&self) -> Result<(), Clash> {
         let clash = |names, written: &str, accepted: &str| {
             let error = OptionError::new(written, accepted);

@@ -1,8 +1,9 @@
-//! The options by name: which there are, and how one takes a value.
+//! The options by name: which there are, how one takes a value, and where each value was written.
 //!
 //! A name is the long flag, the key in the file, and (in capitals, `_` for `-`, after
 //! [`super::layers::ENVIRONMENT_PREFIX`]) the environment variable. All of it follows from [`Options`].
 
+use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::sync::LazyLock;
 
@@ -11,17 +12,17 @@ use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _};
 use trantor_game::GameConfig;
 
 use super::Options;
-use super::values::{of_toml, team_names_fault};
+use super::values::{ON_OFF, TRUE_FALSE, team_names_fault};
 use crate::nearest::nearest;
 
-/// The options as clap derives them, each to be given alone.
+/// The options as clap derives them, for parsing one at a time.
 static ALL: LazyLock<Command> =
     LazyLock::new(|| Options::augment_args_for_update(Command::new("option").no_binary_name(true)));
 
 /// The one option that takes several words.
 const TEAMS: &str = "teams";
 
-/// Headings of the help text, each with the option that it begins with.
+/// Headings of the help text, each with its first option.
 const HEADINGS: [(&str, &str); 9] = [
     ("port", "Network"),
     ("width", "Game"),
@@ -34,25 +35,9 @@ const HEADINGS: [(&str, &str); 9] = [
     ("metrics", "Metrics and log"),
 ];
 
-/// What `-h` shows.
-const COMMON: [&str; 16] = [
-    "port",
-    "bind",
-    "width",
-    "height",
-    "teams",
-    "clients",
-    "seed",
-    "match-duration",
-    "frequency",
-    "dialect",
-    "control",
-    "record",
-    "save",
-    "resume",
-    "metrics",
-    "log",
-];
+/// The options that `-h` shows, separated by spaces.
+const COMMON: &str = "port bind width height teams clients seed match-duration frequency dialect control record save \
+                      resume metrics log";
 
 /// The names of all options, in the order of the help text.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -61,7 +46,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Whether `-h` shows the option.
 pub fn is_common(name: &str) -> bool {
-    COMMON.contains(&name)
+    COMMON.split(' ').any(|common| common == name)
 }
 
 /// The option of that name, if there is one.
@@ -73,12 +58,17 @@ fn name_of(arg: &'static Arg) -> &'static str {
     arg.get_long().expect("every option has a long flag")
 }
 
-/// The option's short flag.
-pub(crate) fn short(name: &str) -> Option<char> {
-    ALL.get_arguments().find(|arg| name_of(arg) == name)?.get_short()
+fn arg_of(name: &str) -> Option<&'static Arg> {
+    ALL.get_arguments().find(|arg| name_of(arg) == name)
 }
 
-/// All options as flags whose words [`set`] checks later: what is wrong in the file is told first, and help before both.
+/// The option's short flag.
+pub(crate) fn short(name: &str) -> Option<char> {
+    arg_of(name)?.get_short()
+}
+
+/// All options as flags that take any word. [`set`] checks the words later: mistakes in the file are reported first,
+/// and help is printed before both.
 pub(crate) fn flags() -> impl Iterator<Item = Arg> {
     let mut heading = "";
     ALL.get_arguments().map(move |arg| {
@@ -91,26 +81,24 @@ pub(crate) fn flags() -> impl Iterator<Item = Arg> {
             .help_heading(heading)
             .value_parser(ValueParser::string())
             .action(ArgAction::Set)
-            // Given twice, the last one counts; clap by itself would refuse.
+            // The last of several counts; clap alone would refuse the second.
             .overrides_with(name)
-            // `-f -5` is a wrong number and is told so, instead of being taken for a flag.
+            // `-f -5` is a wrong number and not a flag.
             .allow_negative_numbers(name != TEAMS)
     })
 }
 
-/// Gives an option the value that these words of the command line or of the environment mean.
+/// Sets an option to the value that these words mean.
 ///
 /// # Errors
-/// Why it does not take them, as the end of an error line; nothing has changed then.
+/// Why they are not accepted, as the end of an error line; nothing has changed then.
 pub(crate) fn set(options: &mut Options, name: &str, words: &[String]) -> Result<(), String> {
     if name == TEAMS {
-        return match team_names_fault(words) {
-            Some(fault) => Err(fault),
-            None => {
-                options.teams = words.to_vec();
-                Ok(())
-            }
-        };
+        if let Some(fault) = team_names_fault(words) {
+            return Err(fault);
+        }
+        options.teams = words.to_vec();
+        return Ok(());
     }
     let given = format!("--{name}={}", words.join(" "));
     let matches = ALL.clone().try_get_matches_from([given]).map_err(|error| {
@@ -122,69 +110,49 @@ pub(crate) fn set(options: &mut Options, name: &str, words: &[String]) -> Result
         .map_err(|error| error.to_string())
 }
 
-/// Gives an option a value of the file.
-///
-/// # Errors
-/// As [`set`] has it.
-pub(crate) fn set_toml(options: &mut Options, name: &str, value: &toml::Value) -> Result<(), String> {
-    if name != TEAMS {
-        return set(options, name, &[of_toml(value)]);
+/// What an option accepts, as the end of an error line about a missing value.
+pub(crate) fn must_be(name: &str) -> String {
+    if name == TEAMS {
+        let most = GameConfig::TEAMS_MAX;
+        return format!("teams must be one or more different words, at most {most}");
     }
-    let names = value.as_array().and_then(|names| {
-        let names = names.iter().map(|name| name.as_str().map(str::to_owned));
-        names.collect::<Option<Vec<String>>>()
-    });
-    let names = names.ok_or("teams must be a list of different words such as [\"red\", \"blue\"]")?;
-    set(options, name, &names)
+    let empty = set(&mut Options::default(), name, &[String::new()]);
+    empty.expect_err("no option takes an empty word")
 }
 
-/// What an option accepts from the command line (or, with `in_file`, from the file) where there is no value, as the end
-/// of an error line.
-pub(crate) fn must_be(name: &str, in_file: bool) -> String {
-    let mut unchanged = Options::default();
-    let nothing = match in_file {
-        true => set_toml(&mut unchanged, name, &toml::Value::String(String::new())),
-        false if name == TEAMS => {
-            let most = GameConfig::TEAMS_MAX;
-            return format!("teams must be one or more different words, at most {most}");
-        }
-        false => set(&mut unchanged, name, &[String::new()]),
-    };
-    nothing.expect_err("no option takes an empty word")
+/// A value of the file as words; `None` for a kind of value that no option takes.
+pub(crate) fn words_of(name: &str, value: &toml::Value) -> Option<Vec<String>> {
+    match value {
+        toml::Value::String(word) => Some(vec![word.clone()]),
+        toml::Value::Integer(_) | toml::Value::Boolean(_) => Some(vec![value.to_string()]),
+        toml::Value::Array(words) if name == TEAMS => words
+            .iter()
+            .map(|word| word.as_str().map(str::to_owned))
+            .collect(),
+        _ => None,
+    }
 }
 
-/// An accepted value as the file would have it: the first way to write it there that means the same.
-pub(crate) fn in_file(name: &str, words: &[String]) -> String {
+/// An accepted value as the file has it.
+fn in_file(name: &str, words: &[String]) -> String {
     let quoted = |word: &str| toml::Value::String(word.to_owned()).to_string();
     if name == TEAMS {
         let names: Vec<String> = words.iter().map(|name| quoted(name)).collect();
         return format!("[{}]", names.join(", "));
     }
     let word = words.join(" ");
-    // `007` is seven here, and nothing at all in a file.
-    let number = match word.trim_start_matches('0') {
-        "" => "0",
-        digits => digits,
-    };
-    let mut meant = Options::default();
-    let _accepted_before = set(&mut meant, name, words);
-    let ways = [
-        number.to_owned(),
-        "true".to_owned(),
-        "false".to_owned(),
-        quoted(&word),
-    ];
-    let same = ways.iter().find(|way| {
-        let mut options = Options::default();
-        let value = way.parse();
-        value.is_ok_and(|value| set_toml(&mut options, name, &value).is_ok()) && options == meant
-    });
-    // A seed may be larger than a file's numbers.
-    same.cloned().unwrap_or_else(|| number.to_owned())
+    let values = arg_of(name).and_then(Arg::get_value_names).unwrap_or_default();
+    let is_switch = values
+        .iter()
+        .any(|value| [ON_OFF, TRUE_FALSE].contains(&value.as_str()));
+    match word.parse::<i64>() {
+        Ok(number) => number.to_string(),
+        Err(_) if is_switch => (word == "on" || word == "true").to_string(),
+        Err(_) => quoted(&word),
+    }
 }
 
-/// The known name that looks most like `unknown`, if any looks like it at all. Other flags are looked at as well, and
-/// lead to the name, which is known in the file and in the environment too.
+/// The known name most like `unknown`, if any is similar. Aliases of flags count as the names that they stand for.
 ///
 /// `extra` are further names known where `unknown` was written.
 pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static str> {
@@ -196,4 +164,62 @@ pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static st
     let found = nearest(&unknown, known.chain(extra.iter().copied()))?;
     let meant = ALL.get_arguments().find(|arg| aliases(arg).contains(&found));
     Some(meant.map_or(found, name_of))
+}
+
+/// The options that were written somewhere, by name; all others have their defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins(BTreeMap<&'static str, Origin>);
+
+/// What was written for one option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Origin {
+    words: Vec<String>,
+    /// A file and a line, a variable, or a flag.
+    place: String,
+}
+
+impl Origins {
+    /// Notes an accepted value, in place of any before.
+    pub(crate) fn note(&mut self, name: &'static str, words: Vec<String>, place: impl Into<String>) {
+        let place = place.into();
+        self.0.insert(name, Origin { words, place });
+    }
+
+    /// Copies what `other` has for an option, or that it has nothing.
+    pub(crate) fn copy(&mut self, name: &'static str, other: &Self) {
+        match other.0.get(name) {
+            Some(origin) => drop(self.0.insert(name, origin.clone())),
+            None => drop(self.0.remove(name)),
+        }
+    }
+
+    /// Where an option was written.
+    pub(crate) fn place(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|origin| origin.place.as_str())
+    }
+
+    /// An option as a line of a file, with the place where it was written.
+    pub(crate) fn line(&self, name: &str) -> Option<String> {
+        let Origin { words, place } = self.0.get(name)?;
+        Some(format!("{name} = {}  # {place}", in_file(name, words)))
+    }
+
+    /// The options whose values differ in `other`, sorted by name. A default that is written out makes no difference.
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let mut names: Vec<_> = names()
+            .filter(|name| self.alone(name) != other.alone(name))
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The defaults, with this one option as it was written.
+    fn alone(&self, name: &str) -> Options {
+        let mut options = Options::default();
+        if let Some(Origin { words, .. }) = self.0.get(name) {
+            let accepted = set(&mut options, name, words);
+            debug_assert!(accepted.is_ok(), "{name} = {words:?} was accepted before");
+        }
+        options
+    }
 }

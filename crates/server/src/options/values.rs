@@ -1,7 +1,6 @@
-//! Values of options as somebody wrote them: a word of the command line or of the environment, or TOML of the file.
+//! Values of options as words: what is accepted, and how it is said after "must be".
 //!
-//! A reader checks a value wherever it comes from, and says in a few words what it accepts, to go after "must be".
-//! Which options exist is [`super::Options`]' to say.
+//! The command line, the environment and the file share these readers. Which options exist is [`super::Options`]' to say.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,44 +17,20 @@ use super::{
     ConsoleInput, FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, LogFilter, OrNone, RecordKeep, SAVE_EVERY_MS,
 };
 
-/// What stands before TOML among words, so that a reader knows the type that it has there.
-const TOML_MARK: char = '\u{1}';
-
-/// A value of the file as a word for a reader.
-pub(super) fn of_toml(value: &toml::Value) -> String {
-    format!("{TOML_MARK}{value}")
-}
-
-/// A value as written, not yet checked.
-enum Written<'a> {
-    Word(&'a str),
-    Toml(toml::Value),
-}
-
-fn written(text: &str) -> Written<'_> {
-    let toml = text.strip_prefix(TOML_MARK).and_then(|toml| toml.parse().ok());
-    toml.map_or(Written::Word(text), Written::Toml)
-}
-
 /// Reads a value, or says what is accepted.
-pub(super) trait Reader<T>: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {}
+pub(crate) trait Reader<T>: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {}
 
 impl<T, F: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static> Reader<T> for F {}
 
-/// A whole number in `from..=to`, as what `make` makes of it.
+/// A whole number in `from..=to`, converted by `make`.
 pub(super) fn number<T: 'static>(from: u64, to: u64, make: fn(u64) -> T) -> impl Reader<T> {
-    move |text: &str| {
-        let (number, to) = match written(text) {
-            // Digits only: a sign, a space or a fraction is somebody's mistake and is better told than guessed at.
-            Written::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => (word.parse().ok(), to),
-            Written::Word(_) => (None, to),
-            // A file's numbers are signed.
-            Written::Toml(value) => (
-                value.as_integer().and_then(|number| u64::try_from(number).ok()),
-                to.min(i64::MAX.unsigned_abs()),
-            ),
-        };
-        let number = number.filter(|number| (from..=to).contains(number));
+    move |word: &str| {
+        // Digits only: a sign, a space or a fraction is a mistake, which is better reported than guessed at.
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        let number = word
+            .parse()
+            .ok()
+            .filter(|number| is_number && (from..=to).contains(number));
         number
             .map(make)
             .ok_or_else(|| format!("a whole number from {from} to {to}"))
@@ -63,7 +38,7 @@ pub(super) fn number<T: 'static>(from: u64, to: u64, make: fn(u64) -> T) -> impl
 }
 
 /// A whole number in `from..=to`.
-pub(super) fn whole<T: TryFrom<u64> + 'static>(from: u64, to: u64) -> impl Reader<T> {
+pub(crate) fn whole<T: TryFrom<u64> + 'static>(from: u64, to: u64) -> impl Reader<T> {
     number(from, to, fits)
 }
 
@@ -100,55 +75,35 @@ pub(super) fn frequency() -> impl Reader<Frequency> {
     })
 }
 
-/// What stands for the value of [`on_off`] in the help text.
+/// The placeholder of a switch in the help text.
 pub(super) const ON_OFF: &str = "on|off";
+/// The placeholder of a switch with the words of the reference server.
+pub(super) const TRUE_FALSE: &str = "true|false";
 
-/// Yes or no.
-pub(super) fn on_off() -> impl Reader<bool> {
-    switch(["on", "off"])
-}
-
-/// Yes or no; the command line has these words for them, the file booleans.
-pub(super) fn switch([yes, no]: [&'static str; 2]) -> impl Reader<bool> {
-    move |text: &str| match written(text) {
-        Written::Word(word) if word == yes || word == no => Ok(word == yes),
-        Written::Word(_) => Err(format!("{yes} or {no}")),
-        Written::Toml(value) => value.as_bool().ok_or_else(|| "true or false".to_owned()),
+/// Yes or no, in either pair of words.
+pub(super) fn switch() -> impl Reader<bool> {
+    |word: &str| match word {
+        "on" | "true" => Ok(true),
+        "off" | "false" => Ok(false),
+        _ => Err("on or off, or true or false".to_owned()),
     }
 }
 
 /// One of these words, for the value beside it.
 pub(super) fn choice<T: Copy + Send + Sync>(words: &'static [(&'static str, T)]) -> impl Reader<T> {
-    let accepts = || match words {
-        [first @ .., (last, _)] => {
-            let first: Vec<&str> = first.iter().map(|(word, _)| *word).collect();
+    move |word: &str| {
+        let found = words.iter().find(|(known, _)| *known == word);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let (last, first) = known.split_last().expect("there is a choice");
             format!("{} or {last}", first.join(", "))
-        }
-        [] => String::new(),
-    };
-    move |text: &str| {
-        let find = |word: &str| words.iter().find(|(known, _)| *known == word).map(|(_, it)| *it);
-        quoted(text, accepts, find)
+        })
     }
 }
 
-/// Anything that `understand` understands.
-fn text<T: 'static>(accepts: &'static str, understand: fn(&str) -> Option<T>) -> impl Reader<T> {
-    move |text: &str| quoted(text, || accepts.to_owned(), understand)
-}
-
-/// What the file has as a string.
-fn quoted<T>(
-    text: &str,
-    accepts: impl Fn() -> String,
-    understand: impl Fn(&str) -> Option<T>,
-) -> Result<T, String> {
-    match written(text) {
-        Written::Word(word) => understand(word).ok_or_else(accepts),
-        Written::Toml(toml::Value::String(word)) => understand(&word).ok_or_else(accepts),
-        // `metrics = 9100`: a port that is accepted, but for its quotes.
-        Written::Toml(_) => Err(accepts() + ", in quotes"),
-    }
+/// Anything that `read` reads.
+fn text<T: 'static>(accepts: &'static str, read: fn(&str) -> Option<T>) -> impl Reader<T> {
+    move |word: &str| read(word).ok_or_else(|| accepts.to_owned())
 }
 
 /// A path that is not empty.
@@ -213,7 +168,7 @@ pub(super) fn save_span() -> impl Reader<RealSpan> {
 pub(super) fn log_filter() -> impl Reader<LogFilter> {
     text(
         "error, warn, info, debug, trace or off, also by module as in warn,trantor_engine=trace",
-        |text| text.parse().ok(),
+        LogFilter::read,
     )
 }
 
@@ -265,6 +220,6 @@ pub(super) fn team_names_fault(names: &[String]) -> Option<String> {
     let mut seen = BTreeSet::new();
     let twice = names.iter().find(|name| !seen.insert(*name))?;
     Some(format!(
-        "teams have different names, and {twice:?} stands there twice"
+        "teams have different names, and {twice:?} is there twice"
     ))
 }
