@@ -5,68 +5,46 @@ use std::net::IpAddr;
 /// Longest head of a request, in bytes: browsers send about one thousand.
 pub(super) const HEAD_BYTES_MAX: usize = 8 * 1024;
 
-/// What is served.
+/// A page that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     Metrics,
     Health,
 }
 
-/// What a request gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Request {
-    Page(Page),
-    Refused(Status),
-}
+/// A status line, without the version.
+type Status = &'static str;
 
-/// The statuses in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
-    Ok,
-    BadRequest,
-    NotFound,
-    MethodNotAllowed,
-    /// It was meant for a host of another name.
-    Misdirected,
-    HeadTooLarge,
-    Unavailable,
-}
+pub(super) const OK: Status = "200 OK";
+const BAD_REQUEST: Status = "400 Bad Request";
+const NOT_FOUND: Status = "404 Not Found";
+const METHOD_NOT_ALLOWED: Status = "405 Method Not Allowed";
+/// The request was for a host of another name.
+const MISDIRECTED: Status = "421 Misdirected Request";
+const HEAD_TOO_LARGE: Status = "431 Request Header Fields Too Large";
+pub(super) const UNAVAILABLE: Status = "503 Service Unavailable";
 
-impl Status {
-    fn line(self) -> &'static str {
-        match self {
-            Self::Ok => "200 OK",
-            Self::BadRequest => "400 Bad Request",
-            Self::NotFound => "404 Not Found",
-            Self::MethodNotAllowed => "405 Method Not Allowed",
-            Self::Misdirected => "421 Misdirected Request",
-            Self::HeadTooLarge => "431 Request Header Fields Too Large",
-            Self::Unavailable => "503 Service Unavailable",
-        }
-    }
-}
-
-/// Reads the head of a request to a host that is called by its address, `localhost` or one of `hosts`; `None` while
-/// more of it must come.
-pub(super) fn parse(head: &[u8], hosts: &[String]) -> Option<Request> {
+/// Reads the head of a request to a host that is called by its address, `localhost` or one of `hosts`: the page, or why it is
+/// refused; `None` while the head is incomplete.
+pub(super) fn parse(head: &[u8], hosts: &[String]) -> Option<Result<Page, Status>> {
     let is_whole = head.windows(4).any(|end| end == b"\r\n\r\n") || head.windows(2).any(|end| end == b"\n\n");
     if !is_whole {
-        return (head.len() > HEAD_BYTES_MAX).then_some(Request::Refused(Status::HeadTooLarge));
+        return (head.len() > HEAD_BYTES_MAX).then_some(Err(HEAD_TOO_LARGE));
     }
     let head = String::from_utf8_lossy(head);
     let mut lines = head.lines();
     let words: Vec<&str> = lines.next()?.split_ascii_whitespace().collect();
     let [method, target, version] = words[..] else {
-        return Some(Request::Refused(Status::BadRequest));
+        return Some(Err(BAD_REQUEST));
     };
     let path = target.split('?').next().unwrap_or_default();
     Some(match (method, path) {
-        _ if !version.starts_with("HTTP/1.") => Request::Refused(Status::BadRequest),
-        _ if !is_for(hosts, lines) => Request::Refused(Status::Misdirected),
-        ("GET", "/metrics") => Request::Page(Page::Metrics),
-        ("GET", "/health") => Request::Page(Page::Health),
-        ("GET", _) => Request::Refused(Status::NotFound),
-        _ => Request::Refused(Status::MethodNotAllowed),
+        _ if !version.starts_with("HTTP/1.") => Err(BAD_REQUEST),
+        _ if !is_for(hosts, lines) => Err(MISDIRECTED),
+        ("GET", "/metrics") => Ok(Page::Metrics),
+        ("GET", "/health") => Ok(Page::Health),
+        ("GET", _) => Err(NOT_FOUND),
+        _ => Err(METHOD_NOT_ALLOWED),
     })
 }
 
@@ -91,7 +69,7 @@ fn is_ours(hosts: &[String], host: &str) -> bool {
 
 /// The answer with the metrics, in OpenMetrics text.
 pub(super) fn metrics(page: &str) -> Vec<u8> {
-    whole(Status::Ok, "application/openmetrics-text; version=1.0.0", page)
+    whole(OK, "application/openmetrics-text; version=1.0.0", page)
 }
 
 /// An answer in plain text.
@@ -101,10 +79,9 @@ pub(super) fn answer(status: Status, body: &str) -> Vec<u8> {
 
 /// A whole answer, after which the connection ends.
 fn whole(status: Status, content_type: &str, body: &str) -> Vec<u8> {
-    let line = status.line();
     let length = body.len();
     format!(
-        "HTTP/1.1 {line}\r\n\
+        "HTTP/1.1 {status}\r\n\
          Content-Type: {content_type}; charset=utf-8\r\n\
          Content-Length: {length}\r\n\
          Cache-Control: no-store\r\n\
@@ -118,10 +95,10 @@ fn whole(status: Status, content_type: &str, body: &str) -> Vec<u8> {
 /// The answer to a refused request, with a hint for people.
 pub(super) fn refusal(status: Status) -> Vec<u8> {
     let hint = match status {
-        Status::Misdirected => "Ask for this host by its address, or by a name of --metrics-hosts.",
+        MISDIRECTED => "Ask for this host by its address, or by a name of --metrics-hosts.",
         _ => "There is GET /metrics and GET /health.",
     };
-    answer(status, &format!("{}\n{hint}\n", status.line()))
+    answer(status, &format!("{}\n{hint}\n", status))
 }
 
 #[cfg(test)]
@@ -130,8 +107,8 @@ mod tests {
 
     #[test]
     fn requests_are_parsed_and_those_for_other_hosts_refused() {
-        const METRICS: Option<Request> = Some(Request::Page(Page::Metrics));
-        let refused = |status| Some(Request::Refused(status));
+        const METRICS: Option<Result<Page, Status>> = Some(Ok(Page::Metrics));
+        let refused = |status| Some(Err(status));
         let endless = "x".repeat(HEAD_BYTES_MAX + 1);
         let hosts = ["arena.example".to_owned()];
         for (head, expected) in [
@@ -139,16 +116,13 @@ mod tests {
             ("GET /metrics HTTP/1.1\r\nHost: [::1]\r\n", None),
             ("GET /metrics HTTP/1.1\r\nHost: [::1]\r\n\r\n", METRICS),
             ("GET /metrics?name=x HTTP/1.0\n\n", METRICS),
-            ("GET /health HTTP/1.1\r\n\r\n", Some(Request::Page(Page::Health))),
-            ("GET / HTTP/1.1\r\n\r\n", refused(Status::NotFound)),
-            ("GET /metrics/ HTTP/1.1\r\n\r\n", refused(Status::NotFound)),
-            (
-                "POST /metrics HTTP/1.1\r\n\r\n",
-                refused(Status::MethodNotAllowed),
-            ),
-            ("GET /metrics SMTP\r\n\r\n", refused(Status::BadRequest)),
-            ("red\n\n", refused(Status::BadRequest)),
-            (&endless, refused(Status::HeadTooLarge)),
+            ("GET /health HTTP/1.1\r\n\r\n", Some(Ok(Page::Health))),
+            ("GET / HTTP/1.1\r\n\r\n", refused(NOT_FOUND)),
+            ("GET /metrics/ HTTP/1.1\r\n\r\n", refused(NOT_FOUND)),
+            ("POST /metrics HTTP/1.1\r\n\r\n", refused(METHOD_NOT_ALLOWED)),
+            ("GET /metrics SMTP\r\n\r\n", refused(BAD_REQUEST)),
+            ("red\n\n", refused(BAD_REQUEST)),
+            (&endless, refused(HEAD_TOO_LARGE)),
         ] {
             assert_eq!(parse(head.as_bytes(), &hosts), expected, "{head:?}");
         }
@@ -158,13 +132,10 @@ mod tests {
             ("Host: LocalHost:9100", METRICS),
             ("HOST: Arena.Example:9100", METRICS),
             ("Accept-Language: en", METRICS),
-            ("Host: attacker.example:9100", refused(Status::Misdirected)),
-            ("Host: 127.0.0.1.attacker.example", refused(Status::Misdirected)),
-            ("Host: ", refused(Status::Misdirected)),
-            (
-                "Host: 127.0.0.1\r\nHost: attacker.example",
-                refused(Status::Misdirected),
-            ),
+            ("Host: attacker.example:9100", refused(MISDIRECTED)),
+            ("Host: 127.0.0.1.attacker.example", refused(MISDIRECTED)),
+            ("Host: ", refused(MISDIRECTED)),
+            ("Host: 127.0.0.1\r\nHost: attacker.example", refused(MISDIRECTED)),
         ] {
             let head = format!("GET /metrics HTTP/1.1\r\nAccept: */*\r\n{host}\r\n\r\n");
             assert_eq!(parse(head.as_bytes(), &hosts), expected, "{host}");

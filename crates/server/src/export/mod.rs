@@ -1,50 +1,44 @@
 //! The exporter: `/metrics` and `/health` over HTTP, and the log line of `--metrics-log`.
 //!
 //! ```text
-//!  peer ─ GET ─> exporter's thread ─ one task at a time ─> server's loop
-//!  peer <─ page ─ exporter's thread <──── its metrics ────┘
+//!  peer ─ GET ─> its thread ─ one task at a time ─> server's loop
+//!  peer <─ page ─ its thread <──── the metrics ─────────┘
 //! ```
 //!
-//! It has a thread and a loop of its own, which sleep until a peer asks or a log line is due. Every answer shows that the
-//! server's loop runs, since that loop collects the metrics itself ([`crate::metrics`]). Connections are bounded in
-//! number, rate, time and bytes; each carries one request.
+//! One thread accepts, one thread writes the log line, and each connection has a thread for its one request; all of them
+//! sleep until a peer asks or a line is due. Every answer shows that the server's loop runs, since that loop collects the
+//! metrics itself ([`crate::metrics`]). Connections are bounded in number, rate, time and bytes.
 
 mod http;
 
-use std::cmp::Reverse;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
-use mio::net::TcpStream;
-use mio::{Interest, Token};
-use slab::Slab;
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use trantor_engine::limits::address_group;
-use trantor_runtime::life::{LoopThread, StartError, StopSignal};
-use trantor_runtime::{RealClock, Wait as _, Waker};
-use trantor_time::{Clock, RealSpan, RealTime};
+use trantor_runtime::RealClock;
+use trantor_runtime::threads::{self, Thread};
+use trantor_time::{Clock, NANOS, RealSpan, RealTime};
 
-use self::http::{Page, Request, Status};
-use crate::listener::{Door, Listener};
+use self::http::{OK, Page, UNAVAILABLE};
 use crate::metrics::{self, Table};
 use crate::options::MetricsOptions;
 use crate::shell::Shell;
 use crate::shell::tasks::TaskSender;
-use crate::wait::MioWait;
 
 /// Connections at one time; a new one evicts another. A few scrapers stay far below, and a peer that opens thousands
 /// takes descriptors from nobody.
 const CONNECTIONS_MAX: usize = 32;
 
-/// Connections accepted within a second. Collecting takes some microseconds of the server's loop, and each connection
-/// has an eighth of a second at least before it can be evicted.
-const CONNECTIONS_PER_SECOND: u32 = 200;
+/// Threads of connections, with those that were evicted and wait for the server's loop.
+const THREADS_MAX: usize = 2 * CONNECTIONS_MAX;
 
-/// Connections that may wait for that: the oldest has waited for a second then.
-const WAITING_MAX: usize = 256;
-
-/// Connections accepted in a pass, so that those that are open have their turn.
-const ACCEPTS_PER_PASS_MAX: usize = 32;
+/// Pause after each connection. Collecting takes some microseconds of the server's loop, and each connection has an eighth
+/// of a second at least before it can be evicted.
+const ACCEPT_PAUSE: RealSpan = RealSpan::from_millis(5);
 
 /// How long a connection may take from its first byte to its end.
 const CONNECTION_SPAN: RealSpan = RealSpan::from_secs(5);
@@ -58,15 +52,15 @@ const HEALTH_FRESH_SPAN: RealSpan = RealSpan::from_millis(250);
 /// Bytes of one read: most requests are shorter.
 const READ_BYTES: usize = 1024;
 
-/// Reads from a connection, after its request, each time it is ready: what comes then is dropped.
-const READS_MAX: usize = 16;
-
-const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
+/// Reads after the request: what comes then is dropped.
+const LAST_READS_MAX: usize = 16;
 
 /// A running exporter; dropping it ends it.
 pub struct Exporter {
     address: Option<SocketAddr>,
-    _thread: LoopThread<()>,
+    /// Closed first, it ends the threads, which are then joined.
+    _stop: UnixStream,
+    _threads: Vec<Thread<()>>,
 }
 
 impl Exporter {
@@ -74,340 +68,226 @@ impl Exporter {
     ///
     /// # Errors
     /// If the address cannot be listened on, or there is no thread. One line.
-    pub fn start(options: &MetricsOptions, tasks: TaskSender) -> Result<Self, StartError> {
-        let listener = options.address.map(|address| {
-            let cannot = |error| StartError::NotMade(format!("no metrics on {address}: {error}"));
-            Listener::open(Door::Address(address)).map_err(cannot)
+    pub fn start(options: &MetricsOptions, tasks: TaskSender) -> io::Result<Self> {
+        let (stop, stopped) = UnixStream::pair()?;
+        let source = Arc::new(Source {
+            tasks,
+            hosts: options.hosts.clone(),
+            state: Mutex::default(),
         });
-        let listener = listener.transpose()?;
-        let address = listener.as_ref().map(Listener::address);
-        let options = options.clone();
-        let make = move || {
-            let exporter = ExportLoop::new(options, listener, tasks)?;
-            let signal = exporter.stop.clone();
-            Ok::<_, io::Error>((exporter, signal))
-        };
-        let thread = LoopThread::start("metrics", make, ExportLoop::run)?;
+        let (mut address, mut threads) = (None, Vec::new());
+        if let Some(wanted) = options.address {
+            let cannot =
+                |error: io::Error| io::Error::new(error.kind(), format!("no metrics on {wanted}: {error}"));
+            let listener = TcpListener::bind(wanted).map_err(cannot)?;
+            listener.set_nonblocking(true)?;
+            address = Some(listener.local_addr()?);
+            let (stopped, source) = (stopped.try_clone()?, Arc::clone(&source));
+            let serve = move || accept(&listener, &stopped, &source);
+            threads.push(threads::spawn("metrics", serve)?);
+        }
+        if let Some(level) = options.log.to_level() {
+            let every = options.every;
+            let write_lines = move || {
+                while !is_stopped(&stopped, None, Some(every)) {
+                    if let Some(table) = source.collect() {
+                        log::log!(level, "metrics: {}", table.to_log_line());
+                    }
+                }
+            };
+            threads.push(threads::spawn("metrics log", write_lines)?);
+        }
         Ok(Self {
             address,
-            _thread: thread,
+            _stop: stop,
+            _threads: threads,
         })
     }
 
-    /// Where it listens, if it does, with the port that the system chose if it was asked to.
+    /// Where it listens, if it does, with the port that the system chose for port 0.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 }
 
-/// The exporter's loop.
-struct ExportLoop {
-    wait: MioWait,
-    stop: StopSignal,
-    options: MetricsOptions,
-    listener: Option<Listener>,
-    peers: Slab<Peer>,
-    /// When the next log line is due, if any is wanted.
-    log_at: Option<RealTime>,
-    server: Question,
+/// Waits for a connection, for `limit` or for the end. Answers whether the exporter ends.
+fn is_stopped(stopped: &UnixStream, listener: Option<&TcpListener>, limit: Option<RealSpan>) -> bool {
+    let limit = limit.map(|limit| Timespec {
+        tv_sec: limit.as_nanos() / NANOS,
+        tv_nsec: limit.as_nanos() % NANOS,
+    });
+    let mut watched = vec![PollFd::new(stopped, PollFlags::IN)];
+    watched.extend(listener.map(|listener| PollFd::new(listener, PollFlags::IN)));
+    // An interruption by a signal is a wait that was too short, which does no harm.
+    let _ready = poll(&mut watched, limit.as_ref());
+    !watched[0].revents().is_empty()
 }
 
-/// The question to the server's loop; one at a time.
-struct Question {
-    tasks: TaskSender,
-    asked_at: Option<RealTime>,
-    answered_at: Option<RealTime>,
-    is_for_log: bool,
-    answers: Receiver<Table>,
-    to_answer: Sender<Table>,
-    waker: Waker,
-}
-
-/// A connection with its one request.
+/// An open connection, or one whose thread is about to end.
 struct Peer {
-    socket: TcpStream,
-    /// The address it counts for.
+    socket: Arc<TcpStream>,
+    /// The address that it counts for.
     group: IpAddr,
-    began: RealTime,
-    state: PeerState,
-    /// The peer has ended its side; it may still wait for its answer.
-    has_ended: bool,
+    is_evicted: bool,
+    thread: Thread<()>,
 }
 
-enum PeerState {
-    /// The head of the request, as far as it has come.
-    Asking(Vec<u8>),
-    /// The request waits for the server's loop.
-    Waiting(Page),
-    /// What is left of the answer.
-    Answering(Vec<u8>),
-    /// All is written; the peer is to close first, or the system might drop the answer.
-    Answered,
-    /// To be closed.
-    Over,
-}
-
-impl ExportLoop {
-    fn new(options: MetricsOptions, mut listener: Option<Listener>, tasks: TaskSender) -> io::Result<Self> {
-        let wait = MioWait::new()?;
-        if let Some(listener) = &mut listener {
-            listener.watch(wait.registry(), TOKEN_LISTENER)?;
-            listener.limit_rate(CONNECTIONS_PER_SECOND);
-            listener.set_waiting_max(WAITING_MAX);
-        }
-        let (to_answer, answers) = bounded(1);
-        let is_logged = options.log.to_level().is_some();
-        Ok(Self {
-            stop: StopSignal::new(wait.waker()),
-            listener,
-            peers: Slab::with_capacity(CONNECTIONS_MAX),
-            log_at: is_logged.then(|| RealClock::new().now() + options.every),
-            server: Question {
-                tasks,
-                asked_at: None,
-                answered_at: None,
-                is_for_log: false,
-                answers,
-                to_answer,
-                waker: wait.waker(),
-            },
-            options,
-            wait,
-        })
-    }
-
-    /// Runs until it is asked to stop.
-    fn run(mut self) {
-        let clock = RealClock::new();
-        while !self.stop.is_requested() {
-            self.wait.wait(self.next_wake());
-            self.pass(clock.now());
-        }
-    }
-
-    /// When there is something to do, if nothing comes; `None` for never.
-    fn next_wake(&self) -> Option<RealTime> {
-        let oldest = self.peers.iter().map(|(_, peer)| peer.began).min();
-        let next = [
-            self.listener.as_ref().and_then(Listener::next_try),
-            oldest.map(|began| began + CONNECTION_SPAN),
-            self.server
-                .asked_at
-                .filter(|_| self.is_awaited())
-                .map(|at| at + ANSWER_SPAN),
-            self.log_at,
-        ];
-        next.into_iter().flatten().min()
-    }
-
-    fn pass(&mut self, now: RealTime) {
-        while let Some(ready) = self.wait.next_ready() {
-            match ready.token {
-                TOKEN_LISTENER => self.listener.iter_mut().for_each(Listener::note_ready),
-                Token(key) => {
-                    if let Some(peer) = self.peers.get_mut(key) {
-                        peer.proceed(&self.options.hosts);
-                    }
+/// Accepts connections until the exporter ends.
+fn accept(listener: &TcpListener, stopped: &UnixStream, source: &Arc<Source>) {
+    let mut peers: Vec<Peer> = Vec::with_capacity(CONNECTIONS_MAX);
+    while !is_stopped(stopped, Some(listener), None) {
+        peers.retain(|peer| !peer.thread.has_ended());
+        match listener.accept() {
+            Ok((socket, from)) if peers.len() < THREADS_MAX => {
+                evict(&mut peers);
+                match start(socket, from.ip(), source) {
+                    Ok(peer) => peers.push(peer),
+                    Err(error) => log::warn!("a connection to the metrics is closed: {error}"),
                 }
             }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(error) => log::debug!("no connection to the metrics: {error}"),
         }
-        for _ in 0..ACCEPTS_PER_PASS_MAX {
-            self.accept_one(now);
-        }
-        if self.log_at.is_some_and(|at| at <= now) {
-            self.log_at = Some(now + self.options.every);
-            self.server.is_for_log = true;
-        }
-        self.ask_and_answer(now);
-        let is_over =
-            |peer: &Peer| matches!(peer.state, PeerState::Over) || peer.began + CONNECTION_SPAN <= now;
-        let open = self.peers.len();
-        self.peers.retain(|_, peer| !is_over(peer));
-        if self.peers.len() < open {
-            self.listener.iter_mut().for_each(Listener::room_was_made);
-        }
-    }
-
-    fn accept_one(&mut self, now: RealTime) {
-        let listener = self.listener.as_mut();
-        let Some(listener) = listener.filter(|listener| listener.has_pending(now)) else {
-            return;
-        };
-        let Some((mut socket, address)) = listener.accept(now) else {
-            return;
-        };
-        if self.peers.len() == CONNECTIONS_MAX
-            && let Some(key) = self.to_evict()
-        {
-            self.peers.remove(key);
-        }
-        let entry = self.peers.vacant_entry();
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let watched = self
-            .wait
-            .registry()
-            .register(&mut socket, Token(entry.key()), interest);
-        match watched {
-            Ok(()) => drop(entry.insert(Peer {
-                socket,
-                group: address_group(address),
-                began: now,
-                state: PeerState::Asking(Vec::new()),
-                has_ended: false,
-            })),
-            Err(error) => log::warn!("a connection to the metrics cannot be watched: {error}"),
-        }
-    }
-
-    /// The connection that makes room for another: one that has its answer, or else the oldest of the address with most.
-    fn to_evict(&self) -> Option<usize> {
-        let of_group = |group| {
-            self.peers
-                .iter()
-                .filter(|(_, other)| other.group == group)
-                .count()
-        };
-        let evicted = self.peers.iter().max_by_key(|(_, peer)| {
-            let is_answered = matches!(peer.state, PeerState::Answered);
-            (is_answered, of_group(peer.group), Reverse(peer.began))
-        });
-        evicted.map(|(key, _)| key)
-    }
-
-    /// Asks the server's loop if a peer or the log waits for it, and passes its answer on.
-    fn ask_and_answer(&mut self, now: RealTime) {
-        if let Ok(table) = self.server.answers.try_recv() {
-            self.server.asked_at = None;
-            self.server.answered_at = Some(now);
-            if std::mem::take(&mut self.server.is_for_log)
-                && let Some(level) = self.options.log.to_level()
-            {
-                log::log!(level, "metrics: {}", table.to_log_line());
-            }
-            let text = table.into_text();
-            self.answer(|page| match page {
-                Page::Metrics => http::metrics(&text),
-                Page::Health => http::answer(Status::Ok, "ok\n"),
-            });
-        }
-        if self
-            .server
-            .answered_at
-            .is_some_and(|at| now < at + HEALTH_FRESH_SPAN)
-        {
-            let healthy = |peer: &&mut Peer| matches!(peer.state, PeerState::Waiting(Page::Health));
-            let peers = self.peers.iter_mut().map(|(_, peer)| peer);
-            peers
-                .filter(healthy)
-                .for_each(|peer| peer.answer(http::answer(Status::Ok, "ok\n")));
-        }
-        if !self.is_awaited() {
-            return;
-        }
-        let is_lost = match self.server.asked_at {
-            Some(at) => at + ANSWER_SPAN <= now,
-            None => !self.server.ask(now),
-        };
-        if is_lost {
-            self.server.is_for_log = false;
-            let refusal = http::answer(Status::Unavailable, "the server's loop does not answer\n");
-            self.answer(|_| refusal.clone());
-        }
-    }
-    /// Whether a peer or the log waits for the server's loop.
-    fn is_awaited(&self) -> bool {
-        let waits = |(_, peer): (usize, &Peer)| matches!(peer.state, PeerState::Waiting(_));
-        self.server.is_for_log || self.peers.iter().any(waits)
-    }
-
-    /// Answers every peer that waits for the server's loop.
-    fn answer(&mut self, answer: impl Fn(Page) -> Vec<u8>) {
-        for (_, peer) in &mut self.peers {
-            if let PeerState::Waiting(page) = peer.state {
-                peer.answer(answer(page));
-            }
-        }
-    }
-}
-
-impl Question {
-    /// Has the loop collect its metrics. Answers whether it accepts that.
-    fn ask(&mut self, now: RealTime) -> bool {
-        let (to_answer, waker) = (self.to_answer.clone(), self.waker.clone());
-        let collect = move |shell: &mut Shell| {
-            // There is room for the only one, unless the exporter has ended.
-            let _ended = to_answer.try_send(metrics::collect(shell));
-            waker.wake();
-        };
-        let is_asked = self.tasks.send("metrics", collect).is_ok();
-        self.asked_at = is_asked.then_some(now);
-        is_asked
-    }
-}
-
-impl Peer {
-    /// Reads and writes as far as the system lets it.
-    fn proceed(&mut self, hosts: &[String]) {
-        let mut buffer = [0; READ_BYTES];
-        while let PeerState::Asking(head) = &mut self.state {
-            match self.socket.read(&mut buffer) {
-                Ok(0) => self.state = PeerState::Over,
-                Ok(count) => {
-                    head.extend_from_slice(&buffer[..count]);
-                    match http::parse(head, hosts) {
-                        None => {}
-                        Some(Request::Page(page)) => self.state = PeerState::Waiting(page),
-                        Some(Request::Refused(status)) => self.answer(http::refusal(status)),
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(_) => self.state = PeerState::Over,
-            }
-        }
-        self.write();
-        self.drop_input();
-    }
-
-    fn answer(&mut self, answer: Vec<u8>) {
-        self.state = PeerState::Answering(answer);
-        self.write();
-        self.drop_input();
-    }
-
-    fn write(&mut self) {
-        while let PeerState::Answering(rest) = &mut self.state {
-            match self.socket.write(rest) {
-                Ok(count) if count == rest.len() => {
-                    self.state = PeerState::Answered;
-                    // It fails only where the peer is gone, which reading shows.
-                    let _gone = self.socket.shutdown(Shutdown::Write);
-                }
-                Ok(count) if count > 0 => drop(rest.drain(..count)),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Ok(_) | Err(_) => self.state = PeerState::Over,
-            }
-        }
-    }
-
-    /// Drops what comes after the request, and notes the end.
-    fn drop_input(&mut self) {
-        if matches!(self.state, PeerState::Asking(_) | PeerState::Over) {
-            return;
-        }
-        let mut buffer = [0; READ_BYTES];
-        for _ in 0..READS_MAX {
-            match self.socket.read(&mut buffer) {
-                Ok(0) => self.has_ended = true,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() != ErrorKind::Interrupted => self.state = PeerState::Over,
-                Ok(_) | Err(_) => continue,
-            }
+        if is_stopped(stopped, None, Some(ACCEPT_PAUSE)) {
             break;
         }
-        if self.has_ended && matches!(self.state, PeerState::Answered) {
-            self.state = PeerState::Over;
+    }
+    for peer in &peers {
+        let _gone = peer.socket.shutdown(Shutdown::Both);
+    }
+}
+
+/// Makes room for a connection, if there is none: closes the oldest of the address with most.
+fn evict(peers: &mut [Peer]) {
+    let open: Vec<(usize, IpAddr)> = peers
+        .iter()
+        .enumerate()
+        .filter(|(_, peer)| !peer.is_evicted)
+        .map(|(place, peer)| (place, peer.group))
+        .collect();
+    if open.len() < CONNECTIONS_MAX {
+        return;
+    }
+    let of_group = |group| open.iter().filter(|(_, other)| *other == group).count();
+    // The maximum is the last of equals.
+    let evicted = open.iter().rev().max_by_key(|(_, group)| of_group(*group));
+    if let Some((place, _)) = evicted {
+        peers[*place].is_evicted = true;
+        let _gone = peers[*place].socket.shutdown(Shutdown::Both);
+    }
+}
+
+/// Starts the thread of a connection.
+fn start(socket: TcpStream, from: IpAddr, source: &Arc<Source>) -> io::Result<Peer> {
+    socket.set_nonblocking(false)?;
+    let socket = Arc::new(socket);
+    let (of_thread, source) = (Arc::clone(&socket), Arc::clone(source));
+    let serve = move || {
+        // A peer that is gone or too slow is no matter for the log.
+        let _gone = serve(&of_thread, &source);
+    };
+    Ok(Peer {
+        thread: threads::spawn("scrape", serve)?,
+        group: address_group(from),
+        is_evicted: false,
+        socket,
+    })
+}
+
+/// Reads the request of a connection and answers it.
+fn serve(mut socket: &TcpStream, source: &Source) -> io::Result<()> {
+    let end = RealClock::new().now() + CONNECTION_SPAN;
+    let mut buffer = [0; READ_BYTES];
+    let mut reader = socket;
+    let mut read = |buffer: &mut [u8]| {
+        let rest = (end - RealClock::new().now()).max(RealSpan::from_nanos(1));
+        socket.set_read_timeout(Some(rest.to_std()))?;
+        reader.read(buffer)
+    };
+    let mut head = Vec::new();
+    let request = loop {
+        match read(&mut buffer)? {
+            0 => return Ok(()),
+            count => head.extend_from_slice(&buffer[..count]),
+        }
+        if let Some(request) = http::parse(&head, &source.hosts) {
+            break request;
+        }
+    };
+    let lost = || http::answer(UNAVAILABLE, "the server's loop does not answer\n");
+    let answer = match request {
+        Ok(Page::Metrics) => source
+            .collect()
+            .map_or_else(lost, |table| http::metrics(&table.into_text())),
+        Ok(Page::Health) if source.is_healthy() => http::answer(OK, "ok\n"),
+        Ok(Page::Health) => lost(),
+        Err(status) => http::refusal(status),
+    };
+    socket.set_write_timeout(Some(CONNECTION_SPAN.to_std()))?;
+    socket.write_all(&answer)?;
+    socket.shutdown(Shutdown::Write)?;
+    // The peer closes first: the system drops an answer if a connection is closed with input unread.
+    for _ in 0..LAST_READS_MAX {
+        if read(&mut buffer)? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The server's loop, for all connections.
+struct Source {
+    tasks: TaskSender,
+    /// Names of this host, besides its addresses.
+    hosts: Vec<String>,
+    /// Held while the loop is asked, so that it has one question at a time.
+    state: Mutex<SourceState>,
+}
+
+#[derive(Default)]
+struct SourceState {
+    /// A question that was not answered in time.
+    pending: Option<Receiver<Table>>,
+    answered_at: Option<RealTime>,
+}
+
+impl Source {
+    /// The metrics; `None` if the loop does not answer in time.
+    fn collect(&self) -> Option<Table> {
+        self.ask(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether the loop answers, or has just done so.
+    fn is_healthy(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = RealClock::new().now();
+        let is_fresh = state.answered_at.is_some_and(|at| now < at + HEALTH_FRESH_SPAN);
+        is_fresh || self.ask(&mut state).is_some()
+    }
+
+    fn ask(&self, state: &mut SourceState) -> Option<Table> {
+        let answers = match state.pending.take() {
+            Some(pending) => pending,
+            None => {
+                let (answer, answers) = bounded(1);
+                let collect = move |shell: &mut Shell| {
+                    let _exporter_ended = answer.send(metrics::collect(shell));
+                };
+                self.tasks.send("metrics", collect).ok()?;
+                answers
+            }
+        };
+        match answers.recv_timeout(ANSWER_SPAN.to_std()) {
+            Ok(table) => {
+                state.answered_at = Some(RealClock::new().now());
+                Some(table)
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                state.pending = Some(answers);
+                None
+            }
+            Err(RecvTimeoutError::Disconnected) => None,
         }
     }
 }

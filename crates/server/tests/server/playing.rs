@@ -173,7 +173,7 @@ fn what_cannot_be_played_is_refused_in_one_line() {
     for (arguments, expected) in [
         (".", "these are 2 recordings; name one, as ./run-0002\n"),
         ("/nowhere", "/nowhere: "),
-        (". --at soon", "must be a moment in units"),
+        (". --at soon", "must be a time in units"),
         (". -f 0", "frequency must be a whole number from 1 to 10000"),
         ("text.txt", "this is not a journal of a game"),
     ] {
