@@ -20,9 +20,8 @@ use trantor_protocol::{TeamNameError, check_team_name};
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameSpan, GameTime};
 
-use crate::cli::explain;
 use crate::options::values::{self, Reader};
-use crate::options::{OptionError, PROGRAM};
+use crate::options::{OptionError, PROGRAM, explain};
 
 /// The word that asks for it, in the place of the first option.
 pub const WORD: &str = "sim";

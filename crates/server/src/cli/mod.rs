@@ -8,12 +8,11 @@ pub mod config;
 pub mod manual;
 pub mod replay;
 
-use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::builder::Resettable;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches};
 use log::LevelFilter;
 use trantor_protocol::text::Dialect;
@@ -22,8 +21,8 @@ use self::config::ConfigAsked;
 use self::manual::ManualAsked;
 use crate::console::remote::ConsoleAsked;
 use crate::options::layers::{self, CONFIG};
-use crate::options::settings::{Origins, find, flags, is_common, must_be, names, nearest_name, set, short};
-use crate::options::{OptionError, Options, PROGRAM};
+use crate::options::settings::{Origins, flags, is_common, names, set};
+use crate::options::{OptionError, Options, PROGRAM, explain, spelt};
 use crate::playback::PlayAsked;
 use crate::replay::ReplayAsked;
 
@@ -254,9 +253,6 @@ fn summary(command: Command) -> Command {
 
 const VERBOSE: &str = "verbose";
 const SPEED_OR_DURATION: &str = "t";
-/// Flags that are no options, as suggestions for a misspelt flag.
-const FLAGS_ONLY: [&str; 4] = [CONFIG, VERBOSE, "help", "version"];
-
 fn apply_flags(
     options: &mut Options,
     origins: &mut Origins,
@@ -304,88 +300,6 @@ fn apply_flag(
         .map_err(|why| OptionError::new(format!("{spelt} {}", words.join(" ")), why))?;
     origins.note(name, words, spelt);
     Ok(())
-}
-
-/// The shorter of an option's flags, as in most scripts.
-fn spelt(name: &str) -> String {
-    match short(name) {
-        Some(short) => format!("-{short}"),
-        None => format!("--{name}"),
-    }
-}
-
-/// Says in one line what clap says in several. `word` is the command, or none for the server's own flags.
-pub(crate) fn explain(error: &clap::Error, word: Option<&str>) -> OptionError {
-    let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    let (prefix, see) = match word {
-        Some(word) => (format!("{word}: "), format!("see {PROGRAM} {word} --help")),
-        None => (String::new(), "see --help".to_owned()),
-    };
-    // clap names a flag with its placeholder, "--port <PORT>".
-    let shown = context(ContextKind::InvalidArg);
-    let flag = shown.split(' ').next().unwrap_or_default();
-    let name = flag.trim_start_matches('-');
-    let valid = strings(error, ContextKind::ValidValue);
-    let (written, why) = match error.kind() {
-        ErrorKind::UnknownArgument if !flag.starts_with('-') => (
-            format!("'{shown}'"),
-            format!("is a stray word; an option starts with '-', {see}"),
-        ),
-        ErrorKind::UnknownArgument => {
-            let nearest = match word {
-                Some(_) => error.get(ContextKind::SuggestedArg).map(ToString::to_string),
-                None if flag.starts_with("--") => {
-                    nearest_name(name, &FLAGS_ONLY).map(|name| format!("--{name}"))
-                }
-                None => None,
-            };
-            let hint = nearest.map_or(see, |nearest| format!("the nearest known one is {nearest}"));
-            (flag.to_owned(), format!("unknown option; {hint}"))
-        }
-        ErrorKind::ValueValidation => (
-            format!("{flag} {}", context(ContextKind::InvalidValue)),
-            error.source().map(ToString::to_string).unwrap_or_default(),
-        ),
-        ErrorKind::InvalidValue if !valid.is_empty() => {
-            let value = context(ContextKind::InvalidValue);
-            let word = word.unwrap_or(PROGRAM);
-            return OptionError::new(word, format!("{value:?} is none of {valid}"));
-        }
-        ErrorKind::InvalidValue | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
-            let (flag, must_be) = match find(name).filter(|_| word.is_none()) {
-                Some(name) => (spelt(name), must_be(name)),
-                None => (flag.to_owned(), format!("it needs one; {see}")),
-            };
-            (format!("{flag} without a value"), must_be)
-        }
-        kind => {
-            let why = match kind {
-                ErrorKind::InvalidUtf8 => "it must be valid UTF-8".to_owned(),
-                ErrorKind::MissingSubcommand => {
-                    format!("say what: {}", strings(error, ContextKind::ValidSubcommand))
-                }
-                ErrorKind::MissingRequiredArgument => {
-                    format!("{} is missing", strings(error, ContextKind::InvalidArg))
-                }
-                // "error: …" is followed by advice over several lines.
-                _ => {
-                    let text = error.to_string();
-                    let first = text.lines().next().unwrap_or_default();
-                    first.trim_start_matches("error: ").to_owned()
-                }
-            };
-            return OptionError::new(word.unwrap_or("the command line"), format!("{why}; {see}"));
-        }
-    };
-    OptionError::new(prefix + &written, why)
-}
-
-/// What clap lists in an error, separated by commas.
-fn strings(error: &clap::Error, kind: ContextKind) -> String {
-    match error.get(kind) {
-        Some(ContextValue::Strings(strings)) => strings.join(", "),
-        _ => String::new(),
-    }
 }
 
 /// The flags of these options, for another command that has them too.

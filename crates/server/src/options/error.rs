@@ -1,6 +1,11 @@
-//! Mistakes in the options, each in one line.
+//! Mistakes in the options and on the command line, each in one line.
 
-use super::settings::Origins;
+use std::error::Error as _;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::layers::CONFIG;
+use super::settings::{Origins, find, must_be, nearest_name, short};
 
 /// The program's name, which its error lines start with.
 pub const PROGRAM: &str = "trantor-server";
@@ -60,5 +65,90 @@ impl OptionError {
     pub(crate) fn elsewhere(mut self) -> Self {
         self.is_elsewhere = true;
         self
+    }
+}
+
+/// Flags that are no options, as suggestions for a misspelt flag.
+const FLAGS_ONLY: [&str; 4] = [CONFIG, "verbose", "help", "version"];
+
+/// The shorter of an option's flags, as in most scripts.
+pub(crate) fn spelt(name: &str) -> String {
+    match short(name) {
+        Some(short) => format!("-{short}"),
+        None => format!("--{name}"),
+    }
+}
+
+/// Says in one line what clap says in several. `word` is the command, or none for the server's own flags.
+pub(crate) fn explain(error: &clap::Error, word: Option<&str>) -> OptionError {
+    let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let (prefix, see) = match word {
+        Some(word) => (format!("{word}: "), format!("see {PROGRAM} {word} --help")),
+        None => (String::new(), "see --help".to_owned()),
+    };
+    // clap names a flag with its placeholder, "--port <PORT>".
+    let shown = context(ContextKind::InvalidArg);
+    let flag = shown.split(' ').next().unwrap_or_default();
+    let name = flag.trim_start_matches('-');
+    let valid = strings(error, ContextKind::ValidValue);
+    let (written, why) = match error.kind() {
+        ErrorKind::UnknownArgument if !flag.starts_with('-') => (
+            format!("'{shown}'"),
+            format!("is a stray word; an option starts with '-', {see}"),
+        ),
+        ErrorKind::UnknownArgument => {
+            let nearest = match word {
+                Some(_) => error.get(ContextKind::SuggestedArg).map(ToString::to_string),
+                None if flag.starts_with("--") => {
+                    nearest_name(name, &FLAGS_ONLY).map(|name| format!("--{name}"))
+                }
+                None => None,
+            };
+            let hint = nearest.map_or(see, |nearest| format!("the nearest known one is {nearest}"));
+            (flag.to_owned(), format!("unknown option; {hint}"))
+        }
+        ErrorKind::ValueValidation => (
+            format!("{flag} {}", context(ContextKind::InvalidValue)),
+            error.source().map(ToString::to_string).unwrap_or_default(),
+        ),
+        ErrorKind::InvalidValue if !valid.is_empty() => {
+            let value = context(ContextKind::InvalidValue);
+            let word = word.unwrap_or(PROGRAM);
+            return OptionError::new(word, format!("{value:?} is none of {valid}"));
+        }
+        ErrorKind::InvalidValue | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            let (flag, must_be) = match find(name).filter(|_| word.is_none()) {
+                Some(name) => (spelt(name), must_be(name)),
+                None => (flag.to_owned(), format!("it needs one; {see}")),
+            };
+            (format!("{flag} without a value"), must_be)
+        }
+        kind => {
+            let why = match kind {
+                ErrorKind::InvalidUtf8 => "it must be valid UTF-8".to_owned(),
+                ErrorKind::MissingSubcommand => {
+                    format!("say what: {}", strings(error, ContextKind::ValidSubcommand))
+                }
+                ErrorKind::MissingRequiredArgument => {
+                    format!("{} is missing", strings(error, ContextKind::InvalidArg))
+                }
+                // "error: …" is followed by advice over several lines.
+                _ => {
+                    let text = error.to_string();
+                    let first = text.lines().next().unwrap_or_default();
+                    first.trim_start_matches("error: ").to_owned()
+                }
+            };
+            return OptionError::new(word.unwrap_or("the command line"), format!("{why}; {see}"));
+        }
+    };
+    OptionError::new(prefix + &written, why)
+}
+
+/// What clap lists in an error, separated by commas.
+fn strings(error: &clap::Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::Strings(strings)) => strings.join(", "),
+        _ => String::new(),
     }
 }

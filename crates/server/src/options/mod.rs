@@ -26,7 +26,7 @@ use trantor_time::{Frequency, RealSpan};
 
 use crate::keep_alive::{KEEP_ALIVE, KeepAlive};
 
-pub(crate) use error::Clash;
+pub(crate) use error::{Clash, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
 pub use log_filter::LogFilter;
 pub use record_keep::RecordKeep;
