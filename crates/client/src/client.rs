@@ -10,49 +10,48 @@
 //! frame     client.scene(now, &mut scene)      → client.poll_feed() for what it newly shows
 //! ```
 //!
-//! Whatever the server does wrong ends this connection and nothing else, with a reason to show. The
-//! last picture stays.
+//! An error of the server ends this connection and nothing else, with a reason to show. The last picture stays.
 
 use std::sync::Arc;
 
 use trantor_model::{AgentId, CommandKind, MapSize};
-use trantor_protocol::wire::ScorePoint;
-use trantor_time::{GameTime, NANOS, RealTime};
+use trantor_protocol::wire::{ScorePoint, ToServer};
+use trantor_time::{GameTime, NANOS, RealSpan, RealTime};
 
-use crate::control::{ControlError, ControlRequest};
+use crate::control::{ControlError, ControlRequest, Recording};
 use crate::error::{ProtocolError, WorldError};
 use crate::feed::FeedEntry;
 use crate::frame_session::FrameSession;
 use crate::link::Greeting;
-use crate::recording::Recording;
 use crate::scene::{LinkState, Scene, SceneClock};
-use crate::session::{CloseReason, Connection, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
+use crate::session::{CloseReason, Decoder, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
 use crate::stats::ClientStats;
 use crate::text_session::TextSession;
+use crate::timeline::Timeline;
 use crate::world::World;
 
-/// What a connection should be like.
+/// How to connect.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// What to speak with the server.
+    /// The protocol.
     pub language: Language,
     /// Name and version of the program, for the server's log.
     pub program: String,
-    /// The server's token, if it is to be shown: who may control its time shows it.
+    /// The server's token, which lets a viewer control its time.
     pub token: Option<String>,
 }
 
-/// What is spoken with a server.
+/// The protocol of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// Our frames: everything, exactly timed.
+    /// Frames of our servers: everything, exactly timed.
     #[default]
     Frames,
-    /// The text that every Zappy server speaks with its viewers.
+    /// The text protocol of every Zappy server.
     Text,
 }
 
-/// What a shell should know.
+/// An event of the connection, for the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "a text is for the user; the others have comments")]
 pub enum ClientEvent {
@@ -63,24 +62,30 @@ pub enum ClientEvent {
         /// Teams in the order of their ids.
         teams: Vec<String>,
         size: MapSize,
-        /// Whether speed and pause are listened to.
+        /// Whether the server accepts requests for speed and pause.
         may_control: bool,
         /// Ticks that the server has run: fewer than before is another run of it. 0 where they are unknown.
         ticks: u64,
     },
     /// The world is there. Comes again if the server sends the world anew, as after a jump in a recording.
     Live,
-    /// A word from the server's operator.
+    /// A message of the server's operator.
     Message { text: String },
     /// The server refused a request.
     Refused { reason: String },
-    /// The connection is over; nothing follows.
+    /// The connection is over; this is the last event.
     Ended {
         reason: String,
-        /// What the server did wrong, if it did.
+        /// How the server broke the protocol, if it did.
         error: Option<ProtocolError>,
     },
 }
+
+/// Silence of a server that speaks frames after which the user is warned: it ticks twenty times a second to a viewer.
+const FRAMES_SILENT_AFTER: RealSpan = RealSpan::from_millis(1_500);
+
+/// The same in text: two requests without an answer.
+const TEXT_SILENT_AFTER: RealSpan = RealSpan::from_secs(10);
 
 /// A viewer's connection.
 #[derive(Debug)]
@@ -88,8 +93,8 @@ pub struct Client {
     opened: RealTime,
     /// Until the server has greeted.
     greeting: Option<Greeting>,
-    connection: Connection,
-    session: Box<dyn Session>,
+    session: Session,
+    decoder: Box<dyn Decoder>,
     /// Once it is over: why, and when the last moment was shown.
     ended: Option<(Arc<str>, RealTime)>,
 }
@@ -100,11 +105,11 @@ impl Client {
         Self {
             opened: now,
             greeting: Some(Greeting::default()),
-            connection: Connection::new(config.program, config.token, now),
-            session: match config.language {
+            decoder: match config.language {
                 Language::Frames => Box::new(FrameSession::new()),
                 Language::Text => Box::new(TextSession::new(now)),
             },
+            session: Session::new(config, now),
             ended: None,
         }
     }
@@ -119,35 +124,35 @@ impl Client {
     }
 
     fn read(&mut self, mut bytes: &[u8], now: RealTime) -> Result<(), CloseReason> {
-        let connection = &mut self.connection;
-        connection.heard = connection.heard.max(now);
-        connection.stats.bytes_in = connection.stats.bytes_in.saturating_add(bytes.len() as u64);
+        let session = &mut self.session;
+        session.heard = session.heard.max(now);
+        session.stats.bytes_in = session.stats.bytes_in.saturating_add(bytes.len() as u64);
         if let Some(greeting) = &mut self.greeting {
             if !greeting.take(&mut bytes)? {
                 return Ok(());
             }
             self.greeting = None;
-            self.session.start(connection, now);
+            self.decoder.start(session, now);
         }
-        self.session.read(bytes, connection, now)
+        self.decoder.read(bytes, session, now)
     }
 
-    /// Does what is due at `now`: probes, and an end to waiting for a server that says nothing.
+    /// Does what is due at `now`: sends probes, and ends a connection on which nothing is heard.
     pub fn handle_timeout(&mut self, now: RealTime) {
         if self.ended.is_some() {
             return;
         }
         if self.silence_ends_at() <= now {
-            let secs = now.since(self.connection.heard).as_nanos() / NANOS;
+            let secs = now.since(self.session.heard).as_nanos() / NANOS;
             self.end(ProtocolError::Silent { secs }.into(), now);
-        } else if self.connection.unsent().len() > OUTBOX_BYTES_MAX {
+        } else if self.session.unsent().len() > OUTBOX_BYTES_MAX {
             self.end(ProtocolError::NotReading.into(), now);
         } else {
-            self.session.handle_timeout(&mut self.connection, now);
+            self.decoder.handle_timeout(&mut self.session, now);
         }
     }
 
-    /// The socket was closed or failed, for a reason that a person should read.
+    /// The socket was closed or failed, for a reason to show.
     pub fn closed(&mut self, reason: &str, now: RealTime) {
         if self.ended.is_none() {
             self.end(CloseReason::Text(reason.to_owned()), now);
@@ -156,13 +161,13 @@ impl Client {
 
     /// When [`Self::handle_timeout`] has something to do; `None` after the end.
     pub fn next_timeout(&self) -> Option<RealTime> {
-        let session = self.session.next_timeout(self.connection.heard);
-        self.ended.is_none().then(|| self.silence_ends_at().min(session))
+        let decoder = self.decoder.next_timeout(&self.session);
+        self.ended.is_none().then(|| self.silence_ends_at().min(decoder))
     }
 
     fn silence_ends_at(&self) -> RealTime {
-        match self.session.is_joined() {
-            true => self.connection.heard.saturating_add(SILENT_MAX),
+        match self.session.is_joined {
+            true => self.session.heard.saturating_add(SILENT_MAX),
             false => self.opened.saturating_add(HANDSHAKE_MAX),
         }
     }
@@ -170,7 +175,7 @@ impl Client {
     /// What to send next; empty if nothing is.
     pub fn unsent(&mut self) -> &[u8] {
         match self.ended {
-            None => self.connection.unsent(),
+            None => self.session.unsent(),
             Some(_) => &[],
         }
     }
@@ -180,23 +185,23 @@ impl Client {
     /// # Panics
     /// If there were not so many.
     pub fn sent(&mut self, count: usize) {
-        self.connection.sent(count);
+        self.session.sent(count);
     }
 
     /// The oldest event not yet read.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
-        self.connection.poll_event()
+        self.session.poll_event()
     }
 
     /// The oldest thing shown and not yet read.
     pub fn poll_feed(&mut self) -> Option<FeedEntry> {
-        self.session.timeline_mut()?.poll_feed()
+        self.session.timeline.as_mut()?.feed.poll()
     }
 
     /// How the score went before the world that is shown, once for each world with which that came; the feed then
     /// begins with the last events before it.
     pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
-        self.session.timeline_mut()?.take_scores()
+        self.session.timeline.as_mut()?.scores.take()
     }
 
     /// Asks the server for another speed, a pause or a step; the scene shows it at once.
@@ -204,28 +209,36 @@ impl Client {
     /// # Errors
     /// If it makes no sense to ask; the text is for the user.
     pub fn request(&mut self, request: ControlRequest) -> Result<(), ControlError> {
-        match self.is_open() {
-            true => self.session.request(request, &mut self.connection),
-            false => Err(ControlError::NotConnected),
+        if !self.is_open() {
+            return Err(ControlError::NotConnected);
         }
+        let session = &mut self.session;
+        let is_speed = matches!(request, ControlRequest::SetFrequency(_));
+        if session.config.language == Language::Text && !is_speed {
+            return Err(ControlError::NotInText);
+        }
+        if let Some(message) = session.control.request(request, &mut session.numbers)? {
+            session.write_message(&message);
+        }
+        Ok(())
     }
 
     /// Whether the server let us in, and is still connected.
     fn is_open(&self) -> bool {
-        self.ended.is_none() && self.session.is_joined()
+        self.ended.is_none() && self.session.is_joined
     }
 
     /// Writes speed and pause as they were asked for, without waiting for the next scene.
     pub fn fill_speed(&self, clock: &mut SceneClock) {
-        if self.session.is_joined() {
-            self.connection.control.fill(clock);
+        if self.session.is_joined {
+            self.session.control.fill(clock);
         }
     }
 
-    /// The time-line of the recording that the server plays; `None` in a game that is being played. Where it stands
-    /// is [`Recording::target`], or else the moment of the last scene ([`crate::SceneClock::game`]).
+    /// The time-line of the recording that the server plays; `None` in a game that is being played. It stands at
+    /// [`Recording::target`], or else at the moment of the last scene ([`crate::SceneClock::game`]).
     pub fn recording(&self) -> Option<&Recording> {
-        self.session.recording()
+        self.session.recording.as_ref()
     }
 
     /// Asks the server to move its recording to this moment, backwards or forwards; a moment outside stands for the
@@ -234,36 +247,49 @@ impl Client {
     /// slider.
     ///
     /// # Errors
-    /// If there is no recording, or the server does not listen to this viewer; the text is for the user.
+    /// If there is no recording, or the server does not accept requests of this viewer; the text is for the user.
     pub fn seek(&mut self, to: GameTime) -> Result<(), ControlError> {
-        match self.ended {
-            None => self.session.seek(to, &mut self.connection),
-            Some(_) => Err(ControlError::NotConnected),
+        if !self.is_open() {
+            return Err(ControlError::NotConnected);
         }
+        let session = &mut self.session;
+        let recording = session.recording.as_mut().ok_or(ControlError::NotARecording)?;
+        if !session.control.may_control() {
+            return Err(ControlError::NotAllowed);
+        }
+        if let Some(message) = recording.seek(to, &mut session.numbers) {
+            session.write_message(&message);
+        }
+        Ok(())
     }
 
-    /// Asks which commands of `agent` wait for their turn, or of none. A server that speaks text is not
-    /// asked: it has no word for it.
+    /// Asks which commands of `agent` wait for their turn, or of none. The text protocol has no request for it.
     ///
     /// # Errors
     /// If there is no server to ask.
     pub fn watch(&mut self, agent: Option<AgentId>) -> Result<(), ControlError> {
-        match self.ended {
-            None => self.session.watch(agent, &mut self.connection),
-            Some(_) => Err(ControlError::NotConnected),
+        if !self.is_open() {
+            return Err(ControlError::NotConnected);
         }
+        if self.session.config.language == Language::Frames {
+            self.session.waiting = None;
+            self.session.send(&ToServer::Watch { agent });
+        }
+        Ok(())
     }
 
-    /// The commands of the agent watched that wait behind the one it is doing, in their order; `None` in it is a line
-    /// that no command was recognised in. `None` until known. They are of the present, a little ahead of the scene.
+    /// The commands of the watched agent that wait behind the one it is doing, in their order; `None` in it is a line
+    /// that is no command. `None` until known. They are of the present, a little ahead of the scene.
     pub fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
-        self.session.waiting()
+        let (agent, commands) = self.session.waiting.as_ref()?;
+        Some((*agent, commands))
     }
 
     /// Says goodbye. The shell sends what is unsent, and closes.
     pub fn leave(&mut self) {
-        if self.ended.is_none() && self.greeting.is_none() {
-            self.session.leave(&mut self.connection);
+        let is_greeted = self.ended.is_none() && self.greeting.is_none();
+        if is_greeted && self.session.config.language == Language::Frames {
+            self.session.send(&ToServer::Goodbye);
         }
     }
 
@@ -274,47 +300,54 @@ impl Client {
     /// [`SceneClock::game`]: crate::scene::SceneClock::game
     pub fn scene(&mut self, now: RealTime, scene: &mut Scene) {
         let until = self.ended.as_ref().map_or(now, |(_, at)| *at);
-        let (server_now, delay_ms) = self.session.server_at(until);
-        let shown = match (self.session.timeline_mut(), server_now) {
-            (Some(timeline), Some(server_now)) => timeline.scene(server_now, scene),
+        let Session { timeline, clock, .. } = &mut self.session;
+        let shown = match (timeline, self.decoder.server_at(until)) {
+            (Some(timeline), Some(server_now)) => timeline.scene(clock, server_now, scene),
             _ => Ok(()),
         };
         self.fill_speed(&mut scene.clock);
-        scene.clock.delay_ms = delay_ms;
+        scene.clock.delay_ms = self.session.delay_ms;
         if let (None, Err(error)) = (&self.ended, shown) {
             self.end(error.into(), now);
         }
         scene.link = self.link(now);
     }
 
-    /// How the connection stands.
+    /// The state of the connection.
     pub fn link(&self, now: RealTime) -> LinkState {
-        let silent = now.since(self.connection.heard);
+        let silent = now.since(self.session.heard);
+        let silent_after = match self.session.config.language {
+            Language::Frames => FRAMES_SILENT_AFTER,
+            Language::Text => TEXT_SILENT_AFTER,
+        };
         match &self.ended {
             Some((reason, _)) => LinkState::Ended {
                 reason: reason.clone(),
             },
             None if self.greeting.is_some() => LinkState::Connecting,
-            None if self.session.is_joined() && silent > self.session.silent_after() => LinkState::Silent {
+            None if !self.session.is_joined => LinkState::Greeting,
+            None if silent > silent_after => LinkState::Silent {
                 for_ms: silent.as_nanos().unsigned_abs() / 1_000_000,
             },
-            None => self.session.link(now),
+            None => self.decoder.link(&self.session, now),
         }
     }
 
     /// A copy of the newest world received, a little ahead of what is shown; `None` until it is complete, an error if
     /// the server sent a change that cannot be.
     pub fn newest_world(&self) -> Option<Result<World, WorldError>> {
-        self.session.newest_world()
+        self.session.timeline.as_ref().map(Timeline::newest_world)
     }
 
     /// Figures for the HUD.
     pub fn stats(&self, now: RealTime) -> ClientStats {
-        let mut stats = self.connection.stats.clone();
-        stats.network_age_ns = now.since(self.connection.heard).as_nanos();
-        stats.unacknowledged = self.connection.numbers.in_flight();
-        self.session.count(now, &mut stats);
-        if let Some(timeline) = self.session.timeline() {
+        let session = &self.session;
+        let mut stats = session.stats.clone();
+        stats.network_age_ns = now.since(session.heard).as_nanos();
+        stats.unacknowledged = session.numbers.in_flight();
+        self.decoder.count(now, &mut stats);
+        if let Some(timeline) = &session.timeline {
+            stats.display_delay_ns = session.clock.delay_ns();
             timeline.count(&mut stats);
         }
         stats
@@ -327,6 +360,6 @@ impl Client {
         };
         log::info!("the connection ended: {reason}");
         self.ended = Some((reason.as_str().into(), now));
-        self.connection.push(ClientEvent::Ended { reason, error });
+        self.session.push(ClientEvent::Ended { reason, error });
     }
 }

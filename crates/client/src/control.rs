@@ -1,18 +1,20 @@
-//! Speed, pause and step under the user's hand.
+//! Speed, pause, step and jumps in a recording, as the user asked for them.
 //!
-//! The controls show what was asked for until the server has answered, and then what the server said last. A slider
-//! that is dragged asks for many speeds: only so many requests are on their way, and of those that wait the
-//! last one counts. Requests become messages in [`crate::session`]; how time is shown is
-//! [`crate::display_clock`]'s, which follows the server and never a prediction.
+//! A control shows the requested value until the server has answered, and then what the server sent last. A dragged
+//! slider asks for many values: only a few requests are on their way, and of those that wait the last one counts. How
+//! time is shown is [`crate::display_clock`]'s, which follows the server and never a prediction.
 
-use trantor_protocol::wire::{SentNumbers, StepKind, ToServer};
-use trantor_time::Frequency;
+use trantor_protocol::wire::{Mark, RecordingInfo, SentNumbers, StepKind, ToServer};
+use trantor_time::{Frequency, GameTime};
 
 use crate::scene::SceneClock;
 
 /// Requests for a speed that may be on their way at once. Two keep a slider live over any link: one being
 /// answered, one that follows; more would only queue up on a slow one.
 pub const SPEED_REQUESTS_MAX: usize = 2;
+
+/// Jumps that may be on their way at once: each brings a whole world.
+const SEEK_REQUESTS_MAX: usize = 1;
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,63 +52,87 @@ pub enum ControlError {
     NotInText,
 }
 
-/// Speed and pause as asked for, with what is on its way.
-#[derive(Debug)]
-pub struct Control {
-    frequency: Asked<Option<Frequency>>,
-    paused: Asked<bool>,
-    may_control: bool,
-    /// A speed to ask for as soon as an answer makes room.
-    wanted: Option<Frequency>,
-    /// Numbers of the requests for a speed on their way.
-    speed_requests: Vec<u64>,
+/// A value under a slider: the requests on their way, by number, and the one that waits for an answer to make room.
+#[derive(Clone, Debug)]
+struct Slider<T> {
+    wanted: Option<T>,
+    sent: Vec<(u64, T)>,
+    sent_max: usize,
 }
 
-/// A value of the server that was asked to be changed: shown as asked for until that is answered.
-#[derive(Debug, Default)]
-struct Asked<T> {
-    /// As the server said last.
-    confirmed: T,
-    /// As the newest request wants it, by its number, until that is acknowledged.
-    asked: Option<(u64, T)>,
-}
-
-impl<T: Copy> Asked<T> {
-    fn shown(&self) -> T {
-        self.asked.map_or(self.confirmed, |(_, value)| value)
-    }
-
-    /// Everything up to message `number` was processed, and its result was sent before.
-    fn ack(&mut self, number: u64) {
-        self.asked = self.asked.filter(|(of, _)| *of > number);
-    }
-}
-
-impl Control {
-    /// Nothing known. `may_control` is the server's word.
-    pub fn new(may_control: bool) -> Self {
+impl<T: Copy> Slider<T> {
+    fn new(sent_max: usize) -> Self {
         Self {
-            frequency: Asked::default(),
-            paused: Asked::default(),
-            may_control,
             wanted: None,
-            speed_requests: Vec::with_capacity(SPEED_REQUESTS_MAX),
+            sent: Vec::with_capacity(sent_max),
+            sent_max,
         }
     }
 
-    /// Writes what the controls show: what was asked for, or else what is.
+    /// The value last requested, while an answer is out.
+    fn shown(&self) -> Option<T> {
+        self.wanted.or(self.sent.last().map(|(_, value)| *value))
+    }
+
+    /// The value to request now, counted in `numbers`.
+    fn poll(&mut self, numbers: &mut SentNumbers) -> Option<T> {
+        if self.sent.len() == self.sent_max {
+            return None;
+        }
+        let value = self.wanted.take()?;
+        self.sent.push((numbers.send(), value));
+        Some(value)
+    }
+
+    /// The server processed everything up to message `number`, and sent the results before.
+    fn ack(&mut self, number: u64) {
+        self.sent.retain(|(sent, _)| *sent > number);
+    }
+}
+
+/// Speed and pause as requested and as confirmed.
+#[derive(Debug)]
+pub struct Control {
+    may_control: bool,
+    /// As the server sent them last.
+    confirmed: (Option<Frequency>, bool),
+    frequency: Slider<Frequency>,
+    /// The pause or resume sent last, by number, until it is acknowledged.
+    paused: Option<(u64, bool)>,
+}
+
+impl Control {
+    /// Nothing known yet. `may_control` as the server sent it.
+    pub fn new(may_control: bool) -> Self {
+        Self {
+            may_control,
+            confirmed: (None, false),
+            frequency: Slider::new(SPEED_REQUESTS_MAX),
+            paused: None,
+        }
+    }
+
+    /// Whether the server accepts requests of this viewer.
+    pub fn may_control(&self) -> bool {
+        self.may_control
+    }
+
+    /// Writes what the controls show: what was requested, or else what is.
     pub fn fill(&self, clock: &mut SceneClock) {
         clock.frequency = self.shown_frequency().map_or(0, Frequency::get);
-        clock.paused = self.paused.shown();
-        clock.unconfirmed =
-            self.wanted.is_some() || self.frequency.asked.is_some() || self.paused.asked.is_some();
+        clock.paused = self.is_paused();
+        clock.unconfirmed = self.frequency.shown().is_some() || self.paused.is_some();
     }
 
     fn shown_frequency(&self) -> Option<Frequency> {
-        self.wanted.or(self.frequency.shown())
+        self.frequency.shown().or(self.confirmed.0)
     }
 
-    /// Takes a request, shows it at once, and answers the message to send, counted in `numbers`; `None` if the
+    fn is_paused(&self) -> bool {
+        self.paused.map_or(self.confirmed.1, |(_, paused)| paused)
+    }
+
+    /// Takes a request, shows it at once, and returns the message to send, counted in `numbers`; `None` if the
     /// request is sent later, or changes nothing.
     ///
     /// # Errors
@@ -119,22 +145,22 @@ impl Control {
         if !self.may_control {
             return Err(ControlError::NotAllowed);
         }
-        let is_paused = self.paused.shown();
+        let is_paused = self.is_paused();
         match request {
             ControlRequest::SetFrequency(hertz) => {
                 let frequency = Frequency::new(u64::from(hertz)).map_err(|_| ControlError::NoSuchSpeed)?;
                 if self.shown_frequency() == Some(frequency) {
                     return Ok(None);
                 }
-                self.wanted = Some(frequency);
+                self.frequency.wanted = Some(frequency);
                 Ok(self.poll_wanted(numbers))
             }
             ControlRequest::Pause if !is_paused => {
-                self.paused.asked = Some((numbers.send(), true));
+                self.paused = Some((numbers.send(), true));
                 Ok(Some(ToServer::Pause))
             }
             ControlRequest::Resume if is_paused => {
-                self.paused.asked = Some((numbers.send(), false));
+                self.paused = Some((numbers.send(), false));
                 Ok(Some(ToServer::Resume))
             }
             ControlRequest::Pause | ControlRequest::Resume => Ok(None),
@@ -148,29 +174,98 @@ impl Control {
 
     /// The speed that waits for room, if there is room now.
     pub fn poll_wanted(&mut self, numbers: &mut SentNumbers) -> Option<ToServer> {
-        if self.speed_requests.len() == SPEED_REQUESTS_MAX {
-            return None;
-        }
-        let frequency = self.wanted.take()?;
-        let number = numbers.send();
-        self.speed_requests.push(number);
-        self.frequency.asked = Some((number, Some(frequency)));
-        Some(ToServer::SetFrequency {
-            frequency: frequency.get(),
-        })
+        let frequency = self.frequency.poll(numbers)?.get();
+        Some(ToServer::SetFrequency { frequency })
     }
 
     /// The server sent how its game clock moves.
     pub fn confirm(&mut self, frequency: Frequency, paused: bool) {
-        self.frequency.confirmed = Some(frequency);
-        self.paused.confirmed = paused;
+        self.confirmed = (Some(frequency), paused);
     }
 
-    /// Everything up to message `number` was processed.
+    /// The server processed everything up to message `number`.
     pub fn ack(&mut self, number: u64) {
         self.frequency.ack(number);
-        self.paused.ack(number);
-        self.speed_requests.retain(|request| *request > number);
+        self.paused = self.paused.filter(|(sent, _)| *sent > number);
+    }
+}
+
+/// The time-line of a recording.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    info: RecordingInfo,
+    seek: Slider<GameTime>,
+    /// Where the server jumped to, for this viewer or another, until that world is complete.
+    jumped_to: Option<GameTime>,
+}
+
+impl Recording {
+    /// As the server sent it; its times were checked.
+    pub(crate) fn new(info: RecordingInfo) -> Self {
+        Self {
+            info,
+            seek: Slider::new(SEEK_REQUESTS_MAX),
+            jumped_to: None,
+        }
+    }
+
+    /// Where it begins.
+    pub fn begin(&self) -> GameTime {
+        self.info.begin
+    }
+
+    /// Where it ends, not before it begins.
+    pub fn end(&self) -> GameTime {
+        self.info.end
+    }
+
+    /// What is worth a mark, in order of time, all between begin and end.
+    pub fn marks(&self) -> &[Mark] {
+        &self.info.marks
+    }
+
+    /// The moment at which the slider stands although it is not shown yet; `None` if it stands at the moment shown
+    /// (`SceneClock::game`).
+    pub fn target(&self) -> Option<GameTime> {
+        self.seek.shown().or(self.jumped_to)
+    }
+
+    /// A moment of the recording for any moment: the nearer end for one outside.
+    pub fn clamp(&self, to: GameTime) -> GameTime {
+        to.clamp(self.info.begin, self.info.end)
+    }
+
+    /// The user wants to see this moment. Returns the message to send, counted in `numbers`; `None` if it is sent
+    /// later.
+    pub(crate) fn seek(&mut self, to: GameTime, numbers: &mut SentNumbers) -> Option<ToServer> {
+        self.seek.wanted = Some(self.clamp(to));
+        self.poll_wanted(numbers)
+    }
+
+    /// The jump that waits for the answer to the one before, if that is there.
+    pub(crate) fn poll_wanted(&mut self, numbers: &mut SentNumbers) -> Option<ToServer> {
+        let at = self.seek.poll(numbers)?;
+        Some(ToServer::Seek { at })
+    }
+
+    /// The server processed everything up to message `number`: it jumped, or refused to.
+    pub(crate) fn ack(&mut self, number: u64) {
+        self.seek.ack(number);
+    }
+
+    /// The server jumped to `to`, for this viewer or another.
+    pub(crate) fn jumped(&mut self, to: GameTime) {
+        self.jumped_to = Some(to);
+    }
+
+    /// Whether the world after a jump is being received.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.jumped_to.is_some()
+    }
+
+    /// The world after a jump is complete.
+    pub(crate) fn loaded(&mut self) {
+        self.jumped_to = None;
     }
 }
 
@@ -259,5 +354,72 @@ mod tests {
         }
         let answer = Control::new(false).request(ControlRequest::Pause, &mut numbers);
         assert_eq!(answer, Err(ControlError::NotAllowed));
+    }
+
+    fn units(units: i64) -> GameTime {
+        GameTime::from_units(units)
+    }
+
+    fn recording() -> Recording {
+        Recording::new(RecordingInfo {
+            begin: units(100),
+            end: units(900),
+            marks: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn a_dragged_slider_asks_for_one_moment_at_a_time_and_the_last_one_counts() {
+        let (mut recording, mut numbers) = (recording(), SentNumbers::new());
+        let sent = recording.seek(units(200), &mut numbers);
+        assert_eq!(sent, Some(ToServer::Seek { at: units(200) }));
+        for moment in 201..=300 {
+            assert_eq!(recording.seek(units(moment), &mut numbers), None);
+            assert_eq!(
+                recording.target(),
+                Some(units(moment)),
+                "the slider answers at once"
+            );
+        }
+        recording.jumped(units(200));
+        recording.ack(1);
+        let sent = recording.poll_wanted(&mut numbers);
+        assert_eq!(sent, Some(ToServer::Seek { at: units(300) }));
+        recording.loaded();
+        assert_eq!(
+            recording.target(),
+            Some(units(300)),
+            "the second jump is still out"
+        );
+        recording.jumped(units(300));
+        recording.ack(2);
+        assert_eq!(recording.target(), Some(units(300)), "its world is still out");
+        recording.loaded();
+        assert_eq!(
+            (recording.target(), recording.poll_wanted(&mut numbers)),
+            (None, None)
+        );
+    }
+
+    #[test]
+    fn a_refused_jump_moves_the_slider_back() {
+        let (mut recording, mut numbers) = (recording(), SentNumbers::new());
+        recording.seek(units(5_000), &mut numbers);
+        assert_eq!(
+            recording.target(),
+            Some(units(900)),
+            "nothing lies beyond the end"
+        );
+        recording.ack(1);
+        assert_eq!(recording.target(), None);
+    }
+
+    #[test]
+    fn the_slider_follows_another_viewers_jump() {
+        let mut recording = recording();
+        recording.jumped(units(150));
+        assert_eq!(recording.target(), Some(units(150)));
+        recording.loaded();
+        assert_eq!(recording.target(), None);
     }
 }

@@ -30,7 +30,6 @@ pub mod clock_sync;
 pub mod display_clock;
 
 mod control;
-mod recording;
 
 pub mod world;
 
@@ -44,10 +43,9 @@ mod error;
 mod stats;
 
 pub use client::{Client, ClientConfig, ClientEvent, Language};
-pub use control::{ControlError, ControlRequest};
+pub use control::{ControlError, ControlRequest, Recording};
 pub use error::ProtocolError;
 pub use feed::{FeedEntry, FeedKind, Who};
-pub use recording::Recording;
 pub use scene::{
     EffectKind, LinkState, Scene, SceneAction, SceneAgent, SceneClock, SceneEffect, SceneEgg, SceneGround,
     SceneRitual, SceneTeam, Span,

@@ -1,24 +1,26 @@
-//! What sessions in both languages share: bytes each way, the controls, figures of the connection, and its limits.
+//! What a connection holds in either language: bytes to send, events, the controls, and the world that is shown.
 //!
-//! How a session begins and when it is too silent is [`crate::client`]'s; what each message does is
+//! When a connection begins and when it is too silent is [`crate::client`]'s; what each message means is
 //! [`crate::frame_session`]'s and [`crate::text_session`]'s. Any error ends the connection; nothing is retried.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use trantor_model::{AgentId, CommandKind};
+use trantor_protocol::text::GuiRequest;
+use trantor_protocol::text::client::write_gui_request;
 use trantor_protocol::wire::{SentNumbers, ToServer, write_frame};
-use trantor_time::{GameTime, RealSpan, RealTime};
+use trantor_time::{Frequency, RealSpan, RealTime};
 
-use crate::client::ClientEvent;
+use crate::client::{ClientConfig, ClientEvent, Language};
 use crate::clock_sync::ServerTime;
-use crate::control::{Control, ControlError, ControlRequest};
-use crate::error::{ProtocolError, WorldError};
-use crate::recording::Recording;
+use crate::control::{Control, Recording};
+use crate::display_clock::DisplayClock;
+use crate::error::ProtocolError;
+use crate::link::write_first_line;
 use crate::scene::LinkState;
 use crate::stats::ClientStats;
-use crate::timeline::Timeline;
-use crate::world::World;
+use crate::timeline::{Snapshot, Timeline};
 
 /// How long a server may take from the connection to its hello: longer than a way there and back that is made as long
 /// as it can be asked for, and shorter than the minute after which a server gives up.
@@ -30,81 +32,51 @@ pub const SILENT_MAX: RealSpan = RealSpan::from_secs(30);
 /// Events kept for a shell that does not read them. A session has few; refusals are the only ones that repeat.
 pub const EVENTS_MAX: usize = 256;
 
-/// Bytes that may wait to be sent. A viewer says little; a server that does not take even that is not sound.
+/// Bytes that may wait to be sent. A viewer sends little; a server that does not read even that is broken.
 pub const OUTBOX_BYTES_MAX: usize = 64 * 1024;
 
-/// A session in one of the two languages.
-pub(crate) trait Session: Debug + Send {
-    /// The server has greeted: asks it to be let in.
-    fn start(&mut self, connection: &mut Connection, now: RealTime);
+/// What the messages of one language mean for a [`Session`].
+pub(crate) trait Decoder: Debug + Send {
+    /// The server has greeted: sends what follows the first line.
+    fn start(&mut self, session: &mut Session, now: RealTime);
 
     /// Takes what the server sent after its greeting.
-    fn read(&mut self, bytes: &[u8], connection: &mut Connection, now: RealTime) -> Result<(), CloseReason>;
+    fn read(&mut self, bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), CloseReason>;
 
     /// Does what is due at `now`.
-    fn handle_timeout(&mut self, connection: &mut Connection, now: RealTime);
+    fn handle_timeout(&mut self, session: &mut Session, now: RealTime);
 
     /// When [`Self::handle_timeout`] has something to do.
-    fn next_timeout(&self, heard: RealTime) -> RealTime;
+    fn next_timeout(&self, session: &Session) -> RealTime;
 
-    /// Whether the server let us in, so that requests can be made.
-    fn is_joined(&self) -> bool;
+    /// The state of a link on which something was heard lately.
+    fn link(&self, session: &Session, now: RealTime) -> LinkState;
 
-    /// How far a session is that has begun, while the server is not silent.
-    fn link(&self, now: RealTime) -> LinkState;
+    /// The server's clock at `now`; `None` before it is known.
+    fn server_at(&mut self, now: RealTime) -> Option<ServerTime>;
 
-    /// Silence after which the user is warned.
-    fn silent_after(&self) -> RealSpan;
-
-    /// The server's clock at `now`, and how much later than it happens this viewer is sent the game, in milliseconds.
-    fn server_at(&mut self, now: RealTime) -> (Option<ServerTime>, u32);
-
-    /// What is shown, with its feed.
-    fn timeline(&self) -> Option<&Timeline>;
-
-    /// What is shown, with its feed.
-    fn timeline_mut(&mut self) -> Option<&mut Timeline>;
-
-    /// The newest world received, a little ahead of what is shown.
-    fn newest_world(&self) -> Option<Result<World, WorldError>>;
-
-    /// Asks for another speed, a pause or a step.
-    fn request(&mut self, request: ControlRequest, connection: &mut Connection) -> Result<(), ControlError>;
-
-    /// Adds what only this session knows.
+    /// Adds the figures that only this decoder knows.
     fn count(&self, now: RealTime, stats: &mut ClientStats);
-
-    /// The recording that the server plays, if it does.
-    fn recording(&self) -> Option<&Recording> {
-        None
-    }
-
-    /// Asks the server to move its recording to this moment.
-    fn seek(&mut self, _: GameTime, _: &mut Connection) -> Result<(), ControlError> {
-        Err(ControlError::NotARecording)
-    }
-
-    /// Asks which commands of an agent wait for their turn. Text has no word for it.
-    fn watch(&mut self, _: Option<AgentId>, _: &mut Connection) -> Result<(), ControlError> {
-        Ok(())
-    }
-
-    /// The commands that wait for their turn, of the agent watched, once they are known.
-    fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
-        None
-    }
-
-    /// Says goodbye.
-    fn leave(&self, _: &mut Connection) {}
 }
 
-/// A connection below its session.
+/// The state of a connection that both languages share.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    pub token: Option<String>,
-    pub program: String,
-    /// Speed and pause under the user's hand.
+pub(crate) struct Session {
+    pub config: ClientConfig,
+    /// Whether the server let us in, so that requests can be made.
+    pub is_joined: bool,
+    /// Speed and pause.
     pub control: Control,
+    /// The recording that the server plays; `None` in a game that is being played.
+    pub recording: Option<Recording>,
+    /// Commands of the watched agent that wait, once they are known.
+    pub waiting: Option<(AgentId, Vec<Option<CommandKind>>)>,
+    /// Milliseconds by which this viewer is sent everything later than it happens.
+    pub delay_ms: u32,
+    /// Which moment is shown.
+    pub clock: DisplayClock,
+    /// The world that is shown, once it is complete.
+    pub timeline: Option<Timeline>,
     /// Numbers of what was sent, as the server acknowledges it.
     pub numbers: SentNumbers,
     /// When anything was received last.
@@ -119,18 +91,23 @@ pub(crate) struct Connection {
 /// Why a connection is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CloseReason {
-    /// The server did something wrong.
+    /// The server broke the protocol.
     Error(ProtocolError),
-    /// Words of the server, or of the shell.
+    /// A text of the server, or of the shell.
     Text(String),
 }
 
-impl Connection {
-    pub fn new(program: String, token: Option<String>, now: RealTime) -> Self {
+impl Session {
+    pub fn new(config: ClientConfig, now: RealTime) -> Self {
         Self {
-            token,
-            program,
+            config,
+            is_joined: false,
             control: Control::new(false),
+            recording: None,
+            waiting: None,
+            delay_ms: 0,
+            clock: DisplayClock::new(0),
+            timeline: None,
             numbers: SentNumbers::new(),
             heard: now,
             stats: ClientStats::default(),
@@ -140,8 +117,34 @@ impl Connection {
         }
     }
 
+    /// Shows a world that is complete, in place of the one before.
+    pub fn show(&mut self, snapshot: Snapshot) {
+        self.clock.restart(snapshot.at);
+        let versions_from = self.timeline.as_ref().map_or(0, Timeline::ground_version);
+        self.timeline = Some(Timeline::new(snapshot, versions_from));
+        if let Some(recording) = &mut self.recording {
+            recording.loaded();
+        }
+        self.push(ClientEvent::Live);
+    }
+
+    /// Everything up to message `number` was processed: what waited for it is sent.
+    pub fn ack(&mut self, number: u64) -> Result<(), ProtocolError> {
+        self.numbers.ack(number)?;
+        self.control.ack(number);
+        let speed = self.control.poll_wanted(&mut self.numbers);
+        let moment = self.recording.as_mut().and_then(|recording| {
+            recording.ack(number);
+            recording.poll_wanted(&mut self.numbers)
+        });
+        for message in speed.iter().chain(&moment) {
+            self.write_message(message);
+        }
+        Ok(())
+    }
+
     /// Appends what `write` writes to the outbox.
-    pub fn write<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    fn write<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         if self.sent == self.outbox.len() {
             self.outbox.clear();
             self.sent = 0;
@@ -149,16 +152,36 @@ impl Connection {
         write(&mut self.outbox)
     }
 
-    /// Counts a message of our own wire, and appends it as a frame.
+    /// Appends the line that asks to be let in: `word`, with the token behind it.
+    pub fn write_first_line(&mut self, word: &str) {
+        let token = self.config.token.clone();
+        self.write(|out| write_first_line(out, word, token.as_deref()));
+    }
+
+    /// Counts a message, and appends it.
     pub fn send(&mut self, message: &ToServer) {
         self.numbers.send();
         self.write_message(message);
     }
 
-    /// Appends a message that is counted already.
+    /// Appends a message that is counted already. In text there is only the speed.
     pub fn write_message(&mut self, message: &ToServer) {
-        self.write(|out| write_frame(out, message))
-            .expect("what a viewer says is far shorter than a frame");
+        match (self.config.language, message) {
+            (Language::Frames, message) => self
+                .write(|out| write_frame(out, message))
+                .expect("a viewer's messages are far shorter than a frame"),
+            (Language::Text, ToServer::SetFrequency { frequency }) => {
+                if let Ok(frequency) = Frequency::new(u64::from(*frequency)) {
+                    self.ask(GuiRequest::SetFrequency(frequency));
+                }
+            }
+            (Language::Text, _) => {}
+        }
+    }
+
+    /// Appends a request of the text protocol.
+    pub fn ask(&mut self, request: GuiRequest) {
+        self.write(|out| write_gui_request(out, request));
     }
 
     /// What to send next.

@@ -5,23 +5,21 @@
 //! world is [`crate::text_world`]'s.
 
 use trantor_protocol::limits::{ANSWER_BYTES_MAX, LINE_BYTES_MAX};
-use trantor_protocol::text::client::{parse_gui_event, parse_tiles, write_gui_request};
+use trantor_protocol::text::client::{parse_gui_event, parse_tiles};
 use trantor_protocol::text::{Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter};
-use trantor_protocol::wire::ToServer;
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
 
 use crate::client::ClientEvent;
 use crate::clock_sync::{ClockEstimate, ServerTime};
-use crate::control::{Control, ControlError, ControlRequest};
+use crate::control::Control;
 use crate::display_clock::{Anchor, DisplayClock};
-use crate::error::{ProtocolError, WorldError};
-use crate::link::{readable_bytes, write_first_line};
+use crate::error::ProtocolError;
+use crate::link::readable_bytes;
 use crate::scene::LinkState;
-use crate::session::{CloseReason, Connection, Session};
+use crate::session::{CloseReason, Decoder, Session};
 use crate::stats::ClientStats;
 use crate::text_world::{Present, TextWorld};
-use crate::timeline::Timeline;
-use crate::world::World;
+use crate::timeline::Snapshot;
 
 /// How long actions are shown to take at most. At one unit a second a step takes seven seconds, and a
 /// game seven seconds late is no use.
@@ -90,9 +88,9 @@ impl TextSession {
         }
     }
 
-    fn line(&mut self, line: &[u8], connection: &mut Connection, now: RealTime) -> Result<(), CloseReason> {
+    fn line(&mut self, line: &[u8], session: &mut Session, now: RealTime) -> Result<(), CloseReason> {
         if self.world.is_none() && line.trim_ascii() == b"ko" {
-            return Err(match connection.token {
+            return Err(match session.config.token {
                 None => ProtocolError::NoTextViewers.into(),
                 Some(_) => ProtocolError::TokenRefused.into(),
             });
@@ -100,7 +98,7 @@ impl TextSession {
         let mut is_map = false;
         for (tile, ground) in parse_tiles(line) {
             is_map = true;
-            self.event(GuiEvent::Tile { tile, ground }, connection, now);
+            self.event(GuiEvent::Tile { tile, ground }, session, now);
         }
         if is_map {
             return Ok(());
@@ -117,38 +115,40 @@ impl TextSession {
                 match &mut self.world {
                     None => {
                         self.world = Some(Box::new(TextWorld::new(size)));
+                        session.is_joined = true;
                         self.tile_at = now;
                         self.keep_alive_at = now.saturating_add(ASK_AFTER);
                     }
                     // A map does not change while it is watched.
-                    Some(world) if world.latest().size() != size => world.ignore(),
+                    Some(world) if world.latest().size() != size => world.ignore(&"another map"),
                     Some(_) => {}
                 }
             }
-            Some(GuiEvent::Frequency(frequency)) => self.frequency(frequency, connection, now),
-            Some(GuiEvent::BadParameter) if connection.numbers.in_flight() > 0 => {
-                self.answered(connection);
-                connection.push(ClientEvent::Refused {
+            Some(GuiEvent::Frequency(frequency)) => self.frequency(frequency, session, now),
+            Some(GuiEvent::BadParameter) if session.numbers.in_flight() > 0 => {
+                self.answered(session);
+                session.push(ClientEvent::Refused {
                     reason: "the server refused that speed".to_owned(),
                 });
             }
-            Some(GuiEvent::Message(text)) => connection.push(ClientEvent::Message {
+            Some(GuiEvent::Message(text)) => session.push(ClientEvent::Message {
                 text: readable_bytes(text),
             }),
             // The lines that other servers add to the protocol are no errors.
-            Some(GuiEvent::BadParameter | GuiEvent::UnknownRequest) | None => not_understood(connection),
-            Some(event) => self.event(event, connection, now),
+            Some(GuiEvent::BadParameter | GuiEvent::UnknownRequest) | None => not_understood(session),
+            Some(event) => self.event(event, session, now),
         }
         Ok(())
     }
 
     /// Something that is so in the world.
-    fn event(&mut self, event: GuiEvent<'_>, connection: &mut Connection, now: RealTime) {
+    fn event(&mut self, event: GuiEvent<'_>, session: &mut Session, now: RealTime) {
         // An event: the world was sent before it.
-        if is_change(&event) && self.loading().is_some_and(|world| world.tiles_missing() == 0) {
-            self.open(connection, now);
+        let loading = self.loading(session);
+        if is_change(&event) && loading.is_some_and(|world| world.tiles_missing() == 0) {
+            self.open(session, now);
         }
-        connection.stats.changes_in = connection.stats.changes_in.saturating_add(1);
+        session.stats.changes_in = session.stats.changes_in.saturating_add(1);
         let present = self.present(now);
         if let Some(world) = &mut self.world {
             let missing = world.tiles_missing();
@@ -156,48 +156,48 @@ impl TextSession {
             if world.tiles_missing() < missing {
                 self.tile_at = now;
             }
+            show_changes(world, session);
         }
     }
 
     /// The server named its speed, perhaps as an answer.
-    fn frequency(&mut self, frequency: Frequency, connection: &mut Connection, now: RealTime) {
+    fn frequency(&mut self, frequency: Frequency, session: &mut Session, now: RealTime) {
         self.game.set_frequency(now, frequency);
-        connection.control.confirm(frequency, false);
-        if connection.numbers.in_flight() > 0 {
-            self.answered(connection);
+        session.control.confirm(frequency, false);
+        if session.numbers.in_flight() > 0 {
+            self.answered(session);
         }
-        let anchor = self.anchor(now);
-        if let Some(timeline) = self.timeline_mut() {
-            timeline.clock.anchor(anchor);
-            timeline.clock.aim(delay_ns(frequency));
-        }
+        session.clock.anchor(self.anchor(now));
+        session.clock.aim(delay_ns(frequency));
     }
 
     /// The oldest request for a speed was answered.
-    fn answered(&mut self, connection: &mut Connection) {
+    fn answered(&mut self, session: &mut Session) {
         self.answers += 1;
-        if connection.numbers.ack(self.answers).is_ok() {
-            connection.control.ack(self.answers);
+        if let Err(error) = session.ack(self.answers) {
+            log::debug!("an answer of the server is not counted: {error}");
         }
-        let wanted = connection.control.poll_wanted(&mut connection.numbers);
-        say(wanted, connection);
     }
 
     /// The world is complete: it is shown from now on.
-    fn open(&mut self, connection: &mut Connection, now: RealTime) {
-        let mut clock = DisplayClock::new(delay_ns(self.game.frequency()));
-        clock.anchor(self.anchor(now));
-        let at = self.game.now(now);
-        let Some(world) = &mut self.world else { return };
-        world.open(clock, at);
-        connection.push(ClientEvent::Welcome {
+    fn open(&mut self, session: &mut Session, now: RealTime) {
+        let Some(world) = &self.world else { return };
+        session.clock = DisplayClock::new(delay_ns(self.game.frequency()));
+        session.clock.anchor(self.anchor(now));
+        session.push(ClientEvent::Welcome {
             program: String::new(),
             teams: world.teams().iter().map(|name| name.to_string()).collect(),
             size: world.latest().size(),
             may_control: true,
             ticks: 0,
         });
-        connection.push(ClientEvent::Live);
+        session.show(Snapshot {
+            world: world.latest().clone(),
+            ground_copy: Vec::new(),
+            at: self.game.now(now),
+            teams: world.teams().to_vec(),
+            history: None,
+        });
         // What is missing is asked for at once.
         self.poll_at = match world.tiles_missing() {
             0 => now.saturating_add(MAP_POLL),
@@ -222,139 +222,101 @@ impl TextSession {
     }
 
     /// The world while it is being received.
-    fn loading(&self) -> Option<&TextWorld> {
-        let world = self.world.as_deref()?;
-        world.timeline.is_none().then_some(world)
+    fn loading(&self, session: &Session) -> Option<&TextWorld> {
+        self.world.as_deref().filter(|_| session.timeline.is_none())
     }
 
-    fn loading_ends_at(&self, heard: RealTime) -> RealTime {
-        let Some(world) = self.loading() else {
+    fn loading_ends_at(&self, session: &Session) -> RealTime {
+        let Some(world) = self.loading(session) else {
             return RealTime::MAX;
         };
         // Other lines do not move this end: servers send something all the time.
         let at_latest = self.tile_at.saturating_add(LOADING_MAX);
         match world.tiles_missing() {
-            0 => at_latest.min(heard.saturating_add(COMPLETE_AFTER)),
+            0 => at_latest.min(session.heard.saturating_add(COMPLETE_AFTER)),
             _ => at_latest,
         }
     }
 }
 
-impl Session for TextSession {
-    fn start(&mut self, connection: &mut Connection, now: RealTime) {
-        connection.control = Control::new(true);
-        let token = connection.token.clone();
-        connection.write(|out| write_first_line(out, GRAPHIC_WORD, token.as_deref()));
+impl Decoder for TextSession {
+    fn start(&mut self, session: &mut Session, now: RealTime) {
+        session.control = Control::new(true);
+        session.write_first_line(GRAPHIC_WORD);
         self.keep_alive_at = now.saturating_add(ASK_AFTER);
     }
 
-    fn read(
-        &mut self,
-        mut bytes: &[u8],
-        connection: &mut Connection,
-        now: RealTime,
-    ) -> Result<(), CloseReason> {
+    fn read(&mut self, mut bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), CloseReason> {
         let mut cutter = std::mem::take(&mut self.cutter);
         let mut result = Ok(());
         while result.is_ok()
             && let Some(cut) = cutter.next(&mut bytes)
         {
-            connection.stats.messages_in = connection.stats.messages_in.saturating_add(1);
+            session.stats.messages_in = session.stats.messages_in.saturating_add(1);
             match cut {
-                Cut::Line(line) => result = self.line(line, connection, now),
-                Cut::TooLong => not_understood(connection),
+                Cut::Line(line) => result = self.line(line, session, now),
+                Cut::TooLong => not_understood(session),
             }
         }
         self.cutter = cutter;
         let present = self.present(now);
         if let Some(world) = &mut self.world {
             world.settle(&present);
+            show_changes(world, session);
         }
         result
     }
 
-    fn handle_timeout(&mut self, connection: &mut Connection, now: RealTime) {
+    fn handle_timeout(&mut self, session: &mut Session, now: RealTime) {
         if self.keep_alive_at <= now {
             self.keep_alive_at = now.saturating_add(KEEP_ALIVE);
             self.asked.get_or_insert(now);
-            ask(connection, GuiRequest::MapSize);
+            session.ask(GuiRequest::MapSize);
             // A server that sends nothing by itself is asked for everything.
             if self.world.is_none() {
-                ask(connection, GuiRequest::Frequency);
-                ask(connection, GuiRequest::Teams);
-                ask(connection, GuiRequest::Map);
+                session.ask(GuiRequest::Frequency);
+                session.ask(GuiRequest::Teams);
+                session.ask(GuiRequest::Map);
             }
-            if let Some(world) = self.loading() {
+            if let Some(world) = self.loading(session) {
                 let missing = world.tiles_missing();
                 let received = world.latest().ground().len() - missing;
                 if missing > 0 && received <= TILES_TRICKLE_MAX {
-                    ask(connection, GuiRequest::Map);
+                    session.ask(GuiRequest::Map);
                 }
             }
         }
-        if self.loading_ends_at(connection.heard) <= now {
-            self.open(connection, now);
+        if self.loading_ends_at(session) <= now {
+            self.open(session, now);
         }
         if self.poll_at <= now
             && let Some(world) = &self.world
         {
             let tiles = world.latest().ground().len() as i64;
             self.poll_at = now.saturating_add(MAP_POLL + MAP_POLL_PER_TILE * tiles);
-            ask(connection, GuiRequest::Map);
+            session.ask(GuiRequest::Map);
         }
     }
 
-    fn next_timeout(&self, heard: RealTime) -> RealTime {
-        let loading_ends_at = self.loading_ends_at(heard);
+    fn next_timeout(&self, session: &Session) -> RealTime {
+        let loading_ends_at = self.loading_ends_at(session);
         self.keep_alive_at.min(loading_ends_at).min(self.poll_at)
     }
 
-    fn is_joined(&self) -> bool {
-        self.world.is_some()
-    }
-
-    fn link(&self, _: RealTime) -> LinkState {
-        match (&self.world, self.loading()) {
-            (None, _) => LinkState::Greeting,
-            (_, Some(world)) => {
-                let of = world.latest().ground().len();
-                LinkState::Loading {
-                    tiles: (of - world.tiles_missing()) as u32,
-                    of: of as u32,
-                }
-            }
-            _ => LinkState::Live,
+    fn link(&self, session: &Session, _: RealTime) -> LinkState {
+        let Some(world) = self.loading(session) else {
+            return LinkState::Live;
+        };
+        let of = world.latest().ground().len();
+        LinkState::Loading {
+            tiles: (of - world.tiles_missing()) as u32,
+            of: of as u32,
         }
     }
 
-    fn silent_after(&self) -> RealSpan {
-        KEEP_ALIVE + KEEP_ALIVE
-    }
-
-    fn server_at(&mut self, now: RealTime) -> (Option<ServerTime>, u32) {
-        (Some(ServerTime::from_nanos(now.as_nanos())), 0)
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        self.world.as_ref()?.timeline.as_ref()
-    }
-
-    fn timeline_mut(&mut self) -> Option<&mut Timeline> {
-        self.world.as_mut()?.timeline.as_mut()
-    }
-
-    fn newest_world(&self) -> Option<Result<World, WorldError>> {
-        let world = self.world.as_ref()?;
-        world.timeline.as_ref().map(|_| Ok(world.latest().clone()))
-    }
-
-    fn request(&mut self, request: ControlRequest, connection: &mut Connection) -> Result<(), ControlError> {
-        if !matches!(request, ControlRequest::SetFrequency(_)) {
-            return Err(ControlError::NotInText);
-        }
-        let message = connection.control.request(request, &mut connection.numbers)?;
-        say(message, connection);
-        Ok(())
+    /// Our own clock: the server's is not known.
+    fn server_at(&mut self, now: RealTime) -> Option<ServerTime> {
+        Some(ServerTime::from_nanos(now.as_nanos()))
     }
 
     /// The server's clock is not known, only how long an answer takes.
@@ -369,20 +331,22 @@ impl Session for TextSession {
 }
 
 /// One of the two sides said something that the other does not know.
-fn not_understood(connection: &mut Connection) {
-    connection.stats.ignored_lines = connection.stats.ignored_lines.saturating_add(1);
+fn not_understood(session: &mut Session) {
+    session.stats.ignored_lines = session.stats.ignored_lines.saturating_add(1);
 }
 
-fn say(message: Option<ToServer>, connection: &mut Connection) {
-    if let Some(ToServer::SetFrequency { frequency }) = message
-        && let Ok(frequency) = Frequency::new(u64::from(frequency))
-    {
-        ask(connection, GuiRequest::SetFrequency(frequency));
+/// Has decoded changes shown when they are due; those before the world is shown are part of it.
+fn show_changes(world: &mut TextWorld, session: &mut Session) {
+    let changes = std::mem::take(&mut world.changes);
+    let Some(timeline) = &mut session.timeline else {
+        return;
+    };
+    timeline.set_teams(world.teams());
+    for (at, change) in changes {
+        if let Err(error) = timeline.push(at, change) {
+            world.ignore(&error);
+        }
     }
-}
-
-fn ask(connection: &mut Connection, request: GuiRequest) {
-    connection.write(|out| write_gui_request(out, request));
 }
 
 /// Whether an event is none of those with which a server first describes its world.

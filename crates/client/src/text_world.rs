@@ -1,4 +1,4 @@
-//! The lines of a text server, turned into changes of a world.
+//! Lines of a text server, decoded into changes of a world.
 //!
 //! Zappy's text servers send results: an agent *is* somewhere, has picked something up, has spoken. When
 //! it began is known all the same, since every command takes a known time. So each result is shown as the end
@@ -8,6 +8,7 @@
 //! connection.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use trantor_model::{
@@ -18,11 +19,10 @@ use trantor_protocol::wire::{ActionState, Change, EggState, RitualState};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::checks::TEAMS_MAX;
-use crate::display_clock::DisplayClock;
 use crate::error::WorldError;
 use crate::link::readable_bytes;
 use crate::scene::TEAM_UNKNOWN;
-use crate::timeline::{SAID_BYTES_MAX, Snapshot, Timeline};
+use crate::timeline::SAID_BYTES_MAX;
 use crate::world::World;
 
 /// No egg has this number; an agent may hatch from it where the server does not say which.
@@ -37,8 +37,8 @@ const BEGUN_WITHIN: GameSpan = GameSpan::from_units(7);
 pub struct TextWorld {
     /// As the lines say it is now: what a line means depends on it.
     latest: World,
-    /// What is shown, once all that there is was received: some moments behind `latest`.
-    pub timeline: Option<Timeline>,
+    /// Changes decoded and not yet taken out, each with its moment.
+    pub changes: Vec<(GameTime, Change)>,
     teams: Vec<Arc<str>>,
     /// When each agent last moved or was born: an action of it cannot have begun earlier.
     since: BTreeMap<AgentId, GameTime>,
@@ -67,7 +67,7 @@ impl TextWorld {
     pub fn new(size: MapSize) -> Self {
         Self {
             latest: World::lenient(size),
-            timeline: None,
+            changes: Vec::new(),
             teams: Vec::new(),
             since: BTreeMap::new(),
             born: None,
@@ -93,26 +93,15 @@ impl TextWorld {
         &self.teams
     }
 
-    /// Counts a line that contradicts the world.
-    pub fn ignore(&mut self) {
+    /// Counts what contradicts the world and is left out.
+    pub fn ignore(&mut self, error: &dyn Display) {
+        log::debug!("left out what the server sent: {error}");
         self.ignored += 1;
     }
 
     /// Lines that were left out, so far.
     pub fn ignored(&self) -> u64 {
         self.ignored
-    }
-
-    /// All that there is at `at` was received: from here on it is shown, and changes are events.
-    pub fn open(&mut self, clock: DisplayClock, at: GameTime) {
-        let snapshot = Snapshot {
-            world: self.latest.clone(),
-            ground_copy: Vec::new(),
-            at,
-            teams: self.teams.clone(),
-            history: None,
-        };
-        self.timeline = Some(Timeline::new(snapshot, clock, 0));
     }
 
     /// Takes what one line said.
@@ -258,7 +247,7 @@ impl TextWorld {
     fn ground(&mut self, tile: Tile, ground: Counts, at: GameTime) {
         let size = self.latest.size();
         if !size.contains(tile) {
-            self.ignored += 1;
+            self.ignore(&WorldError::OffMap(tile));
             return;
         }
         let place = size.index_of(tile);
@@ -310,12 +299,8 @@ impl TextWorld {
                 // Whatever belongs to it will not fit the world, and be left out.
                 return TEAMS_MAX;
             }
-            let name: Arc<str> = name.into();
             self.latest.add_team();
-            if let Some(timeline) = &mut self.timeline {
-                timeline.add_team(name.clone());
-            }
-            self.teams.push(name);
+            self.teams.push(name.into());
             self.teams.len() - 1
         });
         TeamId(place as u16)
@@ -323,7 +308,7 @@ impl TextWorld {
 
     fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction, present: &Present) {
         let Some(&view) = self.view(agent) else {
-            self.ignored += 1;
+            self.ignore(&WorldError::UnknownAgent(agent));
             return;
         };
         if (view.tile, view.facing) == (tile, facing) {
@@ -359,13 +344,12 @@ impl TextWorld {
     /// The counts are sent again right after; here they are what they must have become.
     fn carried(&mut self, agent: AgentId, resource: Resource, taken: bool, present: &Present) {
         let Some(&view) = self.view(agent) else {
-            self.ignored += 1;
+            self.ignore(&WorldError::UnknownAgent(agent));
             return;
         };
-        let kind = if taken {
-            CommandKind::Take
-        } else {
-            CommandKind::Set
+        let kind = match taken {
+            true => CommandKind::Take,
+            false => CommandKind::Set,
         };
         self.late_start(agent, kind, present);
         let mut ground = self.latest.ground()[self.latest.size().index_of(view.tile)];
@@ -420,7 +404,7 @@ impl TextWorld {
     /// came with it, as some servers send them for each participant.
     fn ritual_ended(&mut self, tile: Tile, success: bool, at: GameTime) {
         let Some(oldest) = self.rituals_on(tile).next() else {
-            self.ignored += 1;
+            self.ignore(&WorldError::UnknownRitual(tile));
             return;
         };
         let (level, begun_until) = (oldest.level, oldest.start + BEGUN_WITHIN);
@@ -459,10 +443,8 @@ impl TextWorld {
         let end = present.at;
         let earliest = self.since.get(&agent).copied().unwrap_or(end);
         let start = (end - present.action).max(earliest);
-        if let Err(error) = self.schedule(start, action_started(agent, kind, start, end)) {
-            log::debug!("left out what the server said: {error}");
-            self.ignored += 1;
-        }
+        self.changes
+            .push((start, action_started(agent, kind, start, end)));
     }
 
     fn view(&self, id: AgentId) -> Option<&AgentView> {
@@ -470,18 +452,9 @@ impl TextWorld {
     }
 
     fn apply(&mut self, at: GameTime, change: Change) {
-        let applied = self.latest.apply(at, &change);
-        if let Err(error) = applied.and_then(|_| self.schedule(at, change)) {
-            log::debug!("left out what the server said: {error}");
-            self.ignored += 1;
-        }
-    }
-
-    /// Has a change shown when it is due; before the world is shown, nothing is an event.
-    fn schedule(&mut self, at: GameTime, change: Change) -> Result<(), WorldError> {
-        match &mut self.timeline {
-            Some(timeline) => timeline.push(at, change),
-            None => Ok(()),
+        match self.latest.apply(at, &change) {
+            Ok(_) => self.changes.push((at, change)),
+            Err(error) => self.ignore(&error),
         }
     }
 }

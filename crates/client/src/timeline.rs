@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use trantor_model::{Counts, MapSize};
 use trantor_protocol::wire::{Change, History, ScorePoint, SnapshotPart};
-use trantor_time::GameTime;
+use trantor_time::{Frequency, GameTime};
 
 use crate::clock_sync::ServerTime;
 use crate::display::{Display, Moment};
@@ -59,8 +59,6 @@ pub struct Snapshot {
 /// What is shown, and what waits to be.
 #[derive(Debug)]
 pub struct Timeline {
-    /// Which moment is shown.
-    pub clock: DisplayClock,
     display: Display,
     teams: Vec<Arc<str>>,
     pending: VecDeque<(GameTime, Change)>,
@@ -68,15 +66,17 @@ pub struct Timeline {
     pending_bytes: usize,
     /// The game time of the newest change received, or of the snapshot.
     newest: GameTime,
-    feed: Feed,
+    /// What was shown and not yet read.
+    pub(crate) feed: Feed,
     /// The score before this world, until that is read.
-    scores: Option<Vec<ScorePoint>>,
+    pub(crate) scores: Option<Vec<ScorePoint>>,
     /// Ground of the scene that is being kept up to date.
     ground: GroundVersion,
     /// The ground of the first scene, until that is written.
     ground_copy: Option<Vec<Counts>>,
-    /// The moment of the last frame.
+    /// The moment and the speed of the last frame.
     seen: GameTime,
+    frequency: Option<Frequency>,
     /// When a team won. Later changes are discarded.
     won_at: Option<GameTime>,
     /// Changes received after their moment had been shown.
@@ -134,8 +134,8 @@ impl Snapshot {
 
 impl Timeline {
     /// Shows a world that is complete. `versions_from` is at least the version of any ground that was ever shown; see
-    /// [`Self::into_clock`].
-    pub fn new(snapshot: Snapshot, mut clock: DisplayClock, versions_from: u64) -> Self {
+    /// [`Self::ground_version`].
+    pub fn new(snapshot: Snapshot, versions_from: u64) -> Self {
         let Snapshot {
             world,
             ground_copy,
@@ -143,14 +143,12 @@ impl Timeline {
             teams,
             history,
         } = snapshot;
-        clock.restart(at);
         let mut feed = Feed::default();
         let scores = history.map(|History { scores, events }| {
             events.into_iter().for_each(|entry| feed.push(entry));
             scores
         });
         Self {
-            clock,
             teams,
             pending: VecDeque::new(),
             pending_bytes: 0,
@@ -164,6 +162,7 @@ impl Timeline {
             },
             ground_copy: (ground_copy.len() == world.ground().len()).then_some(ground_copy),
             seen: at,
+            frequency: None,
             won_at: world.winner().map(|_| at),
             display: Display::new(world),
             late: 0,
@@ -171,15 +170,17 @@ impl Timeline {
         }
     }
 
-    /// Returns the clock and the last version of the ground, for the world that replaces this one.
-    pub fn into_clock(self) -> (DisplayClock, u64) {
-        (self.clock, self.ground.version)
+    /// The last version of the ground, for the world that replaces this one.
+    pub fn ground_version(&self) -> u64 {
+        self.ground.version
     }
 
-    /// There is one more team.
-    pub fn add_team(&mut self, name: Arc<str>) {
-        self.display.add_team();
-        self.teams.push(name);
+    /// Adds the teams that `teams` has beyond those known.
+    pub fn set_teams(&mut self, teams: &[Arc<str>]) {
+        for name in &teams[self.teams.len()..] {
+            self.display.add_team();
+            self.teams.push(name.clone());
+        }
     }
 
     /// Changes of game time `at` follow.
@@ -236,16 +237,6 @@ impl Timeline {
         Ok(())
     }
 
-    /// What was shown and not yet read, oldest first.
-    pub fn poll_feed(&mut self) -> Option<FeedEntry> {
-        self.feed.poll()
-    }
-
-    /// The score before this world, once, if it came with it.
-    pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
-        self.scores.take()
-    }
-
     /// A copy of the world with all changes applied that wait, so ahead of what is shown.
     ///
     /// # Errors
@@ -260,18 +251,21 @@ impl Timeline {
 
     /// Adds what is known here to the figures for the HUD.
     pub fn count(&self, stats: &mut ClientStats) {
-        stats.display_delay_ns = self.clock.delay_ns();
         stats.pending = self.pending.len();
         stats.late = self.late;
         stats.hurried = self.hurried;
     }
 
-    /// Writes the scene of the instant at which the server's clock shows `server_now`, except for the link and
-    /// what the controls say.
+    /// Writes the scene of the instant at which the server's clock shows `server_now`, except for link and controls.
     ///
     /// # Errors
     /// If a change that is due cannot be. The scene shows the world before it, and nothing waits any more.
-    pub fn scene(&mut self, server_now: ServerTime, scene: &mut Scene) -> Result<(), WorldError> {
+    pub fn scene(
+        &mut self,
+        clock: &mut DisplayClock,
+        server_now: ServerTime,
+        scene: &mut Scene,
+    ) -> Result<(), WorldError> {
         let known = scene.teams.iter().map(|team| &team.name);
         if !known.eq(&self.teams) {
             scene.teams.clear();
@@ -280,7 +274,8 @@ impl Timeline {
                 ..SceneTeam::default()
             }));
         }
-        let next = self.clock.advance(server_now);
+        let next = clock.advance(server_now);
+        self.frequency = clock.frequency();
         if next < self.seen {
             // It was too far ahead of the game. Blends were to end there, soon at the speed of then.
             self.seen = next;
@@ -288,7 +283,10 @@ impl Timeline {
         }
         let moment = self.moment(next);
         let shown = self.show_until(next, &moment);
-        self.display.settle(self.complete_until(server_now), &moment);
+        // Everything before this moment was received: later changes were, or a second has been silent.
+        let quiet = clock.game_at(server_now.saturating_add_ns(-QUIET_NS));
+        let complete = self.newest.max(quiet.unwrap_or(self.newest));
+        self.display.settle(complete, &moment);
         let (before, now) = (self.until_won(self.seen), self.until_won(next));
         self.display.fill(now, next, scene);
         self.fill_ground(scene);
@@ -306,7 +304,7 @@ impl Timeline {
         Moment {
             seen: self.seen,
             next,
-            frequency: self.clock.frequency(),
+            frequency: self.frequency,
         }
     }
 
@@ -338,12 +336,6 @@ impl Timeline {
             self.ground.note(place, ground.len());
         }
         Ok(())
-    }
-
-    /// All that happened before this moment was received: later changes were, or a second has been silent.
-    fn complete_until(&self, server_now: ServerTime) -> GameTime {
-        let quiet = self.clock.game_at(server_now.saturating_add_ns(-QUIET_NS));
-        self.newest.max(quiet.unwrap_or(self.newest))
     }
 
     fn fill_ground(&mut self, scene: &mut Scene) {
@@ -416,7 +408,7 @@ mod tests {
     #[test]
     fn lists_that_wait_are_bounded_in_bytes() {
         let size = MapSize::new(1, 1).unwrap();
-        let mut timeline = Timeline::new(Snapshot::new(size, Vec::new()), DisplayClock::new(0), 0);
+        let mut timeline = Timeline::new(Snapshot::new(size, Vec::new()), 0);
         let participants = vec![AgentId(7); PENDING_BYTES_MAX / 16];
         let ritual = RitualState {
             tile: Tile { x: 0, y: 0 },

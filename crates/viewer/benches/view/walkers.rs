@@ -20,6 +20,7 @@ const PHASES: u32 = 64;
 /// A world in which all agents walk east for ever.
 pub struct Walkers {
     size: MapSize,
+    clock: DisplayClock,
     timeline: Timeline,
     agents: u32,
     now_ns: i64,
@@ -121,7 +122,8 @@ impl Joining {
         });
         Walkers {
             size: self.snapshot.world.size(),
-            timeline: Timeline::new(self.snapshot, clock, 0),
+            clock,
+            timeline: Timeline::new(self.snapshot, 0),
             agents: self.agents,
             now_ns: 0,
             told: i64::from(PHASES),
@@ -175,7 +177,7 @@ impl Walkers {
     pub fn draw(&mut self) {
         let server_now = ServerTime::from_nanos(self.now_ns);
         self.timeline
-            .scene(server_now, &mut self.scene)
+            .scene(&mut self.clock, server_now, &mut self.scene)
             .expect("what is told is sound");
     }
 }

@@ -82,11 +82,6 @@ impl Talk {
         self.placed
     }
 
-    /// In which unit something was said last.
-    pub fn last(&self) -> i128 {
-        self.last
-    }
-
     /// Whether what `team` says in that unit belongs to it.
     pub fn goes_on(&self, units: i128, team: TeamId) -> bool {
         self.team == team && units - self.last <= SILENCE_UNITS
