@@ -27,7 +27,6 @@ use crate::scene::{LinkState, Scene, SceneClock};
 use crate::session::{CloseReason, Decoder, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
 use crate::stats::ClientStats;
 use crate::text_session::TextSession;
-use crate::timeline::Timeline;
 use crate::world::World;
 
 /// How to connect.
@@ -336,7 +335,7 @@ impl Client {
     /// A copy of the newest world received, a little ahead of what is shown; `None` until it is complete, an error if
     /// the server sent a change that cannot be.
     pub fn newest_world(&self) -> Option<Result<World, WorldError>> {
-        self.session.timeline.as_ref().map(Timeline::newest_world)
+        self.decoder.newest_world(&self.session)
     }
 
     /// Figures for the HUD.

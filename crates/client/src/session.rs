@@ -16,11 +16,12 @@ use crate::client::{ClientConfig, ClientEvent, Language};
 use crate::clock_sync::ServerTime;
 use crate::control::{Control, Recording};
 use crate::display_clock::DisplayClock;
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, WorldError};
 use crate::link::write_first_line;
 use crate::scene::LinkState;
 use crate::stats::ClientStats;
 use crate::timeline::{Snapshot, Timeline};
+use crate::world::World;
 
 /// How long a server may take from the connection to its hello: longer than a way there and back that is made as long
 /// as it can be asked for, and shorter than the minute after which a server gives up.
@@ -54,6 +55,11 @@ pub(crate) trait Decoder: Debug + Send {
 
     /// The server's clock at `now`; `None` before it is known.
     fn server_at(&mut self, now: RealTime) -> Option<ServerTime>;
+
+    /// The newest world received, a little ahead of what is shown.
+    fn newest_world(&self, session: &Session) -> Option<Result<World, WorldError>> {
+        session.timeline.as_ref().map(Timeline::newest_world)
+    }
 
     /// Adds the figures that only this decoder knows.
     fn count(&self, now: RealTime, stats: &mut ClientStats);

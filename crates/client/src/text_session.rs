@@ -13,13 +13,14 @@ use crate::client::ClientEvent;
 use crate::clock_sync::{ClockEstimate, ServerTime};
 use crate::control::Control;
 use crate::display_clock::{Anchor, DisplayClock};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, WorldError};
 use crate::link::readable_bytes;
 use crate::scene::LinkState;
 use crate::session::{CloseReason, Decoder, Session};
 use crate::stats::ClientStats;
 use crate::text_world::{Present, TextWorld};
 use crate::timeline::Snapshot;
+use crate::world::World;
 
 /// How long actions are shown to take at most. At one unit a second a step takes seven seconds, and a
 /// game seven seconds late is no use.
@@ -317,6 +318,12 @@ impl Decoder for TextSession {
     /// Our own clock: the server's is not known.
     fn server_at(&mut self, now: RealTime) -> Option<ServerTime> {
         Some(ServerTime::from_nanos(now.as_nanos()))
+    }
+
+    /// Unlike what is shown, it goes on after a victory: a recording may be moved back.
+    fn newest_world(&self, session: &Session) -> Option<Result<World, WorldError>> {
+        let world = self.world.as_ref().filter(|_| session.timeline.is_some())?;
+        Some(Ok(world.latest().clone()))
     }
 
     /// The server's clock is not known, only how long an answer takes.

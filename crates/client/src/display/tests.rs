@@ -16,14 +16,14 @@ fn units(units: f64) -> GameTime {
     GameTime::from_nanounits((units * 1e9) as i128)
 }
 
-fn started(kind: CommandKind, start: f64) -> Change {
+fn started(start: f64, refused: bool) -> Change {
     Change::ActionStarted {
         agent: AgentId(0),
         action: ActionState {
-            kind,
+            kind: CommandKind::Forward,
             start: units(start),
             end: units(start + 7.0),
-            refused: false,
+            refused,
         },
     }
 }
@@ -94,12 +94,9 @@ fn assert_near(is: f32, should: f32) {
 #[test]
 fn one_step_follows_another_without_a_seam() {
     let mut walk = Walk::new();
-    walk.show(10.0, &[(10.0, started(CommandKind::Forward, 10.0))]);
+    walk.show(10.0, &[(10.0, started(10.0, false))]);
     assert_near(walk.show(16.5, &[]), 3.0 + 6.5 / 7.0);
-    let next = [
-        (17.0, moved(4, false)),
-        (17.0, started(CommandKind::Forward, 17.0)),
-    ];
+    let next = [(17.0, moved(4, false)), (17.0, started(17.0, false))];
     assert_near(walk.show(18.0, &next), 4.0 + 1.0 / 7.0);
     assert_near(walk.show(18.1, &[]), 4.0 + 1.1 / 7.0);
 }
@@ -120,7 +117,7 @@ fn a_display_that_goes_back_shows_nobody_on_the_way_it_made_up() {
 fn a_step_told_late_begins_where_the_agent_stands_and_ends_in_time() {
     let mut walk = Walk::new();
     assert_near(walk.show(15.0, &[]), 3.0);
-    let late = [(10.0, started(CommandKind::Forward, 10.0))];
+    let late = [(10.0, started(10.0, false))];
     let at_once = walk.show(15.1, &late);
     assert!((3.0..3.2).contains(&at_once), "no jump: {at_once}");
     assert!(walk.show(16.0, &[]) > at_once);
@@ -130,7 +127,7 @@ fn a_step_told_late_begins_where_the_agent_stands_and_ends_in_time() {
 #[test]
 fn a_push_slides_while_the_step_goes_on() {
     let mut walk = Walk::new();
-    walk.show(10.0, &[(10.0, started(CommandKind::Forward, 10.0))]);
+    walk.show(10.0, &[(10.0, started(10.0, false))]);
     assert_near(walk.show(13.0, &[]), 3.0 + 3.0 / 7.0);
     // Pushed ahead by one at 13, in the middle of its own step, which ends one tile further.
     let pushed = walk.show(13.5, &[(13.0, moved(4, true))]);
@@ -143,7 +140,7 @@ fn a_push_slides_while_the_step_goes_on() {
 #[test]
 fn a_push_at_the_very_end_of_a_step_does_not_end_it() {
     let mut walk = Walk::new();
-    walk.show(10.0, &[(10.0, started(CommandKind::Forward, 10.0))]);
+    walk.show(10.0, &[(10.0, started(10.0, false))]);
     walk.show(16.9, &[]);
     walk.show(17.0, &[(17.0, moved(4, true))]);
     let at_end = walk.display.shown(AgentId(0), units(21.0)).unwrap();
@@ -168,7 +165,7 @@ fn in_a_game_that_stands_still_a_push_is_shown_at_once() {
 #[test]
 fn a_step_that_came_to_nothing_is_taken_back_once_that_is_known() {
     let mut walk = Walk::new();
-    walk.show(10.0, &[(10.0, started(CommandKind::Forward, 10.0))]);
+    walk.show(10.0, &[(10.0, started(10.0, false))]);
     assert_near(walk.show(18.0, &[]), 4.0);
     walk.settle(17.0);
     assert_near(walk.show(18.1, &[]), 4.0);
@@ -176,6 +173,13 @@ fn a_step_that_came_to_nothing_is_taken_back_once_that_is_known() {
     let back = walk.show(20.0, &[]);
     assert!((3.1..3.95).contains(&back), "not at once: {back}");
     assert_near(walk.show(40.0, &[]), 3.0);
+}
+
+#[test]
+fn a_step_that_the_server_refused_is_not_drawn() {
+    let mut walk = Walk::new();
+    walk.show(10.0, &[(10.0, started(10.0, true))]);
+    assert_near(walk.show(16.0, &[]), 3.0);
 }
 
 #[test]

@@ -1,28 +1,20 @@
 //! A server that says anything at all: the client ends the connection or goes on, within its limits, and
 //! never panics.
 
+use crate::support::{agent, client};
 use proptest::prelude::*;
 use trantor_client::session::HANDSHAKE_MAX;
 use trantor_client::{
-    Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, ProtocolError, Scene,
+    Client, ClientEvent, ControlRequest, FeedEntry, FeedKind, LinkState, ProtocolError, Scene, Who,
 };
 use trantor_model::{AgentId, Counts, Direction, MapSize, TeamId, Tile};
 use trantor_protocol::FrameError;
-use trantor_protocol::limits::COMMANDS_WAITING_MAX;
+use trantor_protocol::limits::{COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX};
 use trantor_protocol::wire::{
-    AgentState, Change, ClockAnchor, Mark, MarkKind, RecordingInfo, ServerHello, SnapshotPart, ToClient,
-    WIRE_VERSION, read_frame, write_frame,
+    Change, ClockAnchor, History, Mark, MarkKind, RecordingInfo, ScorePoint, ServerHello, SnapshotPart,
+    ToClient, WIRE_VERSION, read_frame, write_frame,
 };
 use trantor_time::{Frequency, GameTime, RealTime};
-
-fn client() -> Client {
-    let config = ClientConfig {
-        language: Language::Frames,
-        program: "test".to_owned(),
-        token: None,
-    };
-    Client::new(config, RealTime::ZERO)
-}
 
 fn hello() -> ToClient {
     ToClient::Hello(ServerHello {
@@ -48,228 +40,253 @@ fn frame(message: &ToClient) -> Vec<u8> {
 
 /// All that is needed for a world of 3 x 2 tiles to be shown.
 fn world() -> Vec<ToClient> {
-    world_at(100, GameTime::from_units(1))
+    world_at(100, units(1))
+}
+
+fn units(units: i64) -> GameTime {
+    GameTime::from_units(units)
+}
+
+fn real(ms: i64) -> RealTime {
+    RealTime::from_nanos(ms * 1_000_000)
 }
 
 fn world_at(hertz: u64, at: GameTime) -> Vec<ToClient> {
-    let tiles = vec![Counts::ZERO; 6];
     vec![
         hello(),
         ToClient::Clock(anchor(0, 0, hertz, false)),
-        ToClient::Snapshot(SnapshotPart::Ground { first: 0, tiles }),
-        ToClient::Snapshot(SnapshotPart::Agents(vec![agent(0), agent(1)])),
+        bare_ground(6),
+        agents(0..2),
         ToClient::SnapshotEnd { at },
     ]
+}
+
+fn bare_ground(tiles: usize) -> ToClient {
+    let tiles = vec![Counts::ZERO; tiles];
+    ToClient::Snapshot(SnapshotPart::Ground { first: 0, tiles })
+}
+
+fn agents(ids: std::ops::Range<u32>) -> ToClient {
+    let agent = |id| agent(id, Tile { x: 0, y: 0 });
+    ToClient::Snapshot(SnapshotPart::Agents(ids.map(agent).collect()))
 }
 
 fn anchor(real_us: i64, units: i64, hertz: u64, paused: bool) -> ClockAnchor {
     ClockAnchor {
         real_us,
-        game: GameTime::from_units(units),
+        game: self::units(units),
         frequency: Frequency::new(hertz).unwrap(),
         paused,
     }
 }
 
-fn agent(id: u32) -> AgentState {
-    crate::support::agent(id, Tile { x: 0, y: 0 })
+/// A client of such a server, and what it shows.
+struct Peer {
+    client: Client,
+    scene: Scene,
 }
 
-/// Feeds messages, draws until all is shown, and answers how it ended.
-fn play(messages: &[ToClient]) -> (Client, Option<ProtocolError>) {
-    let mut client = client();
-    let mut scene = Scene::default();
-    client.handle(b"WELCOME\n", RealTime::ZERO);
-    let mut error = None;
-    // A frame with each message, and a second of frames after the last.
-    let after = std::iter::repeat_n(None, 150);
-    for (number, message) in messages.iter().map(Some).chain(after).enumerate() {
-        let now = RealTime::from_nanos(number as i64 * 7_000_000);
-        if let Some(message) = message {
-            client.handle(&frame(message), now);
-        }
-        client.handle_timeout(now);
-        client.scene(now, &mut scene);
-        while let Some(event) = client.poll_event() {
-            if let ClientEvent::Ended { error: why, .. } = event {
-                error = Some(why.expect("only errors end these"));
-            }
-        }
+impl Peer {
+    /// One that was greeted and takes these messages at once.
+    fn new(messages: impl IntoIterator<Item = ToClient>) -> Self {
+        let mut peer = Self {
+            client: client(),
+            scene: Scene::default(),
+        };
+        peer.client.handle(b"WELCOME\n", real(0));
+        peer.take(0, messages);
+        peer
     }
-    (client, error)
+
+    /// Takes messages at that millisecond, and draws a frame.
+    fn take(&mut self, ms: i64, messages: impl IntoIterator<Item = ToClient>) {
+        for message in messages {
+            self.client.handle(&frame(&message), real(ms));
+        }
+        self.client.handle_timeout(real(ms));
+        self.client.scene(real(ms), &mut self.scene);
+    }
+
+    fn error(&mut self) -> Option<ProtocolError> {
+        std::iter::from_fn(|| self.client.poll_event()).find_map(|event| match event {
+            ClientEvent::Ended { error, .. } => Some(error.expect("only errors end these")),
+            _ => None,
+        })
+    }
 }
 
-fn after_world(messages: impl IntoIterator<Item = ToClient>) -> Option<ProtocolError> {
-    let all: Vec<_> = world().into_iter().chain(messages).collect();
-    play(&all).1
+/// Takes messages in a frame each, and draws for a second more.
+fn play(messages: impl IntoIterator<Item = ToClient>) -> Peer {
+    let mut peer = Peer::new([]);
+    let after = std::iter::repeat_n(None, 150);
+    for (number, message) in messages.into_iter().map(Some).chain(after).enumerate() {
+        peer.take(number as i64 * 7, message);
+    }
+    peer
 }
 
 /// A recording of 100 units with deaths at these.
 fn recording(deaths: &[i64]) -> ToClient {
     let died = |at: &i64| Mark {
-        at: GameTime::from_units(*at),
+        at: units(*at),
         count: 1,
         kind: MarkKind::Died { team: TeamId(0) },
     };
     ToClient::Recording(RecordingInfo {
         begin: GameTime::ZERO,
-        end: GameTime::from_units(100),
+        end: units(100),
         marks: deaths.iter().map(died).collect(),
     })
 }
 
-fn changes(units: i64, change: Change) -> ToClient {
-    ToClient::Changes {
-        at: GameTime::from_units(units),
-        changes: vec![change],
-    }
+/// Three events and scores, spoilt.
+fn history(spoil: impl Fn(&mut History)) -> ToClient {
+    let who = |agent| Who {
+        agent: AgentId(agent),
+        team: TeamId(0),
+    };
+    let event = |number: i64| FeedEntry {
+        at: units(number),
+        kind: FeedKind::Pushed(who(number as u32)),
+    };
+    let score = |number: i64| ScorePoint {
+        at: units(number),
+        scores: vec![number as u64; 2],
+    };
+    let (scores, events) = ((0..3).map(score).collect(), (0..3).map(event).collect());
+    let mut history = History { scores, events };
+    spoil(&mut history);
+    ToClient::History(history)
 }
 
-#[test]
-fn each_error_ends_the_connection_with_a_reason() {
-    let moved = |agent: u32, x: u16| Change::Moved {
+fn changes(at: GameTime, change: Change) -> ToClient {
+    let changes = vec![change];
+    ToClient::Changes { at, changes }
+}
+
+fn moved(at: i64, agent: u32, x: u16) -> ToClient {
+    let moved = Change::Moved {
         agent: AgentId(agent),
         tile: Tile { x, y: 0 },
         facing: Direction::North,
         forced: false,
     };
-    let cases: Vec<(Vec<ToClient>, &str)> = vec![
-        (vec![hello()], "a second hello came after the first"),
-        (vec![changes(2, moved(7, 0))], "there is no agent AgentId(7)"),
+    changes(units(at), moved)
+}
+
+fn waiting(agent: u32, commands: usize) -> ToClient {
+    ToClient::Waiting {
+        agent: AgentId(agent),
+        commands: vec![None; commands],
+    }
+}
+
+#[test]
+fn each_error_ends_the_connection_with_a_reason() {
+    let (number, skipped) = (1, 0);
+    let tick = ToClient::TickBegin { number, skipped };
+    let (token, server_us) = (77, 0);
+    let reply = ToClient::ProbeReply { token, server_us };
+    let clock = |us| ToClient::Clock(anchor(us, 0, 1, false));
+    let sought = ToClient::Sought(anchor(0, 5, 1, false));
+    let said = Change::Said {
+        agent: AgentId(0),
+        text: vec![b'x'; 257],
+    };
+    let end = ToClient::SnapshotEnd { at: units(0) };
+    let never = GameTime::from_nanounits(i128::MAX);
+    let other_team = |history: &mut History| history.scores[1].scores.push(1);
+    let too_long = |history: &mut History| {
+        history.events = vec![history.events[0].clone(); HISTORY_EVENTS_MAX + 1];
+    };
+    for (reason, messages) in [
+        ("a second hello came after the first", vec![hello()]),
+        ("there is no agent AgentId(7)", vec![moved(2, 7, 0)]),
+        ("tile Tile { x: 3, y: 0 } is not on the map", vec![moved(2, 0, 3)]),
+        ("u came after changes of 1.0", vec![moved(0, 0, 0)]),
+        ("is out of range", vec![changes(never, said.clone())]),
+        ("256 bytes in a broadcast", vec![changes(units(2), said)]),
+        ("message 99 was acknowledged", vec![ToClient::Ack { number: 99 }]),
+        ("tick 1 began where tick 0 was due", vec![tick]),
+        ("probe 77, which was not sent", vec![reply]),
+        ("sent after that at 9", vec![clock(9), clock(8)]),
+        ("without its pieces", vec![end]),
+        ("in a game that is being", vec![sought.clone()]),
+        ("a second recording", vec![recording(&[]), recording(&[])]),
+        ("u came after changes of 7.0", vec![recording(&[7, 6])]),
+        ("101.000000000 u is out of range", vec![recording(&[101])]),
         (
-            vec![changes(2, moved(0, 3))],
-            "tile Tile { x: 3, y: 0 } is not on the map",
+            "before the world was",
+            vec![recording(&[]), sought, moved(6, 0, 1)],
         ),
-        (
-            vec![changes(0, moved(0, 0))],
-            "changes of 0.000000000 u came after changes of 1.000000000 u",
-        ),
-        (
-            vec![ToClient::Changes {
-                at: GameTime::from_nanounits(i128::MAX),
-                changes: vec![],
-            }],
-            "is out of range",
-        ),
-        (vec![ToClient::Ack { number: 99 }], "message 99 was acknowledged"),
-        (
-            vec![ToClient::TickBegin {
-                number: 1,
-                skipped: 0,
-            }],
-            "tick 1 began where tick 0 was due",
-        ),
-        (
-            vec![ToClient::ProbeReply {
-                token: 77,
-                server_us: 0,
-            }],
-            "probe 77, which was not sent",
-        ),
-        (
-            vec![
-                ToClient::Clock(anchor(9, 0, 1, false)),
-                ToClient::Clock(anchor(8, 0, 1, false)),
-            ],
-            "8 microseconds was sent after that at 9",
-        ),
-        (
-            vec![ToClient::SnapshotEnd { at: GameTime::ZERO }],
-            "the end of a world came without its pieces",
-        ),
-        (
-            vec![ToClient::Sought(anchor(0, 5, 1, false))],
-            "another moment came in a game that is being played",
-        ),
-        (
-            vec![recording(&[]), recording(&[])],
-            "a second recording came after the first",
-        ),
-        (
-            vec![recording(&[7, 6])],
-            "changes of 6.000000000 u came after changes of 7.000000000 u",
-        ),
-        (
-            vec![changes(
-                2,
-                Change::Said {
-                    agent: AgentId(0),
-                    text: vec![b'x'; 257],
-                },
-            )],
-            "more than 256 bytes in a broadcast",
-        ),
-        (vec![recording(&[101])], "101.000000000 u is out of range"),
-        (
-            vec![
-                recording(&[]),
-                ToClient::Sought(anchor(0, 5, 1, false)),
-                changes(6, moved(0, 1)),
-            ],
-            "a change of the world came before the world was complete",
-        ),
-        (
-            vec![ToClient::Waiting {
-                agent: AgentId(0),
-                commands: vec![None; COMMANDS_WAITING_MAX + 1],
-            }],
-            "waiting commands",
-        ),
-    ];
-    for (messages, reason) in cases {
-        let error = after_world(messages).expect(reason).to_string();
+        ("waiting commands", vec![waiting(0, COMMANDS_WAITING_MAX + 1)]),
+        ("u came after", vec![history(|it| it.events.swap(0, 1))]),
+        ("u came after", vec![history(|it| it.scores.swap(0, 1))]),
+        ("of other teams", vec![history(other_team)]),
+        ("past events", vec![history(too_long)]),
+    ] {
+        let error = play(world().into_iter().chain(messages)).error().expect(reason);
+        let error = error.to_string();
         assert!(error.contains(reason), "{error:?} should contain {reason:?}");
     }
+}
+
+#[test]
+fn the_feed_begins_with_the_last_events_and_the_score_comes_once() {
+    let ToClient::History(sent) = history(|_| {}) else {
+        unreachable!("a history is one")
+    };
+    let mut all = world();
+    all.insert(1, ToClient::History(sent.clone()));
+    let mut client = play(all).client;
+    let feed: Vec<_> = std::iter::from_fn(|| client.poll_feed()).collect();
+    assert_eq!(feed, sent.events);
+    assert_eq!(client.take_scores(), Some(sent.scores));
+    assert_eq!(client.take_scores(), None);
+}
+
+#[test]
+fn the_waiting_commands_are_those_of_the_agent_watched_last() {
+    let mut peer = Peer::new(world());
+    assert_eq!(peer.client.waiting(), None);
+    peer.client.watch(Some(AgentId(3))).unwrap();
+    peer.take(1, [waiting(3, 2)]);
+    assert_eq!(peer.client.waiting(), Some((AgentId(3), &[None; 2][..])));
+    peer.client.watch(Some(AgentId(1))).unwrap();
+    assert_eq!(peer.client.waiting(), None, "those of another are not shown");
 }
 
 /// A jump: the old picture stays until the new world is whole, and then game time may be less than it was.
 #[test]
 fn a_recording_jumps_back_with_a_world_of_its_own() {
-    let mut client = client();
-    let mut scene = Scene::default();
-    let units = |scene: &Scene| scene.clock.game.as_units_f64();
-    let second = |seconds: i64| RealTime::from_nanos(seconds * 1_000_000_000);
-    client.handle(b"WELCOME\n", second(0));
-    for message in world().into_iter().chain([recording(&[40])]) {
-        client.handle(&frame(&message), second(0));
-    }
-    client.scene(second(0), &mut scene);
-    client.scene(second(1), &mut scene);
-    assert!((80.0..=100.0).contains(&units(&scene)));
-    assert_eq!(client.recording().unwrap().marks().len(), 1);
+    let mut peer = Peer::new(world().into_iter().chain([recording(&[40])]));
+    let shown = |peer: &Peer| (peer.scene.clock.game.as_units_f64(), peer.scene.agents.len());
+    peer.take(1_000, []);
+    assert!((80.0..=100.0).contains(&shown(&peer).0));
+    assert_eq!(peer.client.recording().unwrap().marks().len(), 1);
 
-    client.seek(GameTime::from_units(-3)).unwrap();
-    assert_eq!(client.recording().unwrap().target(), Some(GameTime::ZERO));
-    client.handle(
-        &frame(&ToClient::Sought(anchor(1_000_000, 0, 100, true))),
-        second(1),
-    );
-    // The hello, the credit for the first world, and this.
-    client.handle(&frame(&ToClient::Ack { number: 3 }), second(1));
-    let tiles = vec![Counts::ZERO; 6];
-    client.handle(
-        &frame(&ToClient::Snapshot(SnapshotPart::Ground { first: 0, tiles })),
-        second(1),
-    );
-    client.scene(second(2), &mut scene);
+    peer.client.seek(units(-3)).unwrap();
+    assert_eq!(peer.client.recording().unwrap().target(), Some(GameTime::ZERO));
+    let sought = ToClient::Sought(anchor(1_000_000, 0, 100, true));
+    // The hello, the credit for the first world, a probe, and this.
+    peer.take(1_000, [sought, ToClient::Ack { number: 4 }, bare_ground(6)]);
+    peer.take(2_000, []);
     assert!(
-        units(&scene) >= 80.0 && scene.agents.len() == 2,
+        shown(&peer).0 >= 80.0 && shown(&peer).1 == 2,
         "the old picture stays"
     );
-    assert_eq!(scene.link, LinkState::Live);
-    let alone = ToClient::Snapshot(SnapshotPart::Agents(vec![agent(0)]));
-    client.handle(&frame(&alone), second(2));
-    client.handle(&frame(&ToClient::SnapshotEnd { at: GameTime::ZERO }), second(2));
-    client.scene(second(2), &mut scene);
-    assert_eq!((scene.clock.game, scene.agents.len()), (GameTime::ZERO, 1));
-    assert_eq!(client.recording().unwrap().target(), None);
+    assert_eq!(peer.scene.link, LinkState::Live);
+    peer.take(
+        2_000,
+        [agents(0..1), ToClient::SnapshotEnd { at: GameTime::ZERO }],
+    );
+    assert_eq!(shown(&peer), (0.0, 1));
+    assert_eq!(peer.client.recording().unwrap().target(), None);
 }
 
 #[test]
 fn the_last_picture_stays_and_says_why() {
-    let mut all = world();
-    all.push(hello());
-    let (mut client, _) = play(&all);
+    let Peer { mut client, .. } = play(world().into_iter().chain([hello()]));
     let mut scene = Scene::default();
     client.scene(RealTime::from_nanos(1 << 40), &mut scene);
     assert_eq!(scene.agents.len(), 2);
@@ -335,34 +352,29 @@ fn a_server_that_says_nothing_is_given_up() {
 
 #[test]
 fn changes_for_the_far_future_are_bounded() {
-    let far: Vec<Change> = (0..40_000)
-        .map(|turn| Change::Moved {
-            agent: AgentId(turn % 2),
-            tile: Tile { x: 1, y: 1 },
-            facing: Direction::ALL[turn as usize % 4],
-            forced: turn % 3 == 0,
-        })
-        .collect();
+    let far = (0..40_000).map(|turn| Change::Moved {
+        agent: AgentId(turn % 2),
+        tile: Tile { x: 1, y: 1 },
+        facing: Direction::ALL[turn as usize % 4],
+        forced: turn % 3 == 0,
+    });
     let message = ToClient::Changes {
-        at: GameTime::from_units(i64::MAX),
-        changes: far,
+        at: units(i64::MAX),
+        changes: far.collect(),
     };
-    let mut all = world();
-    all.extend(std::iter::repeat_n(message, 10));
-    let (client, error) = play(&all);
-    assert_eq!(error, None);
-    let stats = client.stats(RealTime::from_nanos(1 << 30));
+    let mut peer = play(world().into_iter().chain(std::iter::repeat_n(message, 10)));
+    assert_eq!(peer.error(), None);
+    let stats = peer.client.stats(RealTime::from_nanos(1 << 30));
     assert_eq!(stats.pending, trantor_client::timeline::PENDING_MAX);
     assert_eq!(stats.hurried as usize, 400_000 - stats.pending);
 }
 
 #[test]
 fn a_world_without_end_is_bounded() {
-    let agents = |from: u32| SnapshotPart::Agents((from..from + 10_000).map(agent).collect());
-    let mut all = world()[..3].to_vec();
-    all.extend((0..11).map(|part| ToClient::Snapshot(agents(part * 10_000))));
-    let error = play(&all).1.expect("more agents than there may be");
-    assert!(error.to_string().contains("more than 100000 agents"), "{error}");
+    let parts = (0..11).map(|part| agents(part * 10_000..(part + 1) * 10_000));
+    let error = play(world().into_iter().take(3).chain(parts)).error();
+    let error = error.expect("more agents than there may be").to_string();
+    assert!(error.contains("more than 100000 agents"), "{error}");
 }
 
 /// A message made of bytes. Most are small, so that they are read as agents, tiles and teams that there are; times are
@@ -487,24 +499,19 @@ proptest! {
     }
 }
 
-/// Whatever delay a server names, a viewer that waits for the first picture is told of it, and then of what it receives.
+/// Whatever delay a server names, the link shows how long the first picture takes, and then what is received.
 #[test]
-fn who_is_shown_the_past_knows_how_long_to_wait_for_it() {
+fn a_delayed_viewer_sees_how_long_the_first_picture_takes() {
     for delay_ms in [30_000, u32::MAX] {
-        let mut client = client();
         let ToClient::Hello(mut hello) = hello() else {
             unreachable!("a hello is one")
         };
         hello.delay_ms = delay_ms;
-        client.handle(b"WELCOME\n", RealTime::ZERO);
-        client.handle(&frame(&ToClient::Hello(hello)), RealTime::ZERO);
-        let at = |ms: i64| RealTime::from_nanos(ms * 1_000_000);
+        let mut peer = Peer::new([ToClient::Hello(hello)]);
         let delayed = |left_ms| LinkState::Delayed { delay_ms, left_ms };
-        assert_eq!(client.link(at(0)), delayed(delay_ms));
-        assert_eq!(client.link(at(500)), delayed(delay_ms - 500));
-        let tiles = vec![Counts::ZERO; 2];
-        let part = SnapshotPart::Ground { first: 0, tiles };
-        client.handle(&frame(&ToClient::Snapshot(part)), at(600));
-        assert_eq!(client.link(at(600)), LinkState::Loading { tiles: 2, of: 6 });
+        assert_eq!(peer.client.link(real(0)), delayed(delay_ms));
+        assert_eq!(peer.client.link(real(500)), delayed(delay_ms - 500));
+        peer.take(600, [bare_ground(2)]);
+        assert_eq!(peer.scene.link, LinkState::Loading { tiles: 2, of: 6 });
     }
 }

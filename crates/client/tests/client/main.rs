@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that is wrong should stop")]
 
-mod history;
 mod hostile;
 mod interpolation;
 mod support;

@@ -1,9 +1,9 @@
 //! The last moment of a match: the world as it was when a team won, whatever the speed and however slow the frames.
 
-use crate::support::{MILLI, SECOND, Server, Universe, agent};
+use crate::support::{MILLI, SECOND, Server, Universe, agent, forward};
 use trantor_client::{FeedKind, Scene};
 use trantor_model::{AgentId, Level, MapSize, TeamId, Tile};
-use trantor_protocol::wire::{ActionState, AgentState, Change, RitualState};
+use trantor_protocol::wire::{AgentState, Change, RitualState};
 use trantor_time::GameTime;
 
 const RED: TeamId = TeamId(0);
@@ -40,20 +40,7 @@ fn schedule_victory(server: &mut Server, at: GameTime) {
             }),
         );
     }
-    let kind = trantor_model::CommandKind::Forward;
-    let action = ActionState {
-        kind,
-        start: begun,
-        end: GameTime::from_nanounits(begun.as_nanounits() + 7_000_000_000),
-        refused: false,
-    };
-    server.schedule(
-        begun,
-        Change::ActionStarted {
-            agent: AgentId(0),
-            action,
-        },
-    );
+    server.schedule(begun, forward(AgentId(0), begun, false));
     for agent in winners() {
         let level = Level::LAST;
         server.schedule(at, Change::LevelChanged { agent, level });
