@@ -161,7 +161,7 @@ impl Stage {
 
     /// What is shown, and what happened in words.
     pub fn scene_and_feed(&self) -> (&Scene, &EventFeed) {
-        (&self.scene, self.hud.feed())
+        (&self.scene, &self.hud.feed)
     }
 
     /// Where the game is listened to from; `None` while there is no map.

@@ -1,15 +1,15 @@
-//! The line being typed, the lines typed before, and what was said to them.
+//! The line being typed, the lines typed before, and the answers.
 
 use std::collections::VecDeque;
 
 use super::Vocabulary;
 use super::commands::complete;
 
-/// Lines that can be gone back to: more than a user types in a session.
+/// Lines of history: more than a user types in a session.
 const HISTORY_MAX: usize = 100;
-/// Lines of answers kept: all values and all keys, and what was said before.
+/// Lines of answers kept: all values, all keys and some before.
 const SAID_MAX: usize = 200;
-/// Longest line that is taken, in bytes: a pasted file is not a command.
+/// Longest command, in bytes: a pasted file is none.
 const LINE_BYTES_MAX: usize = 512;
 
 #[derive(Clone, Debug, Default)]
@@ -47,10 +47,7 @@ impl Console {
             }
             self.history.push(line.to_owned());
         }
-        let mut end = line.len().min(LINE_BYTES_MAX);
-        while !line.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = line.floor_char_boundary(LINE_BYTES_MAX);
         self.entered.push_back(line[..end].to_owned());
     }
 
@@ -61,13 +58,11 @@ impl Console {
 
     pub fn answer(&mut self, line: &str, answer: Result<String, String>) {
         self.say(Said::Asked(line.to_owned()));
-        let (text, said): (String, fn(String) -> Said) = match answer {
+        let (text, said): (_, fn(String) -> Said) = match answer {
             Ok(text) => (text, Said::Answered),
             Err(text) => (text, Said::Refused),
         };
-        for line in text.lines() {
-            self.say(said(line.to_owned()));
-        }
+        text.lines().for_each(|line| self.say(said(line.to_owned())));
     }
 
     pub fn said(&self) -> impl DoubleEndedIterator<Item = &Said> {
@@ -80,21 +75,20 @@ impl Console {
 
     /// Goes back (`true`) or forward in the history; what was being typed comes back at its end.
     pub fn look(&mut self, back: bool) {
-        let (place, typed) = match (&self.looking_back, back) {
-            (None, true) if !self.history.is_empty() => (1, self.line.clone()),
-            (Some((place, typed)), true) => ((place + 1).min(self.history.len()), typed.clone()),
-            (Some((1, typed)), false) => {
-                self.line = typed.clone();
-                self.was_replaced = true;
-                self.looking_back = None;
-                return;
-            }
-            (Some((place, typed)), false) => (place - 1, typed.clone()),
-            (None, _) => return,
+        let place = self.looking_back.as_ref().map_or(0, |(place, _)| *place);
+        let place = match back {
+            true => (place + 1).min(self.history.len()),
+            false => place.saturating_sub(1),
         };
-        self.line = self.history[self.history.len() - place].clone();
+        let typed = self.looking_back.take().map(|(_, typed)| typed);
+        if place == 0 {
+            self.line = typed.unwrap_or_else(|| std::mem::take(&mut self.line));
+        } else {
+            let line = self.history[self.history.len() - place].clone();
+            let typed_now = std::mem::replace(&mut self.line, line);
+            self.looking_back = Some((place, typed.unwrap_or(typed_now)));
+        }
         self.was_replaced = true;
-        self.looking_back = Some((place, typed));
     }
 
     /// Completes the word being typed, and says what it could be if that is more than one.
@@ -150,24 +144,22 @@ mod tests {
     }
 
     #[test]
-    fn answers_and_refusals_are_told_apart_and_bounded() {
-        let mut console = Console::default();
-        console.answer("pause", Ok(String::new()));
+    fn answers_lines_and_their_length_are_bounded() {
+        let mut console = entered(&["ö".repeat(LINE_BYTES_MAX).as_str()]);
+        assert!(console.entered[0].len() <= LINE_BYTES_MAX);
         console.answer("fly", Err("there is\nno such command".to_owned()));
-        let said: Vec<&Said> = console.said().collect();
-        assert_eq!(said[0], &Said::Asked("pause".into()));
-        assert_eq!(said[3], &Said::Refused("no such command".into()));
+        let refused = |text: &str| Said::Refused(text.to_owned());
+        assert_eq!(
+            console.said,
+            [
+                Said::Asked("fly".into()),
+                refused("there is"),
+                refused("no such command")
+            ]
+        );
         for _ in 0..SAID_MAX {
             console.answer("x", Ok("y".into()));
         }
-        assert_eq!(console.said().count(), SAID_MAX);
-        console.clear();
-        assert_eq!(console.said().count(), 0);
-    }
-
-    #[test]
-    fn a_line_without_end_is_cut() {
-        let console = entered(&["ö".repeat(LINE_BYTES_MAX).as_str()]);
-        assert!(console.entered[0].len() <= LINE_BYTES_MAX);
+        assert_eq!(console.said.len(), SAID_MAX);
     }
 }

@@ -5,5 +5,5 @@
 mod commands;
 mod history;
 
-pub use commands::{COMMANDS, Command, Vocabulary};
+pub use commands::{Command, Vocabulary};
 pub use history::{Console, Said};

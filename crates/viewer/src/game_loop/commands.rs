@@ -14,7 +14,7 @@ use trantor_time::{GameTime, Pace, Pacing, Rate, RealSpan, RealTime};
 
 use super::timers::{Purpose, Timer};
 use super::{Viewer, figures};
-use crate::console::{COMMANDS, Command, Vocabulary};
+use crate::console::{Command, Vocabulary};
 use crate::film::gif::film_rate;
 use crate::film::recording::{Format, RECORD_SECONDS_MAX, Take};
 use crate::input::{Action, Bindings};
@@ -39,13 +39,17 @@ impl<S> Viewer<S> {
             return Ok(String::new());
         };
         let command = Command::named(name)?;
-        let usage = |what: String| format!("{what}; type {}", command.usage());
+        let usage = |what: String| format!("{what}; type {}", command.usage);
         if let Some(intent) = parse_intent(command.name, arguments, usage)? {
             return self.run_intent(intent, now);
         }
         match (command.name, arguments) {
-            ("help", []) => return Ok(COMMANDS.iter().map(Command::help_line).collect()),
-            ("help", [name]) => return Ok(Command::named(name)?.help_line()),
+            ("help", []) => {
+                return Ok(Command::all()
+                    .map(|command| format!("{}\n", command.help))
+                    .collect());
+            }
+            ("help", [name]) => return Ok(format!("{}\n", Command::named(name)?.help)),
             ("rate", []) => return self.rates(None),
             ("rate", [system]) => return self.rates(Some(system)),
             ("rate", [system, change]) => return self.change_rate(system, change, usage),
@@ -83,7 +87,7 @@ impl<S> Viewer<S> {
                 self.settings.scale = Some(factor);
                 self.settings.save();
             }
-            ("volume", []) => return Ok(self.sound.words()),
+            ("volume", []) => return Ok(self.sound.description()),
             ("reconnect", []) => self.stage.source().reconnect()?,
             ("clear", []) => self.stage.hud().console.clear(),
             (_, []) => return Err(usage("something is missing".to_owned())),

@@ -312,7 +312,7 @@ fn events_from_before_a_late_join_stay_in_the_feed() {
     let mut game_loop = GameLoop::new(stage, screen, Settings::default(), clock.clone());
     run(&mut game_loop, &clock, at(100));
     let hud = game_loop.viewer().stage.hud();
-    assert_eq!(hud.feed().plain_lines(&[]).count(), 1);
+    assert_eq!(hud.feed.plain_lines(&[]).count(), 1);
 }
 
 #[test]
@@ -343,25 +343,6 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
     assert!(game_loop.is_over());
 }
 
-#[derive(Debug, Default)]
-struct Heard(std::rc::Rc<std::cell::RefCell<(usize, Vec<bool>, f32)>>);
-
-impl crate::sound::Speaker for Heard {
-    fn play(&mut self, _: &crate::sound::mixer::Voice) {
-        self.0.borrow_mut().0 += 1;
-    }
-
-    fn set_loops(&mut self, _: &[Option<crate::sound::mixer::Voice>; crate::sound::mixer::LOOPS_MAX]) {}
-
-    fn set_paused(&mut self, is_paused: bool) {
-        self.0.borrow_mut().1.push(is_paused);
-    }
-
-    fn set_volume(&mut self, volume: f32) {
-        self.0.borrow_mut().2 = volume;
-    }
-}
-
 #[test]
 fn the_game_is_heard_as_it_is_shown_held_by_a_pause_and_silent_when_asked() {
     let (mut game_loop, clock) = test_loop(60.0);
@@ -369,24 +350,25 @@ fn the_game_is_heard_as_it_is_shown_held_by_a_pause_and_silent_when_asked() {
         source::demo(Demo::new(DemoScene::Overview)),
         StageOptions::default(),
     );
-    let heard = std::rc::Rc::default();
-    game_loop
-        .viewer()
-        .sound
-        .open(Box::new(Heard(std::rc::Rc::clone(&heard))));
+    // Tones that began, whether they are paused, and the volume.
+    let heard = std::rc::Rc::new(std::cell::Cell::new((0, false, 0.0)));
+    let speaker = std::rc::Rc::clone(&heard);
+    game_loop.viewer().sound.open(Box::new(move |mix| {
+        speaker.set((speaker.get().0 + mix.voices.len(), mix.is_paused, mix.volume));
+    }));
     run(&mut game_loop, &clock, at(4_000));
-    let played = heard.borrow().0;
+    let (played, ..) = heard.get();
     assert!(played >= 3, "{played} tones in four seconds of a demo");
     game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Pause)));
     run(&mut game_loop, &clock, at(6_000));
-    assert_eq!((heard.borrow().0, &heard.borrow().1[..]), (played, &[true][..]));
+    assert_eq!(heard.get(), (played, true, 0.6));
     game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Pause)));
     type_line(&mut game_loop, "volume off");
     run(&mut game_loop, &clock, at(9_000));
-    assert_eq!((heard.borrow().0, heard.borrow().2), (played, 0.0));
+    assert_eq!(heard.get(), (played, false, 0.0));
     type_line(&mut game_loop, "volume 50");
     run(&mut game_loop, &clock, at(12_000));
-    assert!(heard.borrow().0 > played && heard.borrow().2 == 0.5);
+    assert!(heard.get().0 > played && heard.get().2 == 0.5);
 }
 
 /// What a person sees of a map after doing this, at a density.

@@ -20,16 +20,10 @@ pub(super) struct CommandRecord {
     /// When it began, in whole units.
     pub units: i128,
     pub kind: CommandKind,
-    /// The response; `None` while it is unknown.
-    pub response: Option<Response>,
+    /// `ok` or `ko`; `None` while it is unknown.
+    pub response: Option<&'static str>,
     /// The object, or the text as it was sent.
     pub detail: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Response {
-    Ok,
-    Ko,
 }
 
 /// The last commands of each agent, newest first.
@@ -43,7 +37,7 @@ impl ActivityLog {
         let units = entry.at.whole_units();
         match &entry.kind {
             FeedKind::Started(who, kind) => self.begin(who.agent, units, *kind, None),
-            FeedKind::Refused(who, kind) => self.begin(who.agent, units, *kind, Some(Response::Ko)),
+            FeedKind::Refused(who, kind) => self.begin(who.agent, units, *kind, Some("ko")),
             FeedKind::Carried(who, resource, taken) => {
                 let kind = match taken {
                     true => CommandKind::Take,
@@ -72,7 +66,7 @@ impl ActivityLog {
         &self,
         agent: AgentId,
         is_busy: bool,
-    ) -> impl Iterator<Item = (&CommandRecord, Option<Response>)> {
+    ) -> impl Iterator<Item = (&CommandRecord, Option<&'static str>)> {
         let own = self.commands.get(&agent).into_iter().flatten();
         own.enumerate().map(move |(place, command)| {
             let is_over = place > 0 || !is_busy;
@@ -81,7 +75,7 @@ impl ActivityLog {
         })
     }
 
-    fn begin(&mut self, agent: AgentId, units: i128, kind: CommandKind, response: Option<Response>) {
+    fn begin(&mut self, agent: AgentId, units: i128, kind: CommandKind, response: Option<&'static str>) {
         if self.commands.len() == AGENTS_MAX && !self.commands.contains_key(&agent) {
             self.commands.pop_first();
         }
@@ -98,17 +92,17 @@ impl ActivityLog {
     fn succeed(&mut self, agent: AgentId, kind: CommandKind, detail: String) {
         let last = self.commands.get_mut(&agent).and_then(VecDeque::front_mut);
         if let Some(last) = last.filter(|last| last.kind == kind) {
-            last.response = Some(Response::Ok);
+            last.response = Some("ok");
             last.detail = detail;
         }
     }
 }
 
 /// The response to a command that ended without an event about it.
-fn response_without_event(kind: CommandKind) -> Response {
+fn response_without_event(kind: CommandKind) -> &'static str {
     match kind {
-        CommandKind::Take | CommandKind::Set | CommandKind::Eject | CommandKind::Incantation => Response::Ko,
-        _ => Response::Ok,
+        CommandKind::Take | CommandKind::Set | CommandKind::Eject | CommandKind::Incantation => "ko",
+        _ => "ok",
     }
 }
 
@@ -139,26 +133,21 @@ mod tests {
             let at = GameTime::from_units(100);
             log.add(&FeedEntry { at, kind });
         }
-        let responses = |is_busy| -> Vec<_> {
+        let responses = |is_busy| {
             let commands = log.of(AgentId(7), is_busy);
-            commands
-                .map(|(command, response)| (command.kind, response))
-                .collect()
+            let line = |(command, response): (&CommandRecord, Option<&str>)| {
+                format!(
+                    "{:?} {} {}",
+                    command.kind,
+                    command.detail,
+                    response.unwrap_or("…")
+                )
+            };
+            commands.map(line).collect::<Vec<_>>()
         };
-        let (ok, ko) = (Some(Response::Ok), Some(Response::Ko));
-        let before = [
-            (CommandKind::Forward, ko),
-            (CommandKind::Forward, ok),
-            (CommandKind::Take, ko),
-            (CommandKind::Take, ok),
-        ];
-        assert_eq!(responses(true)[0], (CommandKind::Eject, None));
+        let before = ["Forward  ko", "Forward  ok", "Take  ko", "Take food ok"];
+        assert_eq!(responses(true)[0], "Eject  …");
         assert_eq!(responses(true)[1..], before);
-        assert_eq!(
-            responses(false)[0],
-            (CommandKind::Eject, ko),
-            "no agent was pushed"
-        );
-        assert_eq!(log.of(AgentId(7), true).last().unwrap().0.detail, "food");
+        assert_eq!(responses(false)[0], "Eject  ko", "no agent was pushed");
     }
 }

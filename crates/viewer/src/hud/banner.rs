@@ -1,16 +1,16 @@
 //! The banner: the state of the connection unless it is live, a pause, the winner; and short messages.
 
 use egui::{
-    Align2, Color32, Context, FontId, Order, Rect, RichText, Sense, Stroke, TextStyle, TextWrapMode, Ui,
-    Vec2, WidgetText, vec2,
+    Align2, Color32, Context, FontId, Order, Rect, RichText, Stroke, TextStyle, TextWrapMode, Ui, Vec2,
+    WidgetText, vec2,
 };
 use trantor_client::LinkState;
 
-use super::icons::Pen;
+use super::icons::CROWN;
 use super::{PanelContext, directions, theme};
 
 /// Sides of the crown and of the team's or state's colour, in points.
-const CROWN: f32 = 22.0;
+const CROWN_SIDE: f32 = 22.0;
 const SWATCH: f32 = 10.0;
 
 /// Shows the banner if there is anything to say; returns what it covers.
@@ -75,9 +75,10 @@ fn banner(
         let gap = ui.spacing().item_spacing.x;
         room -= SWATCH + gap;
         if is_victory {
-            let (rect, _) = ui.allocate_exact_size(Vec2::splat(CROWN), Sense::hover());
-            Pen::new(ui.painter(), rect.center(), CROWN).crown(colors);
-            room -= CROWN + gap;
+            theme::icon(ui, Vec2::splat(CROWN_SIDE), CROWN_SIDE, |pen| {
+                pen.icon(CROWN, colors.gold)
+            });
+            room -= CROWN_SIDE + gap;
         }
         theme::swatch(ui, colors, mark, SWATCH);
         wrapped(ui, text, room);

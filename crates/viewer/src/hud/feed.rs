@@ -11,7 +11,7 @@ use trantor_client::feed::FeedKind;
 use trantor_client::{FeedEntry, SceneTeam, Who};
 use trantor_model::{AgentId, Level, TeamId, Tile};
 
-use super::icons::{EventIcon, Pen};
+use super::icons::{self, Icon, Pen};
 use super::speech::{self, Talk};
 use super::theme::{self, grouped, text};
 use super::{PanelContext, directions};
@@ -36,7 +36,8 @@ struct Line {
     /// When the last of them happened, in whole units.
     units: i128,
     text: String,
-    icon: EventIcon,
+    icon: Icon,
+    subject: Subject,
     team: Option<TeamId>,
     agent: Option<AgentId>,
     tile: Option<Tile>,
@@ -68,14 +69,14 @@ impl Line {
     fn placed_units(&self) -> i128 {
         self.talk.as_ref().map_or(self.units, Talk::placed)
     }
+}
 
-    fn subject(&self) -> usize {
-        match self.icon {
-            EventIcon::Born | EventIcon::Died | EventIcon::Left | EventIcon::Pushed | EventIcon::Egg => 0,
-            EventIcon::Ritual | EventIcon::Rose | EventIcon::Won => 1,
-            EventIcon::Talk => 2,
-        }
-    }
+/// What an event is about, for the filters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Life,
+    Rituals,
+    Words,
 }
 
 impl EventFeed {
@@ -144,11 +145,13 @@ impl EventFeed {
 
 /// The line of one event.
 fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
+    use Subject::{Life, Rituals, Words};
     let units = entry.at.whole_units();
-    let line = |icon, team: Option<TeamId>, tile: Option<Tile>, text: String| Line {
+    let line = |(icon, subject), team: Option<TeamId>, tile: Option<Tile>, text: String| Line {
         units,
         text,
         icon,
+        subject,
         team,
         agent: None,
         tile,
@@ -156,52 +159,70 @@ fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
         count: 1,
         talk: None,
     };
-    let by = |who: &Who, icon, verb: &str| Line {
+    let by = |who: &Who, kind, verb: &str| Line {
         agent: Some(who.agent),
-        ..line(icon, Some(who.team), None, format!("#{} {verb}", who.agent.0))
+        ..line(kind, Some(who.team), None, format!("#{} {verb}", who.agent.0))
     };
     let name = |team: &TeamId| team_name(teams, *team);
     Some(match &entry.kind {
         FeedKind::Joined(who) => Line {
             group: Some(Group::Joined(who.team)),
-            ..by(who, EventIcon::Born, "hatched")
+            ..by(who, (icons::PERSON, Life), "hatched")
         },
-        FeedKind::Died(who, level) => by(who, EventIcon::Died, &format!("died at level {}", level.get())),
-        FeedKind::Left(who, level) => by(who, EventIcon::Left, &format!("left at level {}", level.get())),
-        FeedKind::Said(who, words) => {
-            let talk = Talk::new(units, *who, words);
+        FeedKind::Died(who, level) => by(
+            who,
+            (icons::DIED, Life),
+            &format!("died at level {}", level.get()),
+        ),
+        FeedKind::Left(who, level) => by(
+            who,
+            (icons::LEFT, Life),
+            &format!("left at level {}", level.get()),
+        ),
+        FeedKind::Said(who, said) => {
+            let talk = Talk::new(units, *who, said);
             Line {
                 text: talk_text(&talk, teams),
                 talk: Some(talk),
-                ..by(who, EventIcon::Talk, "")
+                ..by(who, (icons::TALK, Words), "")
             }
         }
-        FeedKind::Pushed(who) => by(who, EventIcon::Pushed, "pushed"),
+        FeedKind::Pushed(who) => by(who, (icons::PUSHED, Life), "pushed"),
         FeedKind::Rose(who, level) => Line {
             group: Some(Group::Rose(who.team, *level)),
-            ..by(who, EventIcon::Rose, &format!("reached level {}", level.get()))
+            ..by(
+                who,
+                (icons::ROSE, Rituals),
+                &format!("reached level {}", level.get()),
+            )
         },
-        FeedKind::EggLaid(_, team, tile) => {
-            let text = format!("{} laid an egg", name(team));
-            line(EventIcon::Egg, Some(*team), Some(*tile), text)
-        }
-        FeedKind::EggBroken(_, team, tile) => {
-            let text = format!("an egg of {} broke", name(team));
-            line(EventIcon::Egg, Some(*team), Some(*tile), text)
-        }
+        FeedKind::EggLaid(_, team, tile) => line(
+            (icons::EGG, Life),
+            Some(*team),
+            Some(*tile),
+            format!("{} laid an egg", name(team)),
+        ),
+        FeedKind::EggBroken(_, team, tile) => line(
+            (icons::EGG, Life),
+            Some(*team),
+            Some(*tile),
+            format!("an egg of {} broke", name(team)),
+        ),
         FeedKind::RitualStarted(tile, level, agents) => {
             let text = format!("{agents} raise level {} to {}", level.get(), level.get() + 1);
-            line(EventIcon::Ritual, None, Some(*tile), text)
+            line((icons::RITUAL, Rituals), None, Some(*tile), text)
         }
         FeedKind::RitualEnded(tile, level, success) => {
             let result = if *success { "succeeded" } else { "failed" };
             let text = format!("ritual of level {} {result}", level.get());
-            line(EventIcon::Ritual, None, Some(*tile), text)
+            line((icons::RITUAL, Rituals), None, Some(*tile), text)
         }
-        FeedKind::Won(team) => {
-            let text = format!("{} wins the game", name(team));
-            line(EventIcon::Won, Some(*team), None, text)
-        }
+        FeedKind::Won(team) => line(
+            (icons::CROWN, Rituals),
+            Some(*team),
+            None,
+            format!("{} wins the game", name(team)),
+        ),
         FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return None,
     })
 }
@@ -232,20 +253,16 @@ const LINE_HEIGHT: f32 = 18.0;
 const AROUND: f32 = 76.0;
 /// Width of a broadcast in full, in points.
 const TEXT_WIDTH: f32 = 300.0;
-/// Filters, by [`Line::subject`].
-const SUBJECTS: [&str; 3] = ["life", "rituals", "words"];
+const FILTERS: [(&str, Subject); 3] = [
+    ("life", Subject::Life),
+    ("rituals", Subject::Rituals),
+    ("words", Subject::Words),
+];
 
 /// The list with its filters.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FeedPanel {
-    wanted: [bool; SUBJECTS.len()],
-}
-
-impl Default for FeedPanel {
-    fn default() -> Self {
-        let wanted = [true; SUBJECTS.len()];
-        Self { wanted }
-    }
+    hidden: Vec<Subject>,
 }
 
 impl FeedPanel {
@@ -263,21 +280,28 @@ impl FeedPanel {
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     ui.spacing_mut().item_spacing.x = 3.0;
                     ui.spacing_mut().button_padding = vec2(5.0, 2.0);
-                    for (name, wanted) in SUBJECTS.iter().zip(&mut self.wanted).rev() {
-                        let name_text = RichText::new(*name).size(10.0);
-                        let response = ui.add(theme::toggle(&cx.colors, *wanted, name_text));
+                    for (name, subject) in FILTERS.into_iter().rev() {
+                        let is_shown = !self.hidden.contains(&subject);
+                        let button = theme::toggle(&cx.colors, is_shown, RichText::new(name).size(10.0));
+                        let response = ui.add(button);
                         cx.report.widget(&format!("feed-{name}"), response.rect);
-                        cx.report.state(&format!("feed-{name}"), *wanted);
-                        *wanted ^= response.clicked();
+                        cx.report.state(&format!("feed-{name}"), is_shown);
+                        if response.clicked() {
+                            self.hidden.retain(|hidden| *hidden != subject);
+                            self.hidden.extend(is_shown.then_some(subject));
+                        }
                     }
                 });
             });
-            let wanted = feed.lines.iter().filter(|line| self.wanted[line.subject()]);
-            let mut wanted = wanted.take(shown).peekable();
-            if wanted.peek().is_none() {
+            let lines = feed
+                .lines
+                .iter()
+                .filter(|line| !self.hidden.contains(&line.subject));
+            let mut lines = lines.take(shown).peekable();
+            if lines.peek().is_none() {
                 ui.label(RichText::new("nothing yet").small().color(cx.colors.weak));
             }
-            for line in wanted {
+            for line in lines {
                 show_line(ui, cx, line);
             }
         });
@@ -293,7 +317,7 @@ fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
         painter.rect_filled(rect, 3.0, colors.well);
     }
     let fill = line.team.map_or(colors.gold, |team| colors.team(team));
-    Pen::new(&painter, pos2(rect.left() + 6.0, middle), 10.0).event(line.icon, fill, colors);
+    Pen::new(&painter, pos2(rect.left() + 6.0, middle), 10.0).icon(line.icon, colors.legible(fill));
     let age = cx.scene().clock.game.whole_units() - line.placed_units();
     let age = painter.text(
         pos2(rect.right(), middle),

@@ -1,8 +1,8 @@
-//! Icons drawn with polygons: resources, an egg, a crown, a person, events, and the controls of time and sound.
+//! Icons of resources, eggs, events and controls: polygons and lines.
 //!
 //! Resources have the outlines of the shapes on the board. Coordinates are -1 to 1 around the middle.
 
-use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, vec2};
+use egui::{Color32, Painter, Pos2, Shape, Stroke, Vec2, vec2};
 use trantor_model::Resource;
 use trantor_render::picture::palette;
 
@@ -42,15 +42,6 @@ impl<'a> Pen<'a> {
     fn fill(&self, points: Points<'_>, fill: Color32, rim: Stroke) {
         self.painter
             .add(Shape::convex_polygon(self.points(points), fill, rim));
-    }
-
-    fn rect(&self, from: (f32, f32), to: (f32, f32)) -> Rect {
-        Rect::from_min_max(self.at(from), self.at(to))
-    }
-
-    fn line(&self, points: Points<'_>, width: f32, fill: Color32) {
-        let stroke = Stroke::new(width * 2.0 * self.half, fill);
-        self.painter.add(Shape::line(self.points(points), stroke));
     }
 
     pub(super) fn resource(&self, resource: Resource) {
@@ -114,139 +105,107 @@ impl<'a> Pen<'a> {
         }
     }
 
-    pub(super) fn crown(&self, colors: &Colors) {
-        let teeth: [Points<'_>; 3] = [
-            &[-0.9, 0.7, -0.9, -0.5, -0.2, 0.3, -0.1, 0.7],
-            &[-0.55, 0.7, 0.0, -0.85, 0.55, 0.7],
-            &[0.1, 0.7, 0.2, 0.3, 0.9, -0.5, 0.9, 0.7],
-        ];
-        let rim = colors.rim_under(0.0, colors.gold_fill);
-        for (fill, stroke) in [(Color32::TRANSPARENT, rim), (colors.gold_fill, Stroke::NONE)] {
-            for tooth in teeth {
-                self.fill(tooth, fill, stroke);
+    pub(super) fn icon(&self, icon: Icon, color: Color32) {
+        for &(width, points) in icon {
+            match width {
+                0.0 => self.fill(points, color, Stroke::NONE),
+                _ => {
+                    let stroke = Stroke::new(width * self.half, color);
+                    self.painter.add(Shape::line(self.points(points), stroke));
+                }
             }
         }
     }
+}
 
-    pub(super) fn person(&self, fill: Color32, colors: &Colors) {
-        let rim = colors.rim(fill);
-        self.painter
-            .circle(self.at((0.0, -0.45)), self.half * 0.42, fill, rim);
-        let shoulders = [
+/// Lines of a width, and convex areas where that is 0.
+pub(super) type Icon = &'static [(f32, Points<'static>)];
+
+pub(super) const CROWN: Icon = &[
+    (0.0, &[-0.9, 0.7, -0.9, -0.5, -0.2, 0.3, -0.1, 0.7]),
+    (0.0, &[-0.55, 0.7, 0.0, -0.85, 0.55, 0.7]),
+    (0.0, &[0.1, 0.7, 0.2, 0.3, 0.9, -0.5, 0.9, 0.7]),
+];
+pub(super) const PERSON: Icon = &[
+    (
+        0.0,
+        &[
+            0.42, -0.45, 0.3, -0.15, 0.0, -0.03, -0.3, -0.15, -0.42, -0.45, -0.3, -0.75, 0.0, -0.87, 0.3,
+            -0.75,
+        ],
+    ),
+    (
+        0.0,
+        &[
             -0.75, 0.95, -0.6, 0.35, -0.25, 0.1, 0.25, 0.1, 0.6, 0.35, 0.75, 0.95,
-        ];
-        self.fill(&shoulders, fill, rim);
-    }
-
-    /// The icon of an event, in the colour of its team.
-    pub(super) fn event(&self, event: EventIcon, fill: Color32, colors: &Colors) {
-        let path = |points: Points<'_>| {
-            let stroke = Stroke::new(self.half * 0.32, fill);
-            for stroke in [colors.rim_under(stroke.width, fill), stroke] {
-                self.painter.add(Shape::line(self.points(points), stroke));
-            }
-        };
-        match event {
-            EventIcon::Born => self.person(fill, colors),
-            EventIcon::Died => {
-                path(&[-0.65, -0.65, 0.65, 0.65]);
-                path(&[-0.65, 0.65, 0.65, -0.65]);
-            }
-            EventIcon::Left => {
-                path(&[-0.8, 0.0, 0.7, 0.0]);
-                path(&[0.15, -0.6, 0.75, 0.0, 0.15, 0.6]);
-            }
-            EventIcon::Pushed => {
-                path(&[-0.7, -0.65, -0.05, 0.0, -0.7, 0.65]);
-                path(&[0.1, -0.65, 0.75, 0.0, 0.1, 0.65]);
-            }
-            EventIcon::Egg => self.egg(fill, colors),
-            EventIcon::Talk => {
-                let bubble = self.rect((-0.95, -0.75), (0.95, 0.4));
-                let rim = colors.rim(fill);
-                self.painter
-                    .rect(bubble, self.half * 0.44, fill, rim, StrokeKind::Outside);
-                self.fill(&[-0.5, 0.3, 0.15, 0.3, -0.55, 0.95], fill, Stroke::NONE);
-            }
-            EventIcon::Ritual => {
-                let ring = Stroke::new(self.half * 0.26, colors.gold);
-                self.painter.circle_stroke(self.middle, self.half * 0.85, ring);
-                let triangle = [0.0, -0.55, 0.48, 0.3, -0.48, 0.3];
-                self.fill(&triangle, colors.gold, Stroke::NONE);
-            }
-            EventIcon::Rose => {
-                path(&[-0.7, 0.05, 0.0, -0.65, 0.7, 0.05]);
-                path(&[-0.7, 0.75, 0.0, 0.05, 0.7, 0.75]);
-            }
-            EventIcon::Won => self.crown(colors),
-        }
-    }
-
-    /// The icon of a control.
-    pub(super) fn control(&self, control: Control, fill: Color32) {
-        let bar = |x: f32| {
-            let bar = self.rect((x - 0.2, -0.9), (x + 0.2, 0.9));
-            self.painter.rect_filled(bar, 1.0, fill);
-        };
-        let triangle = |x: f32| {
-            let points = [x - 0.55, -0.85, x + 0.65, 0.0, x - 0.55, 0.85];
-            self.fill(&points, fill, Stroke::NONE);
-        };
-        match control {
-            Control::Pause => [-0.4, 0.4].into_iter().for_each(bar),
-            Control::Play => triangle(0.1),
-            Control::StepUnit => {
-                bar(-0.75);
-                triangle(0.35);
-            }
-            Control::StepEvent => {
-                triangle(-0.35);
-                bar(0.75);
-            }
-            Control::StepAction => [-0.45, 0.45].into_iter().for_each(triangle),
-            Control::Sound | Control::Muted => {
-                let body = self.rect((-1.1, -0.35), (-0.6, 0.35));
-                self.painter.rect_filled(body, 0.5, fill);
-                let cone = [-0.7, -0.35, -0.1, -0.85, -0.1, 0.85, -0.7, 0.35];
-                self.fill(&cone, fill, Stroke::NONE);
-                if control == Control::Muted {
-                    self.line(&[0.3, -0.4, 1.1, 0.4], 0.13, fill);
-                    return self.line(&[0.3, 0.4, 1.1, -0.4], 0.13, fill);
-                }
-                for radius in [0.55, 0.95] {
-                    let angles = (-4..=4i8).map(|step| f32::from(step) / 4.0 * 0.85);
-                    let wave: Vec<_> = angles
-                        .map(|angle| [radius * angle.cos(), radius * angle.sin()])
-                        .collect();
-                    self.line(wave.as_flattened(), 0.13, fill);
-                }
-            }
-        }
-    }
-}
-
-/// Kinds of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EventIcon {
-    Born,
-    Died,
-    Left,
-    Pushed,
-    Egg,
-    Talk,
-    Ritual,
-    Rose,
-    Won,
-}
-
-/// Controls of time and sound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Control {
-    Pause,
-    Play,
-    StepUnit,
-    StepEvent,
-    StepAction,
-    Sound,
-    Muted,
-}
+        ],
+    ),
+];
+pub(super) const EGG: Icon = &[(
+    0.0,
+    &[
+        0.7, 0.2, 0.55, 0.7, 0.0, 0.95, -0.55, 0.7, -0.7, 0.2, -0.55, -0.4, 0.0, -0.95, 0.55, -0.4,
+    ],
+)];
+pub(super) const DIED: Icon = &[
+    (0.32, &[-0.65, -0.65, 0.65, 0.65]),
+    (0.32, &[-0.65, 0.65, 0.65, -0.65]),
+];
+pub(super) const LEFT: Icon = &[
+    (0.32, &[-0.8, 0.0, 0.7, 0.0]),
+    (0.32, &[0.15, -0.6, 0.75, 0.0, 0.15, 0.6]),
+];
+pub(super) const PUSHED: Icon = &[
+    (0.32, &[-0.7, -0.65, -0.05, 0.0, -0.7, 0.65]),
+    (0.32, &[0.1, -0.65, 0.75, 0.0, 0.1, 0.65]),
+];
+pub(super) const ROSE: Icon = &[
+    (0.32, &[-0.7, 0.05, 0.0, -0.65, 0.7, 0.05]),
+    (0.32, &[-0.7, 0.75, 0.0, 0.05, 0.7, 0.75]),
+];
+pub(super) const RITUAL: Icon = &[
+    (0.26, &[0.0, -0.95, 0.9, 0.65, -0.9, 0.65, 0.0, -0.95, 0.9, 0.65]),
+    (0.0, &[0.0, -0.35, 0.4, 0.35, -0.4, 0.35]),
+];
+pub(super) const TALK: Icon = &[
+    (
+        0.0,
+        &[
+            -0.95, -0.5, -0.7, -0.75, 0.7, -0.75, 0.95, -0.5, 0.95, 0.15, 0.7, 0.4, -0.7, 0.4, -0.95, 0.15,
+        ],
+    ),
+    (0.0, &[-0.5, 0.3, 0.15, 0.3, -0.55, 0.95]),
+];
+pub(super) const PAUSE: Icon = &[(0.4, &[-0.4, -0.9, -0.4, 0.9]), (0.4, &[0.4, -0.9, 0.4, 0.9])];
+pub(super) const PLAY: Icon = &[(0.0, &[-0.45, -0.85, 0.75, 0.0, -0.45, 0.85])];
+pub(super) const STEP_UNIT: Icon = &[
+    (0.4, &[-0.75, -0.9, -0.75, 0.9]),
+    (0.0, &[-0.2, -0.85, 1.0, 0.0, -0.2, 0.85]),
+];
+pub(super) const STEP_EVENT: Icon = &[
+    (0.0, &[-0.9, -0.85, 0.3, 0.0, -0.9, 0.85]),
+    (0.4, &[0.75, -0.9, 0.75, 0.9]),
+];
+pub(super) const STEP_ACTION: Icon = &[
+    (0.0, &[-1.0, -0.85, 0.2, 0.0, -1.0, 0.85]),
+    (0.0, &[-0.1, -0.85, 1.1, 0.0, -0.1, 0.85]),
+];
+const BODY: Points<'_> = &[
+    -1.1, -0.35, -0.65, -0.35, -0.1, -0.85, -0.1, 0.85, -0.65, 0.35, -1.1, 0.35,
+];
+pub(super) const SOUND: Icon = &[
+    (0.0, BODY),
+    (
+        0.26,
+        &[0.36, -0.42, 0.51, -0.21, 0.55, 0.0, 0.51, 0.21, 0.36, 0.42],
+    ),
+    (
+        0.26,
+        &[0.63, -0.72, 0.87, -0.36, 0.95, 0.0, 0.87, 0.36, 0.63, 0.72],
+    ),
+];
+pub(super) const MUTED: Icon = &[
+    (0.0, BODY),
+    (0.26, &[0.3, -0.4, 1.1, 0.4]),
+    (0.26, &[0.3, 0.4, 1.1, -0.4]),
+];

@@ -1,12 +1,12 @@
 //! The inspector: everything about the selected tile or agent.
 
-use egui::{Align2, Button, Color32, FontId, RichText, Sense, Sides, Stroke, StrokeKind, Ui, pos2, vec2};
+use egui::{Align2, Button, Color32, FontId, RichText, Sense, Sides, Ui, vec2};
 use trantor_client::{SceneAction, SceneAgent, SceneClock};
-use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Tile};
+use trantor_model::{CommandKind, Counts, Direction, Resource, Tile};
 
 use super::PanelContext;
-use super::activity::{ActivityLog, Response};
-use super::icons::Pen;
+use super::activity::ActivityLog;
+use super::icons::{PERSON, Pen};
 use super::theme::{self, Colors, grouped, text, truncated};
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
@@ -46,16 +46,14 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, activity: &ActivityLo
                 Selection::Tile(tile) => tile_card(ui, cx, tile),
                 Selection::Agent(id) => match cx.scene().agent(id) {
                     Some(agent) => agent_card(ui, cx, agent, activity),
-                    None => missing_card(ui, cx, id),
+                    None => {
+                        ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
+                        ui.label(RichText::new("is not on the map").color(cx.colors.weak));
+                    }
                 },
             }
         });
     });
-}
-
-fn missing_card(ui: &mut Ui, cx: &PanelContext<'_>, id: AgentId) {
-    ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
-    ui.label(RichText::new("is not on the map").color(cx.colors.weak));
 }
 
 fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
@@ -94,8 +92,8 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
     }
     for egg in scene.eggs.iter().filter(|egg| egg.tile == tile).take(LISTED_MAX) {
         ui.horizontal(|ui| {
-            let (rect, _) = ui.allocate_exact_size(vec2(10.0, 12.0), Sense::hover());
-            Pen::new(ui.painter(), rect.center(), 12.0).egg(colors.team(egg.team), &colors);
+            let team = colors.team(egg.team);
+            theme::icon(ui, vec2(10.0, 12.0), 12.0, |pen| pen.egg(team, &colors));
             ui.label(format!("egg #{}", egg.id.0));
         });
     }
@@ -175,14 +173,14 @@ fn history(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent, activity: &Ac
     ui.spacing_mut().item_spacing.y = 2.0;
     ui.spacing_mut().interact_size.y = 14.0;
     for (command, response) in own {
-        let (mark, shade) = match response {
-            None => ("…", colors.weak),
-            Some(Response::Ok) => ("ok", colors.accent),
-            Some(Response::Ko) => ("ko", colors.alarm),
+        let shade = match response {
+            None => colors.weak,
+            Some("ok") => colors.accent,
+            Some(_) => colors.alarm,
         };
         let ago = cx.scene().clock.game.whole_units() - command.units;
         let what = |ui: &mut Ui| {
-            let mark = egui::Label::new(text(mark, 10.0, shade).monospace());
+            let mark = egui::Label::new(text(response.unwrap_or("…"), 10.0, shade).monospace());
             ui.add_sized(vec2(18.0, 13.0), mark);
             let words = format!("{} {}", command_name(command.kind), command.detail);
             truncated(ui, RichText::new(words.trim_end()).size(10.5));
@@ -199,13 +197,12 @@ fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
         ui.label(RichText::new(format!("level {}", agent.level.get())).strong());
         ui.spacing_mut().item_spacing.x = 3.0;
         for step in 1..=8 {
-            let (rect, _) = ui.allocate_exact_size(vec2(13.0, 7.0), Sense::hover());
-            let (fill, rim) = match (step <= agent.level.get(), step) {
-                (true, 8) => (colors.gold_fill, colors.rim(colors.gold_fill)),
-                (true, _) => (colors.team(agent.team), colors.rim(colors.team(agent.team))),
-                (false, _) => (colors.well, Stroke::NONE),
+            let fill = match step {
+                8 => colors.gold_fill,
+                _ => colors.team(agent.team),
             };
-            ui.painter().rect(rect, 2.0, fill, rim, StrokeKind::Inside);
+            let is_reached = step <= agent.level.get();
+            theme::pip(ui, colors, vec2(13.0, 7.0), is_reached.then_some(fill));
         }
     });
 }
@@ -258,16 +255,14 @@ fn requirement(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
                 (Some(stone), stone.name(), have, requirement.stones[stone])
             }
         };
-        (needed > 0).then(|| Cell {
-            stone,
-            text: format!("{}/{needed}", have.min(HAVE_SHOWN)),
-            tip: format!("{have} of {needed} {what} on its tile"),
-            shade: if have >= needed {
-                colors.accent
-            } else {
-                colors.text
-            },
-        })
+        let text = format!("{}/{needed}", have.min(HAVE_SHOWN));
+        let tip = format!("{have} of {needed} {what} on its tile");
+        let shade = if have >= needed {
+            colors.accent
+        } else {
+            colors.text
+        };
+        (needed > 0).then_some((stone, text, tip, shade))
     });
 }
 
@@ -285,35 +280,32 @@ fn section(ui: &mut Ui, colors: &Colors, title: &str) {
     theme::heading(ui, colors, title);
 }
 
-/// An icon above a number.
-struct Cell {
-    /// Its icon; a person's if there is none.
-    stone: Option<Resource>,
-    text: String,
-    tip: String,
-    shade: Color32,
-}
-
-/// A row with a cell for each resource; some may be empty.
-fn cells(ui: &mut Ui, colors: &Colors, content: impl Fn(Resource) -> Option<Cell>) {
+/// A row with a cell for each resource; some may be empty. A cell has an icon, that of a person without a stone, above
+/// a number in a colour, and a tip.
+fn cells(
+    ui: &mut Ui,
+    colors: &Colors,
+    content: impl Fn(Resource) -> Option<(Option<Resource>, String, String, Color32)>,
+) {
     let count = Resource::COUNT as f32;
     let width = (ui.available_width() - CELL_GAP * (count - 1.0)) / count;
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = CELL_GAP;
         for resource in Resource::ALL {
             let (rect, response) = ui.allocate_exact_size(vec2(width, CELL_HEIGHT), Sense::hover());
-            let Some(cell) = content(resource) else { continue };
+            let Some((stone, text, tip, shade)) = content(resource) else {
+                continue;
+            };
             let painter = ui.painter();
             painter.rect_filled(rect, 5.0, colors.well);
-            let pen = Pen::new(painter, pos2(rect.center().x, rect.top() + 13.0), 15.0);
-            match cell.stone {
-                None => pen.person(colors.weak, colors),
+            let pen = Pen::new(painter, rect.center_top() + vec2(0.0, 13.0), 15.0);
+            match stone {
+                None => pen.icon(PERSON, colors.weak),
                 Some(resource) => pen.resource(resource),
             }
-            let at = pos2(rect.center().x, rect.bottom() - 3.0);
-            let font = FontId::proportional(11.0);
-            painter.text(at, Align2::CENTER_BOTTOM, cell.text, font, cell.shade);
-            response.on_hover_text(cell.tip);
+            let at = rect.center_bottom() - vec2(0.0, 3.0);
+            painter.text(at, Align2::CENTER_BOTTOM, text, FontId::proportional(11.0), shade);
+            response.on_hover_text(tip);
         }
     });
 }
@@ -321,12 +313,13 @@ fn cells(ui: &mut Ui, colors: &Colors, content: impl Fn(Resource) -> Option<Cell
 fn inventory(ui: &mut Ui, colors: &Colors, counts: &Counts) {
     cells(ui, colors, |resource| {
         let count = counts[resource];
-        Some(Cell {
-            stone: Some(resource),
-            text: count.to_string(),
-            tip: resource.name().to_owned(),
-            shade: if count > 0 { colors.text } else { colors.weak },
-        })
+        let shade = if count > 0 { colors.text } else { colors.weak };
+        Some((
+            Some(resource),
+            count.to_string(),
+            resource.name().to_owned(),
+            shade,
+        ))
     });
 }
 

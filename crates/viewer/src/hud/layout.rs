@@ -3,7 +3,7 @@
 use egui::{Align2, Order, Rect, Ui, pos2, vec2};
 use glam::Vec2;
 
-use super::{Hud, PanelContext, help, inspect, minimap, score, teams, theme};
+use super::{Hud, PanelContext, help, inspect, minimap, speed, teams, theme};
 use crate::intent::Selection;
 
 /// Width of the columns on both sides, in points.
@@ -38,61 +38,6 @@ const REST_UNSCORED_HEIGHT: f32 = 125.0;
 /// Height of a card's edges and the headline.
 const HEADLINE_HEIGHT: f32 = 48.0;
 
-/// What of the teams there is room for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Room {
-    /// Teams that are shown, and others.
-    pub rows: usize,
-    pub more: usize,
-    /// Whether the card is in a column, with a title.
-    pub is_column: bool,
-    pub has_levels: bool,
-    pub has_score: bool,
-}
-
-impl Room {
-    fn of_column(height: f32, teams: usize) -> Self {
-        let shown = teams.min(ROWS_MAX);
-        let more = if teams > ROWS_MAX { MORE_HEIGHT } else { 0.0 };
-        let rest = more + REST_HEIGHT + score::extra_height(shown);
-        let has_score = LINE_HEIGHT * shown as f32 + rest < height;
-        let for_lines = match has_score {
-            true => f32::INFINITY,
-            false => height - REST_UNSCORED_HEIGHT,
-        };
-        Self {
-            is_column: true,
-            has_levels: LEVELS_HEIGHT * shown as f32 + rest < height,
-            has_score,
-            ..Self::of_lines(for_lines, LINE_HEIGHT, teams)
-        }
-    }
-
-    fn of_strip(height: f32, teams: usize) -> Self {
-        Self::of_lines(height - HEADLINE_HEIGHT, STRIP_LINE_HEIGHT, teams)
-    }
-
-    /// As many lines as there is room for, the last of which may count the other teams.
-    fn of_lines(height: f32, line: f32, teams: usize) -> Self {
-        let fitting = |height: f32| ((height / line).max(0.0) as usize).min(ROWS_MAX);
-        let rows = match fitting(height) {
-            rows if rows >= teams => teams,
-            _ => fitting(height - MORE_HEIGHT),
-        };
-        Self {
-            rows,
-            more: teams - rows,
-            ..Self::default()
-        }
-    }
-
-    /// Height of the card in a strip.
-    fn height(self) -> f32 {
-        let more = if self.more > 0 { MORE_HEIGHT } else { 0.0 };
-        HEADLINE_HEIGHT + STRIP_LINE_HEIGHT * self.rows as f32 + more
-    }
-}
-
 /// How panels share a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
@@ -106,25 +51,51 @@ enum Shape {
     Nothing,
 }
 
-/// Where panels go in a window.
+/// Where panels go in a window, and what they have room for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     size: egui::Vec2,
     shape: Shape,
-    room: Room,
+    teams: usize,
+    /// Teams that are shown.
+    pub rows: usize,
+    pub has_levels: bool,
+    pub has_score: bool,
 }
 
 impl Plan {
     /// For a window of `size` points and a game of so many teams.
     pub(super) fn new(size: egui::Vec2, teams: usize) -> Self {
-        let (shape, room) = if size.x >= COLUMNS_FROM {
-            (Shape::Columns, Room::of_column(size.y, teams))
+        let shown = teams.min(ROWS_MAX);
+        let more = if teams > shown { MORE_HEIGHT } else { 0.0 };
+        let fits = |line: f32| line * shown as f32 + more + REST_HEIGHT < size.y;
+        let has_score = size.x >= COLUMNS_FROM && fits(LINE_HEIGHT);
+        let (shape, height, line) = if size.x >= COLUMNS_FROM {
+            (Shape::Columns, size.y - REST_UNSCORED_HEIGHT, LINE_HEIGHT)
         } else if size.x >= TWO_CARDS_FROM {
-            (Shape::Pair, Room::of_strip((size.y * 0.4).max(180.0), teams))
+            (
+                Shape::Pair,
+                (size.y * 0.4).max(180.0) - HEADLINE_HEIGHT,
+                STRIP_LINE_HEIGHT,
+            )
         } else {
-            (Shape::Stack, Room::of_strip(size.y * 0.3, teams))
+            (Shape::Stack, size.y * 0.3 - HEADLINE_HEIGHT, STRIP_LINE_HEIGHT)
         };
-        Self { size, shape, room }
+        // The last line may count the other teams.
+        let fitting = |height: f32| ((height / line).max(0.0) as usize).min(ROWS_MAX);
+        let rows = match fitting(height) {
+            _ if has_score => shown,
+            rows if rows >= teams => teams,
+            _ => fitting(height - MORE_HEIGHT),
+        };
+        Self {
+            size,
+            shape,
+            teams,
+            rows,
+            has_levels: has_score && fits(LEVELS_HEIGHT),
+            has_score,
+        }
     }
 
     /// For a window whose panels are hidden.
@@ -141,10 +112,12 @@ impl Plan {
 
     /// What is covered along the top over the whole width.
     fn above(&self) -> f32 {
+        let more = if self.teams > self.rows { MORE_HEIGHT } else { 0.0 };
+        let teams = HEADLINE_HEIGHT + STRIP_LINE_HEIGHT * self.rows as f32 + more;
         match self.shape {
             Shape::Columns | Shape::Nothing => 0.0,
-            Shape::Pair => EDGE + self.room.height().max(TIME_HEIGHT),
-            Shape::Stack => EDGE + TIME_HEIGHT + GAP + self.room.height(),
+            Shape::Pair => EDGE + teams.max(TIME_HEIGHT),
+            Shape::Stack => EDGE + TIME_HEIGHT + GAP + teams,
         }
     }
 
@@ -174,32 +147,24 @@ impl Plan {
         }
     }
 
-    /// Left, right and lower edge of the time-line.
-    pub(super) fn timeline(&self, selection: Selection) -> (f32, f32, f32) {
+    /// Left, right and lower edge of the room between the columns, above the time-line if there is one.
+    pub(super) fn bottom(&self, has_timeline: bool, selection: Selection) -> (f32, f32, f32) {
         let right = match (self.shape, selection) {
             (Shape::Pair, Selection::None) | (Shape::Stack | Shape::Nothing, _) => EDGE,
             // The inspector reaches down to the window's edge.
             (Shape::Columns | Shape::Pair, _) => COLUMN_WIDTH + EDGE * 2.0,
         };
-        let bottom = self.size.y - self.keys_height();
-        (self.aside(), self.size.x - right, bottom)
-    }
-
-    /// The same of what lies above all else along the bottom.
-    pub(super) fn bottom(&self, has_timeline: bool, selection: Selection) -> (f32, f32, f32) {
-        let (left, right, bottom) = self.timeline(selection);
         let above = if has_timeline { TIMELINE_HEIGHT } else { 0.0 };
-        (left, right, bottom - above)
+        let bottom = self.size.y - self.keys_height() - above;
+        (self.aside(), self.size.x - right, bottom)
     }
 
     /// The lower edge of the column on the right.
     fn right_bottom(&self, has_timeline: bool) -> f32 {
+        let (_, _, bottom) = self.bottom(has_timeline, Selection::None);
         match self.shape {
             // Or nothing of the board would be left.
-            Shape::Stack => self
-                .bottom(has_timeline, Selection::None)
-                .2
-                .min(self.size.y * 0.68),
+            Shape::Stack => bottom.min(self.size.y * 0.68),
             _ => self.size.y - EDGE,
         }
     }
@@ -245,7 +210,7 @@ impl Hud {
         };
         if plan.shape != Shape::Stack {
             column("left", Align2::LEFT_TOP, COLUMN_WIDTH, &mut |ui| {
-                teams::show(ui, cx, &self.score, plan.room);
+                teams::show(ui, cx, &self.score);
                 if plan.is_wide() {
                     self.feed_panel.show(ui, cx, &self.feed);
                 }
@@ -263,9 +228,9 @@ impl Hud {
             .filter(|_| is_beside)
             .map(|height| size.y - EDGE - height);
         let right_bottom = column("right", Align2::RIGHT_TOP, width, &mut |ui| {
-            self.speed.show(ui, cx);
+            speed::show(ui, cx);
             if plan.shape == Shape::Stack {
-                teams::show(ui, cx, &self.score, plan.room);
+                teams::show(ui, cx, &self.score);
             }
             let bottom = plan.right_bottom(cx.input.recording.is_some());
             let bottom = map_top.map_or(bottom, |top| bottom.min(top - GAP));

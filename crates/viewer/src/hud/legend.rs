@@ -4,7 +4,6 @@ use egui::{Align2, Context, FontId, Label, Margin, Order, Rect, Sense, pos2, vec
 use trantor_render::picture::ground::{PaintMode, heat_color};
 
 use super::PanelContext;
-use super::icons::Pen;
 use super::theme::{self, color, ink_on};
 
 /// The count of each colour; the last one stands for more as well.
@@ -36,8 +35,7 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
         .fixed_pos(pos2(f32::midpoint(left, right), bottom));
     let content = |ui: &mut egui::Ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
-        let (icon, _) = ui.allocate_exact_size(vec2(12.0, HEIGHT), Sense::hover());
-        Pen::new(ui.painter(), icon.center(), 12.0).resource(resource);
+        theme::icon(ui, vec2(12.0, HEIGHT), 12.0, |pen| pen.resource(resource));
         ui.add(Label::new(format!("heat: {}", resource.name())).extend());
         let room = right - left - around - ui.min_rect().width() - 6.0;
         let count = COUNTS.len() as f32;

@@ -42,7 +42,7 @@ use self::layout::Plan;
 use self::report::Report;
 use self::theme::Colors;
 use crate::console::Console;
-use crate::input::{Action, Bindings};
+use crate::input::Bindings;
 use crate::intent::{Intent, Selection};
 use crate::sound::Volume;
 use crate::source::Repeat;
@@ -150,11 +150,11 @@ pub struct Hud {
     pub scale: f32,
     /// Lines for scripted tests.
     pub report: Report,
-    feed: EventFeed,
+    /// The last events.
+    pub feed: EventFeed,
     feed_panel: feed::FeedPanel,
     activity: activity::ActivityLog,
     score: score::ScoreHistory,
-    speed: speed::SpeedCard,
     minimap: minimap::Minimap,
     search: search::Search,
     labels: labels::Labels,
@@ -188,11 +188,6 @@ impl Hud {
     pub fn add_event(&mut self, entry: &FeedEntry, scene: &Scene) {
         self.feed.add(entry, &scene.teams);
         self.activity.add(entry);
-    }
-
-    /// The last events.
-    pub fn feed(&self) -> &EventFeed {
-        &self.feed
     }
 
     /// Shows a message until the next one or [`Self::forget_notice`].
@@ -286,8 +281,7 @@ impl Hud {
         // In force from the next frame on.
         context.set_zoom_factor(self.scale);
         let mut report = std::mem::take(&mut self.report);
-        report.begin(context.pixels_per_point());
-        self.report_state(context, input, &mut report);
+        report.begin(context, self, input);
         let points = context.content_rect().size();
         let cx = &mut PanelContext {
             input,
@@ -326,41 +320,6 @@ impl Hud {
             help::show(context, cx);
         }
         self.report = report;
-    }
-
-    fn report_state(&self, context: &egui::Context, input: &HudInput<'_>, report: &mut Report) {
-        if !report.is_on() {
-            return;
-        }
-        report.scene(input.scene);
-        let size = context.content_rect().size() * context.pixels_per_point();
-        report.state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
-        for (name, is_on) in [
-            ("focused", context.input(|input| input.focused)),
-            ("help", self.panels.help),
-            ("debug", self.panels.debug),
-            ("labels", self.panels.labels),
-            ("panels", self.panels.any),
-            ("search", self.search.is_open()),
-            ("follows", input.follows),
-        ] {
-            report.state(name, is_on);
-        }
-        report.state("theme", format_args!("{:?}", input.theme));
-        let paint = match input.paint_mode {
-            PaintMode::Mixture => "mixture",
-            PaintMode::Heat(resource) => resource.name(),
-        };
-        report.state("paint", paint);
-        let keys: Vec<&str> = input.bindings.keys_of(Action::Pause).collect();
-        report.state("pause-keys", keys.join(","));
-        let goal = input.camera;
-        let target = format_args!("{:.1},{:.1}", goal.target.x, goal.target.y);
-        report.state("looks-at", target);
-        report.state("yaw", format_args!("{:.2}", goal.yaw));
-        report.state("distance", format_args!("{:.1}", goal.distance));
-        let notice = self.notice.as_deref().unwrap_or("none");
-        report.state("notice", notice.replace(' ', "_"));
     }
 }
 

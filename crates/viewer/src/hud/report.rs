@@ -13,8 +13,11 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use trantor_client::{LinkState, Scene};
+use trantor_render::picture::ground::PaintMode;
 
-/// Collects lines.
+use super::{Hud, HudInput};
+use crate::input::Action;
+
 #[derive(Debug, Default)]
 pub struct Report {
     is_on: bool,
@@ -31,33 +34,46 @@ impl Report {
         }
     }
 
-    pub(super) fn is_on(&self) -> bool {
-        self.is_on
-    }
-
-    /// Begins a frame.
-    pub(super) fn begin(&mut self, pixels_per_point: f32) {
-        self.pixels_per_point = pixels_per_point;
-    }
-
-    /// Reports where a widget is; `rect` is in points.
-    pub(super) fn widget(&mut self, name: &str, rect: egui::Rect) {
-        if self.is_on {
-            let [left, top, right, bottom] = [rect.left(), rect.top(), rect.right(), rect.bottom()]
-                .map(|at| (at * self.pixels_per_point).round());
-            self.line("widget", name, format!("{left} {top} {right} {bottom}"));
+    /// Begins a frame with what no single panel knows.
+    pub(super) fn begin(&mut self, context: &egui::Context, hud: &Hud, input: &HudInput<'_>) {
+        if !self.is_on {
+            return;
         }
-    }
-
-    /// Reports a value.
-    pub fn state(&mut self, name: &str, value: impl Display) {
-        if self.is_on {
-            self.line("state", name, value.to_string());
+        self.pixels_per_point = context.pixels_per_point();
+        self.scene(input.scene);
+        let size = context.content_rect().size() * self.pixels_per_point;
+        self.state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
+        for (name, is_on) in [
+            ("focused", context.input(|input| input.focused)),
+            ("help", hud.panels.help),
+            ("debug", hud.panels.debug),
+            ("labels", hud.panels.labels),
+            ("panels", hud.panels.any),
+            ("search", hud.search.is_open()),
+            ("follows", input.follows),
+        ] {
+            self.state(name, is_on);
         }
+        self.state("theme", format_args!("{:?}", input.theme));
+        let paint = match input.paint_mode {
+            PaintMode::Mixture => "mixture",
+            PaintMode::Heat(resource) => resource.name(),
+        };
+        self.state("paint", paint);
+        let keys: Vec<&str> = input.bindings.keys_of(Action::Pause).collect();
+        self.state("pause-keys", keys.join(","));
+        let pose = input.camera;
+        self.state(
+            "looks-at",
+            format_args!("{:.1},{:.1}", pose.target.x, pose.target.y),
+        );
+        self.state("yaw", format_args!("{:.2}", pose.yaw));
+        self.state("distance", format_args!("{:.1}", pose.distance));
+        let notice = hud.notice.as_deref().unwrap_or("none");
+        self.state("notice", notice.replace(' ', "_"));
     }
 
-    /// Reports time and connection.
-    pub(super) fn scene(&mut self, scene: &Scene) {
+    fn scene(&mut self, scene: &Scene) {
         self.state("frequency", scene.clock.frequency);
         self.state("paused", scene.clock.paused);
         self.state("unconfirmed", scene.clock.unconfirmed);
@@ -75,8 +91,25 @@ impl Report {
         // A running clock would add a line in each frame.
         if scene.clock.paused {
             let at = scene.clock.game;
-            let value = format_args!("{}.{:09}", at.whole_units(), at.unit_fraction_nu());
-            self.state("game", value);
+            self.state(
+                "game",
+                format_args!("{}.{:09}", at.whole_units(), at.unit_fraction_nu()),
+            );
+        }
+    }
+
+    /// Reports where a widget is; `rect` is in points.
+    pub(super) fn widget(&mut self, name: &str, rect: egui::Rect) {
+        if self.is_on {
+            let [left, top, right, bottom] = [rect.left(), rect.top(), rect.right(), rect.bottom()]
+                .map(|at| (at * self.pixels_per_point).round());
+            self.line("widget", name, format!("{left} {top} {right} {bottom}"));
+        }
+    }
+
+    pub fn state(&mut self, name: &str, value: impl Display) {
+        if self.is_on {
+            self.line("state", name, value.to_string());
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use egui::{Align2, FontId, Painter, Pos2, Rect, Response, RichText, Sense, Shape, Stroke, Ui, pos2, vec2};
+use egui::{
+    Align2, FontFamily, FontId, Painter, Pos2, Rect, Response, RichText, Sense, Shape, Stroke, Ui, pos2, vec2,
+};
 use trantor_client::{Scene, SceneTeam};
 use trantor_model::{Level, TeamId};
 use trantor_protocol::wire::ScorePoint;
@@ -10,20 +12,18 @@ use trantor_protocol::wire::ScorePoint;
 use super::directions;
 use super::theme::{self, Colors, grouped};
 
-/// Samples kept; beyond that every other one is dropped and the interval doubles.
-const SAMPLES_MAX: usize = 480;
+/// Samples kept, as many as can be told apart; beyond that every other one is dropped and the interval doubles.
+const SAMPLES_MAX: usize = 240;
 /// The first interval between samples, in units.
 const INTERVAL_UNITS: i128 = 10;
-/// Least height of the lines, and height of the times below them, in points.
-const HEIGHT_LEAST: f32 = 72.0;
+/// Height of the lines, and of the times below them, in points.
+const HEIGHT: f32 = 72.0;
 const TIMES_HEIGHT: f32 = 14.0;
 /// From the scale's numbers to the lines, and from the end of a line to its value, in points.
 const SCALE_GAP: f32 = 5.0;
 const VALUE_GAP: f32 = 13.0;
 /// From one value to the next, in points.
-const VALUES_APART: f32 = 11.0;
-/// Points of a line at most: more could not be seen.
-const POINTS_MAX: usize = 160;
+const VALUES_APART: f32 = 9.0;
 
 /// A team's score: an agent of level `n` counts `n²`.
 fn score(team: &SceneTeam) -> u64 {
@@ -41,43 +41,30 @@ fn scores_of<'a>(point: &'a ScorePoint, teams: &'a [usize]) -> impl Iterator<Ite
 }
 
 /// The scores so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ScoreHistory {
-    /// In order of time, apart where the time between is unknown; none is empty.
+    /// In order of time; a new line begins where the time before is unknown. None is empty.
     lines: Vec<Vec<ScorePoint>>,
+    /// 0 before the first sample.
     interval_units: i128,
     next_at: i128,
     /// Whether the next point begins a line, unless it follows the last one directly.
     leaves_gap: bool,
 }
 
-impl Default for ScoreHistory {
-    fn default() -> Self {
-        Self::new(&[])
-    }
-}
-
 impl ScoreHistory {
     /// With the score so far, in order of time.
     pub(super) fn new(points: &[ScorePoint]) -> Self {
-        let mut history = Self {
-            lines: vec![points.to_vec()],
-            interval_units: INTERVAL_UNITS,
-            next_at: 0,
-            leaves_gap: false,
-        };
-        history.lines.retain(|line| !line.is_empty());
+        let mut history = Self::default();
         if let [first, .., last] = points {
             let units = last.at.whole_units() - first.at.whole_units();
             history.interval_units = (units / points.len() as i128).max(INTERVAL_UNITS);
-            history.next_at = history.after(last.at.whole_units());
+            history.next_at = last.at.whole_units() + 1;
         }
         history
-    }
-
-    /// When the next sample is due after `units`.
-    fn after(&self, units: i128) -> i128 {
-        (units / self.interval_units + 1) * self.interval_units
+            .lines
+            .extend((!points.is_empty()).then(|| points.to_vec()));
+        history
     }
 
     fn points(&self) -> impl DoubleEndedIterator<Item = &ScorePoint> {
@@ -92,19 +79,16 @@ impl ScoreHistory {
         if scene.teams.is_empty() || units < self.next_at && !is_final {
             return;
         }
-        self.next_at = self.after(units);
-        let leaves_gap = std::mem::take(&mut self.leaves_gap);
+        let interval = self.interval_units.max(INTERVAL_UNITS);
+        self.next_at = (units / interval + 1) * interval;
+        let follows = last.is_some_and(|last| units - last.whole_units() <= interval);
         let point = ScorePoint {
             at,
             scores: scene.teams.iter().map(score).collect(),
         };
+        let leaves_gap = std::mem::take(&mut self.leaves_gap);
         match self.lines.last_mut() {
-            Some(line)
-                if !leaves_gap
-                    || last.is_some_and(|last| units - last.whole_units() <= self.interval_units) =>
-            {
-                line.push(point)
-            }
+            Some(line) if !leaves_gap || follows => line.push(point),
             _ => self.lines.push(vec![point]),
         }
         if self.points().count() > SAMPLES_MAX {
@@ -113,7 +97,7 @@ impl ScoreHistory {
                 is_kept = !is_kept;
                 is_kept
             });
-            self.interval_units *= 2;
+            self.interval_units = interval * 2;
         }
     }
 
@@ -142,18 +126,15 @@ impl ScoreHistory {
         };
         ui.horizontal(|ui| {
             theme::heading(ui, colors, "Score");
-            let words = RichText::new("sum of squared levels");
-            ui.label(words.small().color(colors.weak));
+            ui.label(RichText::new("sum of squared levels").small().color(colors.weak));
         });
-        let height = lines_height(shown.len());
-        let size = vec2(ui.available_width(), height + TIMES_HEIGHT);
+        let size = vec2(ui.available_width(), HEIGHT + TIMES_HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
         let scores = self.points().flat_map(|point| scores_of(point, shown));
         let most = round_up(scores.map(|(score, _)| score).max().unwrap_or(0));
         // Numbers stand beside the lines; they take at most a third of the width each.
         let width = |value: u64| {
-            let font = FontId::proportional(10.0);
-            let galley = ui.painter().layout_no_wrap(number(value), font, colors.weak);
+            let galley = ui.painter().layout_no_wrap(number(value), FONT, colors.weak);
             galley.size().x.min(size.x / 3.0)
         };
         let scale_width = width(most).max(width(most / 2));
@@ -162,39 +143,29 @@ impl ScoreHistory {
         let plot = Plot {
             lines: Rect::from_min_max(
                 pos2(rect.left() + scale_width + SCALE_GAP, rect.top()),
-                pos2(rect.right() - values_width - VALUE_GAP, rect.top() + height),
+                pos2(rect.right() - values_width - VALUE_GAP, rect.top() + HEIGHT),
             ),
             first: first.at.as_units_f64(),
             last: last.at.as_units_f64(),
             most,
         };
         plot.scale(ui, colors, rect);
-        let step = self.points().count().div_ceil(POINTS_MAX);
         for &team in shown.iter().rev() {
             let tint = team_tint(colors, team);
             for line in &self.lines {
-                // From the end; both ends are drawn.
-                let points = line.iter().rev().enumerate();
-                let drawn = points.filter(|(place, _)| place % step == 0 || place + 1 == line.len());
-                let at = |(_, point): (_, &ScorePoint)| {
-                    Some(plot.at(point.at.as_units_f64(), *point.scores.get(team)?))
-                };
-                let line: Vec<Pos2> = drawn.filter_map(at).collect();
-                for stroke in [colors.rim_under(2.0, tint), Stroke::new(2.0, tint)] {
-                    ui.painter().add(Shape::line(line.clone(), stroke));
-                }
+                let at =
+                    |point: &ScorePoint| Some(plot.at(point.at.as_units_f64(), *point.scores.get(team)?));
+                let line: Vec<Pos2> = line.iter().filter_map(at).collect();
+                ui.painter()
+                    .add(Shape::line(line, Stroke::new(2.0, colors.legible(tint))));
             }
         }
         plot.values(ui, colors, last, shown);
-        if let Some(pointer) = response
-            .hover_pos()
-            .filter(|at| plot.lines.x_range().contains(at.x))
+        let pointer = response.hover_pos().map(|pointer| plot.units_at(pointer.x));
+        if let Some(point) =
+            pointer.and_then(|units| self.points().find(|point| point.at.as_units_f64() >= units))
         {
-            let share = f64::from((pointer.x - plot.lines.left()) / plot.lines.width());
-            let units = plot.first + (plot.last - plot.first) * share;
-            if let Some(point) = self.points().find(|point| point.at.as_units_f64() >= units) {
-                plot.tip(ui, response, colors, point, (teams, shown));
-            }
+            plot.tip(ui, response, colors, point, (teams, shown));
         }
     }
 }
@@ -214,6 +185,12 @@ impl Plot {
         self.lines.lerp_inside(vec2(across as f32, 1.0 - up as f32))
     }
 
+    /// The game time at a place across.
+    fn units_at(&self, x: f32) -> f64 {
+        let share = f64::from((x - self.lines.left()) / self.lines.width());
+        self.first + (self.last - self.first) * share
+    }
+
     /// Lines at nothing, half and all of the scale with their numbers, and the times below.
     fn scale(&self, ui: &Ui, colors: &Colors, rect: Rect) {
         let painter = ui.painter();
@@ -229,8 +206,8 @@ impl Plot {
             (self.first, self.lines.left(), Align2::LEFT_BOTTOM),
             (self.last, self.lines.right(), Align2::RIGHT_BOTTOM),
         ] {
-            let words = format!("{} u", grouped(units as i128));
-            write(painter, pos2(x, rect.bottom()), align, &words, colors);
+            let time = format!("{} u", grouped(units as i128));
+            write(painter, pos2(x, rect.bottom()), align, &time, colors);
         }
     }
 
@@ -273,8 +250,8 @@ impl Plot {
                 ui.horizontal(|ui| {
                     theme::swatch(ui, colors, team_tint(colors, team), 8.0);
                     let name = teams.get(team).map_or("", |team| &*team.name);
-                    let words = format!("{name} {}", number(score));
-                    ui.label(directions::body(ui, &words));
+                    let score = format!("{name} {}", number(score));
+                    ui.label(directions::body(ui, &score));
                 });
             }
         });
@@ -289,18 +266,13 @@ fn number(number: u64) -> String {
     grouped(i128::from(number))
 }
 
-fn write(painter: &Painter, at: Pos2, align: Align2, words: &str, colors: &Colors) {
-    painter.text(at, align, words, FontId::proportional(10.0), colors.weak);
-}
+const FONT: FontId = FontId {
+    size: 10.0,
+    family: FontFamily::Proportional,
+};
 
-/// Height of the lines of so many teams, in points: that of their values below each other.
-fn lines_height(teams: usize) -> f32 {
-    HEIGHT_LEAST.max(VALUES_APART * teams as f32)
-}
-
-/// Height beyond the least for so many teams, in points.
-pub(super) fn extra_height(teams: usize) -> f32 {
-    lines_height(teams) - HEIGHT_LEAST
+fn write(painter: &Painter, at: Pos2, align: Align2, text: &str, colors: &Colors) {
+    painter.text(at, align, text, FONT, colors.weak);
 }
 
 /// Moves heights apart that are too near to each other, between `least` and `most` and in their order.
@@ -381,15 +353,7 @@ mod tests {
 
     #[test]
     fn the_scale_ends_above_the_best_and_halves_to_a_round_number() {
-        for (score, most) in [
-            (0, 10),
-            (11, 12),
-            (39, 40),
-            (81, 100),
-            (213, 240),
-            (u64::MAX, u64::MAX),
-        ] {
-            assert_eq!(round_up(score), most);
-        }
+        let best = [0, 11, 39, 81, 213, u64::MAX];
+        assert_eq!(best.map(round_up), [10, 12, 40, 100, 240, u64::MAX]);
     }
 }

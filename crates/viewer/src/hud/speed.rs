@@ -1,99 +1,71 @@
 //! The card of time: the rate, slider, pause, steps, presets, volume, and how well server and viewer keep up.
 
-use egui::{
-    Align, Button, Color32, FontId, Frame, Layout, Margin, Response, RichText, Sense, Slider, StrokeKind,
-};
-use egui::{TextEdit, Ui, vec2};
+use egui::{Align, Button, Color32, DragValue, Layout, RichText, Sides, Slider, Stroke, TextStyle, Ui, vec2};
 use trantor_client::ControlRequest;
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
 
 use super::PanelContext;
-use super::icons::{Control, Pen};
-use super::theme::{self, Colors, grouped};
+use super::icons::{self, Icon, Pen};
+use super::theme::{self, grouped};
 use crate::intent::Intent;
 use crate::sound::{SoundChange, Volume};
 
-/// Width of the rate while it is typed, in points.
-const RATE_WIDTH: f32 = 72.0;
-/// Width of the volume's words, in points.
-const VOLUME_WIDTH: f32 = 40.0;
+/// Width of the volume's value with the gap before it, in points.
+const VOLUME_WIDTH: f32 = 48.0;
 
-/// The card, and the rate while it is typed.
-#[derive(Debug, Default)]
-pub(super) struct SpeedCard {
-    typed: Option<String>,
+pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    cx.colors.card().show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 6.0;
+        let units = format!("{} u", grouped(cx.scene().clock.game.whole_units()));
+        let units = RichText::new(units).monospace().color(cx.colors.weak);
+        let heading = |ui: &mut Ui| theme::heading(ui, &cx.colors, "Time");
+        Sides::new().show(ui, heading, |ui| ui.label(units));
+        rate(ui, cx);
+        slider(ui, cx);
+        buttons(ui, cx);
+        if let Some(volume) = cx.input.volume {
+            sound(ui, cx, volume);
+        }
+        if cx.plan.is_wide() {
+            figures(ui, cx);
+        }
+    });
 }
 
-impl SpeedCard {
-    pub(super) fn show(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        cx.colors.card().show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 6.0;
-            let units = format!("{} u", grouped(cx.scene().clock.game.whole_units()));
-            let units = RichText::new(units).monospace().color(cx.colors.weak);
-            egui::Sides::new().show(
-                ui,
-                |ui| theme::heading(ui, &cx.colors, "Time"),
-                |ui| ui.label(units),
-            );
-            self.rate(ui, cx);
-            slider(ui, cx);
-            buttons(ui, cx);
-            if let Some(volume) = cx.input.volume {
-                sound(ui, cx, volume);
-            }
-            if cx.plan.is_wide() {
-                figures(ui, cx);
-            }
+/// The rate, as large text that can be typed over.
+fn rate(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let clock = &cx.scene().clock;
+    let (color, mut frequency) = match clock.unconfirmed {
+        true => (cx.colors.gold, clock.frequency),
+        false => (cx.colors.text, clock.frequency),
+    };
+    ui.horizontal(|ui| {
+        let response = ui.scope(|ui| {
+            let style = ui.style_mut();
+            style.drag_value_text_style = TextStyle::Heading;
+            style.spacing.interact_size.x = 0.0;
+            style.spacing.button_padding = vec2(2.0, 0.0);
+            style.visuals.override_text_color = Some(color);
+            style.visuals.widgets.inactive.weak_bg_fill = Color32::TRANSPARENT;
+            style.visuals.widgets.inactive.bg_stroke = Stroke::NONE;
+            let field = DragValue::new(&mut frequency)
+                .range(0..=TEXT_FREQUENCY_MAX)
+                .update_while_editing(false)
+                .custom_formatter(|rate, _| match rate {
+                    0.0 => "–".to_owned(),
+                    rate => rate.to_string(),
+                });
+            ui.add(field)
         });
-    }
-
-    /// The rate, as large text that can be typed over.
-    fn rate(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let clock = &cx.scene().clock;
-        ui.horizontal(|ui| {
-            let is_typing = self.typed.is_some();
-            let mut text = self.typed.take().unwrap_or_else(|| match clock.frequency {
-                0 => "–".to_owned(),
-                frequency => frequency.to_string(),
-            });
-            let color = match clock.unconfirmed {
-                true => cx.colors.gold,
-                false => cx.colors.text,
-            };
-            let font = FontId::proportional(24.0);
-            // As wide as the number, so that the unit stands beside it; while typing, as any number.
-            let (width, fill) = if is_typing {
-                (RATE_WIDTH, cx.colors.well)
-            } else {
-                let shown = ui.painter().layout_no_wrap(text.clone(), font.clone(), color);
-                (shown.size().x.ceil() + 1.0, Color32::TRANSPARENT)
-            };
-            let field = TextEdit::singleline(&mut text)
-                .font(font)
-                .text_color(color)
-                .min_size(vec2(0.0, 0.0))
-                .desired_width(width)
-                .frame(Frame::new().fill(fill))
-                .margin(Margin::symmetric(2, 0));
-            let response = ui.add(field);
-            cx.report.widget("speed-field", response.rect);
-            cx.report.state("speed-field-focus", response.has_focus());
-            if response.lost_focus() {
-                if ui.input(|keys| keys.key_pressed(egui::Key::Enter))
-                    && let Ok(frequency) = text.trim().parse::<u32>()
-                {
-                    set_frequency(cx, frequency);
-                }
-            } else if response.has_focus() {
-                if response.gained_focus() {
-                    text.clear();
-                }
-                self.typed = Some(text);
-            }
-            ui.label(RichText::new("units / s").color(cx.colors.weak));
-        });
-    }
+        let response = response.inner;
+        cx.report.widget("speed-field", response.rect);
+        cx.report.state("speed-field-focus", response.has_focus());
+        if response.changed() {
+            set_frequency(cx, frequency);
+        }
+        ui.label(RichText::new("units / s").color(cx.colors.weak));
+    });
 }
 
 fn set_frequency(cx: &mut PanelContext<'_>, frequency: u32) {
@@ -120,43 +92,49 @@ fn buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let (is_paused, frequency) = (cx.scene().clock.paused, cx.scene().clock.frequency);
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        let (icon, request) = match is_paused {
-            true => (Control::Play, ControlRequest::Resume),
-            false => (Control::Pause, ControlRequest::Pause),
+        ui.spacing_mut().button_padding = vec2(2.0, 0.0);
+        let (icon, tip, request) = match is_paused {
+            true => (icons::PLAY, "go on", ControlRequest::Resume),
+            false => (icons::PAUSE, "pause", ControlRequest::Pause),
         };
-        let pause = button(ui, &cx.colors, icon, 32.0, true);
-        cx.report.widget("pause", pause.rect);
-        if pause.clicked() {
-            cx.ask(Intent::Control(request));
-        }
-        for (name, icon, kind, tip) in [
-            ("step-unit", Control::StepUnit, StepKind::Unit, "one unit"),
+        let step = ControlRequest::Step;
+        for (name, icon, tip, width, is_enabled, request) in [
+            ("pause", icon, tip, 32.0, true, request),
+            (
+                "step-unit",
+                icons::STEP_UNIT,
+                "one unit",
+                26.0,
+                is_paused,
+                step(StepKind::Unit),
+            ),
             (
                 "step-event",
-                Control::StepEvent,
-                StepKind::Event,
+                icons::STEP_EVENT,
                 "to the next event",
+                26.0,
+                is_paused,
+                step(StepKind::Event),
             ),
             (
                 "step-action",
-                Control::StepAction,
-                StepKind::Action,
+                icons::STEP_ACTION,
                 "to the end of an action",
+                26.0,
+                is_paused,
+                step(StepKind::Action),
             ),
         ] {
-            let step = button(ui, &cx.colors, icon, 26.0, is_paused).on_hover_text(tip);
-            cx.report.widget(name, step.rect);
-            if step.clicked() {
-                cx.ask(Intent::Control(ControlRequest::Step(kind)));
+            if button(ui, cx, (name, icon, tip), width, is_enabled) {
+                cx.ask(Intent::Control(request));
             }
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             ui.spacing_mut().button_padding.x = 4.0;
             for (preset, name) in [(1_000, "1k"), (100, "100"), (10, "10")] {
-                let name = RichText::new(name).size(11.0);
-                let button = theme::toggle(&cx.colors, frequency == preset, name);
-                let response = ui.add(Button::min_size(button, vec2(28.0, 26.0)));
+                let button = theme::toggle(&cx.colors, frequency == preset, RichText::new(name).size(11.0));
+                let response = ui.add(button.min_size(vec2(28.0, 26.0)));
                 cx.report.widget(&format!("speed-{preset}"), response.rect);
                 if response.clicked() {
                     set_frequency(cx, preset);
@@ -166,53 +144,49 @@ fn buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// A button with an icon.
-fn button(ui: &mut Ui, colors: &Colors, icon: Control, width: f32, enabled: bool) -> Response {
-    let sense = if enabled { Sense::click() } else { Sense::hover() };
-    let (rect, response) = ui.allocate_exact_size(vec2(width, 26.0), sense);
-    let (visuals, fill) = match enabled {
-        true => (*ui.style().interact(&response), colors.text),
-        false => (
-            ui.visuals().widgets.noninteractive,
-            colors.weak.gamma_multiply(0.5),
-        ),
+/// A button with an icon and a tip; returns whether it is clicked.
+fn button(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    (name, icon, tip): (&str, Icon, &str),
+    width: f32,
+    is_enabled: bool,
+) -> bool {
+    let button = Button::new("").min_size(vec2(width, 26.0));
+    let response = ui.add_enabled(is_enabled, button).on_hover_text(tip);
+    let color = match is_enabled {
+        true => cx.colors.text,
+        false => cx.colors.weak.gamma_multiply(0.5),
     };
-    let (radius, edge) = (visuals.corner_radius, visuals.bg_stroke);
-    ui.painter()
-        .rect(rect, radius, visuals.weak_bg_fill, edge, StrokeKind::Inside);
-    Pen::new(ui.painter(), rect.center(), 12.0).control(icon, fill);
-    response
+    Pen::new(ui.painter(), response.rect.center(), 12.0).icon(icon, color);
+    cx.report.widget(name, response.rect);
+    response.clicked()
 }
 
 /// The volume as a speaker to click on and a slider.
 fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
-    let (icon, tip, words) = match volume.is_muted {
-        true => (Control::Muted, "sound on", "off".to_owned()),
-        false => (Control::Sound, "sound off", format!("{} %", volume.percent)),
+    let (icon, tip, value) = match volume.is_muted {
+        true => (icons::MUTED, "sound on", "off".to_owned()),
+        false => (icons::SOUND, "sound off", format!("{} %", volume.percent)),
     };
-    cx.report.state("sound", words.replace(' ', ""));
+    cx.report.state("sound", value.replace(' ', ""));
     ui.horizontal(|ui| {
-        let mute = button(ui, &cx.colors, icon, 32.0, true).on_hover_text(tip);
-        cx.report.widget("mute", mute.rect);
-        if mute.clicked() {
+        if button(ui, cx, ("mute", icon, tip), 32.0, true) {
             cx.ask(Intent::Sound(SoundChange::ToggleMute));
         }
+        if volume.is_muted {
+            ui.visuals_mut().selection.bg_fill = cx.colors.weak.gamma_multiply(0.35);
+        }
+        let room = ui.available_width() - VOLUME_WIDTH;
+        ui.spacing_mut().slider_width = room;
+        let mut percent = volume.percent;
+        let slider = ui.add(Slider::new(&mut percent, 0..=100).show_value(false));
+        cx.report.widget("volume-slider", slider.rect);
+        if slider.changed() {
+            cx.ask(Intent::Sound(SoundChange::Volume(percent)));
+        }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let size = vec2(VOLUME_WIDTH, ui.spacing().interact_size.y);
-            ui.allocate_ui_with_layout(size, Layout::right_to_left(Align::Center), |ui| {
-                ui.set_min_width(VOLUME_WIDTH);
-                ui.label(RichText::new(words).color(cx.colors.weak));
-            });
-            if volume.is_muted {
-                ui.visuals_mut().selection.bg_fill = cx.colors.weak.gamma_multiply(0.35);
-            }
-            ui.spacing_mut().slider_width = ui.available_width();
-            let mut percent = volume.percent;
-            let slider = ui.add(Slider::new(&mut percent, 0..=100).show_value(false));
-            cx.report.widget("volume-slider", slider.rect);
-            if slider.changed() {
-                cx.ask(Intent::Sound(SoundChange::Volume(percent)));
-            }
+            ui.label(RichText::new(value).color(cx.colors.weak));
         });
     });
 }
@@ -240,19 +214,15 @@ fn figures(ui: &mut Ui, cx: &PanelContext<'_>) {
     if let Some(stats) = cx.input.stats {
         let ms = |ns: i64| ns as f64 / 1e6;
         let (error, round_trip) = (ms(stats.clock.error_bound_ns), ms(stats.clock.rtt_best_ns));
-        let words = format!("±{error:.2} ms · {round_trip:.2} ms");
-        theme::row(ui, colors, "clock, round trip", words);
+        let value = format!("±{error:.2} ms · {round_trip:.2} ms");
+        theme::row(ui, colors, "clock, round trip", value);
     }
     // A single picture has no rate.
     if frames.target > 0.0 {
         let rate = frames
             .per_second
             .map_or("–".to_owned(), |rate| format!("{rate:.0}"));
-        theme::row(
-            ui,
-            colors,
-            "frames / s",
-            format!("{rate} of {:.0}", frames.target),
-        );
+        let value = format!("{rate} of {:.0}", frames.target);
+        theme::row(ui, colors, "frames / s", value);
     }
 }

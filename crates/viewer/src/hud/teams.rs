@@ -1,13 +1,12 @@
 //! The standings: who leads and how near it is to victory, then each team's agents by level, food and eggs.
 
-use egui::{Align2, Color32, FontId, Frame, Margin, Painter, Pos2, Rect, Response, RichText, Sense, Sides};
-use egui::{Stroke, StrokeKind, Ui, pos2, vec2};
+use egui::{Align2, Color32, FontId, Frame, Margin, Rect, Response, RichText, Sense, Sides, Stroke};
+use egui::{StrokeKind, Ui, pos2, vec2};
 use trantor_client::SceneTeam;
 use trantor_model::{Resource, TeamId};
 
 use super::PanelContext;
-use super::icons::Pen;
-use super::layout::Room;
+use super::icons::{CROWN, PERSON, Pen};
 use super::score::ScoreHistory;
 use super::theme::{self, Colors, text, truncated};
 
@@ -17,13 +16,12 @@ const WINNING_AGENTS: u32 = 6;
 const TIE_CHARS_MAX: usize = 36;
 const HEADLINE_TIP: &str = "Six agents of level 8 win. Who has most of the highest level leads; among equals the next lower one counts.";
 
-pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, score: &ScoreHistory, room: Room) {
-    let teams = &cx.scene().teams;
-    let weak = cx.colors.weak;
+pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, score: &ScoreHistory) {
+    let (teams, plan, weak) = (&cx.scene().teams, cx.plan, cx.colors.weak);
     cx.colors.card().show(ui, |ui| {
         ui.set_width(ui.available_width());
-        ui.spacing_mut().item_spacing.y = if room.is_column { 6.0 } else { 4.0 };
-        if room.is_column {
+        ui.spacing_mut().item_spacing.y = if plan.is_wide() { 6.0 } else { 4.0 };
+        if plan.is_wide() {
             let title = |ui: &mut Ui| ui.label(RichText::new("Trantor").size(19.0).strong());
             let source = RichText::new(cx.input.source).small().color(weak);
             let source = |ui: &mut Ui| truncated(ui, source);
@@ -37,19 +35,20 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, score: &ScoreHistory,
         standings.sort_by_key(|&team| std::cmp::Reverse(standing(&teams[team])));
         let leaders = leaders(teams);
         headline(ui, cx, &leaders, standings[0]);
-        standings.truncate(room.rows);
+        standings.truncate(plan.rows);
         for &team in &standings {
-            let response = row(ui, cx, team, leaders[..] == [team], room.has_levels);
+            let response = row(ui, cx, team, leaders[..] == [team], plan.has_levels);
             cx.report.widget(&format!("team-{team}"), response.rect);
         }
-        if room.more > 0 {
-            let words = match room.rows {
-                0 => format!("{} teams", room.more),
-                _ => format!("and {} more", room.more),
+        if plan.rows < teams.len() {
+            let more = teams.len() - plan.rows;
+            let text = match plan.rows {
+                0 => format!("{more} teams"),
+                _ => format!("and {more} more"),
             };
-            ui.label(RichText::new(words).small().color(weak));
+            ui.label(RichText::new(text).small().color(weak));
         }
-        if room.has_score {
+        if plan.has_score {
             score.show(ui, &cx.colors, teams, &standings);
         }
     });
@@ -98,8 +97,7 @@ fn headline(ui: &mut Ui, cx: &PanelContext<'_>, leaders: &[usize], best: usize) 
     let words = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         if let Some(team) = team {
-            let (rect, _) = ui.allocate_exact_size(vec2(16.0, 16.0), Sense::hover());
-            Pen::new(ui.painter(), rect.center(), 15.0).crown(colors);
+            theme::icon(ui, vec2(16.0, 16.0), 15.0, |pen| pen.icon(CROWN, colors.gold));
             // A long name is cut, not the verb.
             let font = FontId::proportional(14.0);
             let verb = ui.painter().layout_no_wrap(verb.clone(), font, colors.weak);
@@ -116,12 +114,8 @@ fn headline(ui: &mut Ui, cx: &PanelContext<'_>, leaders: &[usize], best: usize) 
         let count = format!("{}/{WINNING_AGENTS}", reached.min(WINNING_AGENTS));
         ui.label(RichText::new(count).strong());
         for place in (0..WINNING_AGENTS).rev() {
-            let (rect, _) = ui.allocate_exact_size(vec2(6.0, 12.0), Sense::hover());
-            let (fill, rim) = match place < reached {
-                true => (colors.gold_fill, colors.rim(colors.gold_fill)),
-                false => (colors.well, Stroke::NONE),
-            };
-            ui.painter().rect(rect, 2.0, fill, rim, StrokeKind::Inside);
+            let fill = (place < reached).then_some(colors.gold_fill);
+            theme::pip(ui, colors, vec2(6.0, 12.0), fill);
         }
     };
     let headline = ui.scope(|ui| match team.is_none() && !leaders.is_empty() {
@@ -158,13 +152,16 @@ fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool, has_le
         };
         let figures = |ui: &mut Ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
-            let pen = |painter: &'_ Painter, at| Pen::new(painter, at, 12.0).egg(tint, &colors);
-            figure(ui, u64::from(places), "places for further agents", pen);
-            let pen = |painter: &'_ Painter, at| Pen::new(painter, at, 11.0).resource(Resource::Food);
             let food = team.carried[Resource::Food.index()];
-            figure(ui, food, "food that they carry", pen);
-            let pen = |painter: &'_ Painter, at| Pen::new(painter, at, 12.0).person(tint, &colors);
-            figure(ui, u64::from(team.agents), "agents", pen);
+            figure(ui, u64::from(places), "places for further agents", |pen| {
+                pen.egg(tint, &colors)
+            });
+            figure(ui, food, "food that they carry", |pen| {
+                pen.resource(Resource::Food)
+            });
+            figure(ui, u64::from(team.agents), "agents", |pen| {
+                pen.icon(PERSON, colors.legible(tint))
+            });
         };
         Sides::new().shrink_left().show(ui, name, figures);
         if has_levels {
@@ -182,25 +179,23 @@ fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool, has_le
 }
 
 /// A number and its icon, from the right, with a tip.
-fn figure(ui: &mut Ui, number: u64, what: &str, icon: impl FnOnce(&Painter, Pos2)) {
+fn figure(ui: &mut Ui, number: u64, what: &str, icon: impl FnOnce(Pen<'_>)) {
     let tip = format!("{number} {what}");
     ui.label(short(number)).on_hover_text(&tip);
-    let (rect, response) = ui.allocate_exact_size(vec2(11.0, 14.0), Sense::hover());
-    icon(ui.painter(), rect.center());
-    response.on_hover_text(tip);
+    theme::icon(ui, vec2(11.0, 14.0), 12.0, icon).on_hover_text(tip);
     ui.add_space(2.0);
 }
 
 /// A number in at most three digits and a unit.
 fn short(number: u64) -> String {
-    let in_units = |unit: u64, name: &str| match number * 10 / unit {
+    let (unit, name) = match number {
+        0..1_000 => return number.to_string(),
+        1_000..1_000_000 => (1_000, "k"),
+        1_000_000.. => (1_000_000, "M"),
+    };
+    match number * 10 / unit {
         tenths @ ..1_000 => format!("{}.{}{name}", tenths / 10, tenths % 10),
         tenths => format!("{}{name}", tenths / 10),
-    };
-    match number {
-        0..1_000 => number.to_string(),
-        1_000..1_000_000 => in_units(1_000, "k"),
-        1_000_000.. => in_units(1_000_000, "M"),
     }
 }
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use egui::epaint::Shape;
 use egui::{Pos2, RawInput, Rect, vec2};
-use trantor_client::{EffectKind, SceneTeam, Span, Who};
+use trantor_client::{EffectKind, SceneTeam, Span};
 use trantor_model::{AgentId, Level, Resource};
 use trantor_render::picture::camera::View;
 use trantor_time::{GameSpan, RealSpan};
 
 use super::*;
 use crate::demo::{Demo, DemoScene};
+use crate::input::Action;
 
 const USUAL: (f32, f32) = (1280.0, 720.0);
 const SIZES: [(f32, f32); 8] = [
@@ -282,19 +283,4 @@ fn an_agent_held_by_a_ritual_waits_for_its_end() {
     let left = fixture.scene.rituals[0].remaining_units;
     let time = format!("{left:.0} u · {:.1} s", left / 100.0);
     assert_eq!(fixture.count(&time), 1, "{time}: {:?}", fixture.words);
-}
-
-#[test]
-fn commands_before_a_jump_are_not_the_last_ones() {
-    let mut hud = Hud::new(false);
-    let who = Who {
-        agent: AgentId(7),
-        team: TeamId(0),
-    };
-    let kind = trantor_client::FeedKind::Started(who, CommandKind::Forward);
-    let at = GameTime::from_units(5);
-    hud.add_event(&FeedEntry { at, kind }, &Scene::default());
-    assert_eq!(hud.activity.of(who.agent, true).count(), 1);
-    hud.leave_gap();
-    assert_eq!(hud.activity.of(who.agent, true).count(), 0);
 }

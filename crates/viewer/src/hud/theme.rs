@@ -8,6 +8,8 @@ use trantor_client::SceneTeam;
 use trantor_model::TeamId;
 use trantor_render::picture::palette::{Rgb, TeamColors, Theme};
 
+use super::icons::Pen;
+
 /// Limits of brightness, of 255, for signs on a dark and on a light card: beyond them contrast is less than 3 to 1.
 const DIM_BELOW: u32 = 100;
 const BRIGHT_FROM: u32 = 160;
@@ -40,20 +42,17 @@ pub(super) struct Colors {
 
 impl Colors {
     pub(super) fn new(theme: Theme, teams: &[SceneTeam]) -> Self {
-        let hex = |rgb: u32| {
-            let [_, red, green, blue] = rgb.to_be_bytes();
-            Color32::from_rgb(red, green, blue)
-        };
-        let clear = |rgb: u32, alpha: u8| {
+        let rgb = |rgb: u32, alpha: u8| {
             let [_, red, green, blue] = rgb.to_be_bytes();
             Color32::from_rgba_unmultiplied(red, green, blue, alpha)
         };
+        let hex = |code: u32| rgb(code, u8::MAX);
         let teams = TeamColors::of(teams);
         match theme {
             Theme::Dark => Self {
-                card: clear(0x10_17_29, 232),
-                edge: clear(0xB9_CC_FF, 30),
-                well: clear(0xFF_FF_FF, 14),
+                card: rgb(0x10_17_29, 232),
+                edge: rgb(0xB9_CC_FF, 30),
+                well: rgb(0xFF_FF_FF, 14),
                 text: hex(0xE6_EC_F8),
                 weak: hex(0x9D_AB_C9),
                 accent: hex(0x5C_C8_FF),
@@ -61,14 +60,14 @@ impl Colors {
                 gold_fill: hex(0xFF_D2_6B),
                 alarm: hex(0xFF_7A_6B),
                 life: hex(0x6F_C4_5C),
-                rim: clear(0xC8_D6_F5, 150),
+                rim: rgb(0xC8_D6_F5, 150),
                 teams,
                 theme,
             },
             Theme::Light => Self {
-                card: clear(0xFA_FC_FF, 238),
-                edge: clear(0x16_26_4A, 36),
-                well: clear(0x10_22_44, 16),
+                card: rgb(0xFA_FC_FF, 238),
+                edge: rgb(0x16_26_4A, 36),
+                well: rgb(0x10_22_44, 16),
                 text: hex(0x18_22_36),
                 weak: hex(0x4A_58_74),
                 accent: hex(0x0A_74_B8),
@@ -76,7 +75,7 @@ impl Colors {
                 gold_fill: hex(0xF2_B4_2C),
                 alarm: hex(0xC2_36_24),
                 life: hex(0x35_8A_2C),
-                rim: clear(0x10_1C_38, 150),
+                rim: rgb(0x10_1C_38, 150),
                 teams,
                 theme,
             },
@@ -99,11 +98,11 @@ impl Colors {
         }
     }
 
-    /// The same as [`Self::rim`] for a line of this width: a wider line to draw below it.
-    pub(super) fn rim_under(&self, line: f32, fill: Color32) -> Stroke {
-        match self.rim(fill) {
-            Stroke { width: 0.0, .. } => Stroke::NONE,
-            rim => Stroke::new(line + rim.width * 2.0, rim.color),
+    /// The colour in a shade with enough contrast with the card for lines and characters.
+    pub(super) fn legible(&self, color: Color32) -> Color32 {
+        match self.rim(color) {
+            Stroke { width: 0.0, .. } => color,
+            _ => color.lerp_to_gamma(self.text, 0.4),
         }
     }
 
@@ -189,10 +188,7 @@ fn visuals(visuals: &mut Visuals, colors: &Colors) {
     visuals.slider_trailing_fill = true;
     visuals.handle_shape = egui::style::HandleShape::Circle;
     let widgets = &mut visuals.widgets;
-    let (hovered, active) = (
-        colors.accent.gamma_multiply(0.28),
-        colors.accent.gamma_multiply(0.5),
-    );
+    let accent = |part: f32| colors.accent.gamma_multiply(part);
     for (state, fill, edge, expansion) in [
         (
             &mut widgets.noninteractive,
@@ -201,8 +197,8 @@ fn visuals(visuals: &mut Visuals, colors: &Colors) {
             0.0,
         ),
         (&mut widgets.inactive, colors.well, colors.edge, 0.0),
-        (&mut widgets.hovered, hovered, colors.accent, 1.0),
-        (&mut widgets.active, active, colors.accent, 1.0),
+        (&mut widgets.hovered, accent(0.28), colors.accent, 1.0),
+        (&mut widgets.active, accent(0.5), colors.accent, 1.0),
         (&mut widgets.open, colors.well, colors.edge, 0.0),
     ] {
         state.bg_fill = fill;
@@ -261,9 +257,22 @@ pub(super) fn bar(ui: &mut Ui, colors: &Colors, share: f32, fill: Color32) {
 
 /// A small square in a team's colour.
 pub(super) fn swatch(ui: &mut Ui, colors: &Colors, fill: Color32, size: f32) {
-    let (rect, _) = ui.allocate_exact_size(Vec2::splat(size), Sense::hover());
-    ui.painter()
-        .rect(rect, size * 0.28, fill, colors.rim(fill), StrokeKind::Inside);
+    pip(ui, colors, Vec2::splat(size), Some(fill));
+}
+
+/// One of several that are counted: filled, or empty.
+pub(super) fn pip(ui: &mut Ui, colors: &Colors, size: Vec2, fill: Option<Color32>) {
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+    let rim = fill.map_or(Stroke::NONE, |fill| colors.rim(fill));
+    let (fill, radius) = (fill.unwrap_or(colors.well), (size.y * 0.28).clamp(2.0, 4.0));
+    ui.painter().rect(rect, radius, fill, rim, StrokeKind::Inside);
+}
+
+/// An icon of `size` in a box of its own.
+pub(super) fn icon(ui: &mut Ui, room: Vec2, size: f32, draw: impl FnOnce(Pen<'_>)) -> Response {
+    let (rect, response) = ui.allocate_exact_size(room, Sense::hover());
+    draw(Pen::new(ui.painter(), rect.center(), size));
+    response
 }
 
 /// Content that scrolls where it is higher than `height`.

@@ -11,7 +11,7 @@ use trantor_client::Recording;
 use trantor_protocol::wire::{Mark, MarkKind};
 use trantor_time::GameTime;
 
-use super::icons::Pen;
+use super::icons::{CROWN, Pen};
 use super::theme::{self, Colors, grouped};
 use super::{PanelContext, directions};
 use crate::input::Action;
@@ -30,7 +30,7 @@ const NAMED_MAX: usize = 4;
 pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) -> Option<Rect> {
     let recording = cx.input.recording?;
     let margin = Margin::symmetric(12, 7);
-    let (left, right, bottom) = cx.plan.timeline(cx.input.selection);
+    let (left, right, bottom) = cx.plan.bottom(false, cx.input.selection);
     let room = right - left - margin.sum().x - 2.0;
     let card = cx.colors.card().inner_margin(margin);
     let area = theme::area("timeline", Order::Middle);
@@ -151,9 +151,7 @@ fn paint_mark(painter: &Painter, colors: &Colors, mark: &Mark, x: f32, rect: Rec
     // A mark of many events is higher.
     let reach = 5.0 + (mark.count as f32).log2().min(4.0) * 1.5;
     let tick = |from: f32, to: f32, shade: Color32| {
-        for stroke in [colors.rim_under(2.0, shade), Stroke::new(2.0, shade)] {
-            painter.line_segment([pos2(x, from), pos2(x, to)], stroke);
-        }
+        painter.vline(x, Rangef::new(from, to), Stroke::new(2.0, colors.legible(shade)));
     };
     match mark.kind {
         MarkKind::Died { team } => tick(middle + 4.0, middle + 4.0 + reach, colors.team(team)),
@@ -171,7 +169,7 @@ fn paint_mark(painter: &Painter, colors: &Colors, mark: &Mark, x: f32, rect: Rec
             painter.add(Shape::convex_polygon(points, colors.accent, Stroke::NONE));
         }
         MarkKind::Paused | MarkKind::Resumed => tick(middle - 3.0, middle + 3.0, colors.weak),
-        MarkKind::Won { .. } => Pen::new(painter, pos2(x, rect.top() + 5.0), 12.0).crown(colors),
+        MarkKind::Won { .. } => Pen::new(painter, pos2(x, rect.top() + 5.0), 12.0).icon(CROWN, colors.gold),
     }
 }
 

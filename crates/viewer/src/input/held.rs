@@ -1,7 +1,7 @@
 //! Keys that were already down when the window got the keyboard: they were pressed for another window.
 //!
-//! On X11 and Windows such a key comes again as a synthetic press, and its repeats may come as presses.
-//! A key that goes down in the moment between the keyboard's coming and our hearing of it looks the same, and is lost.
+//! On X11 and Windows such a key comes again as a synthetic press, and its repeats may come as presses. A key that is
+//! pressed while the keyboard changes windows looks the same, and is lost.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub struct HeldBefore {
 }
 
 impl HeldBefore {
-    /// Whether a key went down or up for this window. `is_synthetic` as winit tells it.
+    /// Whether a key went down or up for this window. `is_synthetic` is winit's.
     pub fn is_for_us(&mut self, key: PhysicalKey, state: ElementState, is_synthetic: bool) -> bool {
         match state {
             ElementState::Pressed if is_synthetic => {
@@ -34,6 +34,7 @@ impl HeldBefore {
 
 #[cfg(test)]
 mod tests {
+    use winit::event::ElementState::{Pressed, Released};
     use winit::keyboard::KeyCode;
 
     use super::*;
@@ -42,23 +43,18 @@ mod tests {
     fn a_key_held_when_the_keyboard_comes_does_nothing_until_it_is_pressed_anew() {
         let (held, other) = (PhysicalKey::Code(KeyCode::KeyH), PhysicalKey::Code(KeyCode::KeyP));
         let mut keys = HeldBefore::default();
-        assert!(
-            !keys.is_for_us(held, ElementState::Pressed, true),
-            "the window got the keyboard"
-        );
-        for _ in 0..3 {
-            assert!(!keys.is_for_us(held, ElementState::Pressed, false), "it repeats");
-            assert!(
-                keys.is_for_us(other, ElementState::Pressed, false),
-                "others are pressed"
+        for (key, state, is_synthetic, is_for_us) in [
+            (held, Pressed, true, false),
+            (held, Pressed, false, false),
+            (other, Pressed, false, true),
+            (held, Released, false, true),
+            (held, Pressed, false, true),
+        ] {
+            assert_eq!(
+                keys.is_for_us(key, state, is_synthetic),
+                is_for_us,
+                "{key:?} {state:?}"
             );
         }
-        keys.is_for_us(held, ElementState::Released, false);
-        assert!(keys.is_for_us(held, ElementState::Pressed, false), "pressed anew");
-        keys.is_for_us(held, ElementState::Released, true);
-        assert!(
-            keys.is_for_us(held, ElementState::Pressed, false),
-            "released with the keyboard"
-        );
     }
 }

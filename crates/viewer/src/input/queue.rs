@@ -1,7 +1,4 @@
-//! What keys and mouse did since the last frame, in the order in which it came.
-//!
-//! The platform does not wait, so what it tells is put in line at once; the first system of the next frame takes it
-//! out. Nothing that came in between could have been seen earlier.
+//! Input events since the last frame, in order. The first system of a frame takes them.
 
 use std::collections::VecDeque;
 
@@ -10,8 +7,8 @@ use winit::event::{ElementState, MouseButton, MouseScrollDelta};
 
 use super::Action;
 
-/// Inputs that wait for a frame: a mouse sends a thousand movements a second, which become one, and a
-/// thousand keys between two frames are no typing.
+/// Inputs queued for a frame: the thousand movements that a mouse sends in a second become one, and nobody types a
+/// thousand keys between two frames.
 const INPUTS_MAX: usize = 1_024;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -53,8 +50,7 @@ pub struct InputQueue {
 }
 
 impl InputQueue {
-    /// Puts one in line. A movement takes the place of the one before it. When the line is full, the newest is
-    /// dropped and counted.
+    /// Appends an input. A movement replaces the one before it; when the queue is full, the newest is dropped and counted.
     pub fn put(&mut self, input: Input) {
         if let (Some(last @ Input::Moved { .. }), Input::Moved { .. }) = (self.inputs.back_mut(), &input) {
             *last = input;
@@ -74,29 +70,20 @@ impl InputQueue {
 mod tests {
     use super::*;
 
-    fn moved(x: f64) -> Input {
-        Input::Moved {
+    #[test]
+    fn inputs_keep_their_order_movements_become_one_and_a_flood_is_counted() {
+        let moved = |x| Input::Moved {
             to: PhysicalPosition::new(x, 0.0),
             is_over_panel: false,
-        }
-    }
-
-    #[test]
-    fn inputs_keep_their_order_and_movements_become_one() {
+        };
         let mut queue = InputQueue::default();
         for input in [moved(1.0), moved(2.0), Input::Pinch(0.5), moved(3.0), moved(4.0)] {
             queue.put(input);
         }
-        let taken: Vec<Input> = std::iter::from_fn(|| queue.take()).collect();
-        assert_eq!(taken, [moved(2.0), Input::Pinch(0.5), moved(4.0)]);
-    }
-
-    #[test]
-    fn a_flood_is_bounded_and_counted() {
-        let mut queue = InputQueue::default();
-        for _ in 0..INPUTS_MAX + 5 {
+        assert_eq!(queue.inputs, [moved(2.0), Input::Pinch(0.5), moved(4.0)]);
+        for _ in 0..INPUTS_MAX {
             queue.put(Input::Pinch(0.1));
         }
-        assert_eq!((queue.inputs.len(), queue.dropped), (INPUTS_MAX, 5));
+        assert_eq!((queue.inputs.len(), queue.dropped), (INPUTS_MAX, 3));
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use glam::Vec2;
-use trantor_client::{EffectKind, Scene};
+use trantor_client::{EffectKind, Scene, SceneEffect, SceneRitual};
 use trantor_model::{TeamId, Tile};
 use trantor_render::picture::CameraPose;
 use trantor_render::picture::torus::TorusWindow;
@@ -77,14 +77,23 @@ impl Listener {
     }
 }
 
-/// What was heard, so that nothing is heard twice.
+/// What a frame sounds like.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mix {
+    /// Tones that begin.
+    pub voices: Vec<Voice>,
+    /// Rituals that hum, by their tiles.
+    pub loops: Vec<(Tile, Voice)>,
+    pub is_paused: bool,
+    /// 0 to 1.
+    pub volume: f32,
+}
+
+/// Remembers what was played, so that nothing is heard twice.
 #[derive(Debug, Default)]
 pub struct Mixer {
     /// When the tones of the last second began.
     begun: VecDeque<RealTime>,
-    voices: Vec<Voice>,
-    /// The ritual of each loop.
-    rituals: [Option<Tile>; LOOPS_MAX],
     winner: Option<TeamId>,
     /// Whether there was a world before: a game that is over at the first scene has no fanfare.
     had_world: bool,
@@ -92,48 +101,52 @@ pub struct Mixer {
 
 impl Mixer {
     /// The tones that begin with `scene`, and how its rituals sound.
-    pub fn mix(
-        &mut self,
-        scene: &Scene,
-        listener: &Listener,
-        now: RealTime,
-    ) -> (&[Voice], [Option<Voice>; LOOPS_MAX]) {
-        self.collect(scene, listener);
+    pub fn mix(&mut self, scene: &Scene, listener: &Listener, now: RealTime) -> Mix {
+        let mut voices = self.collect(scene, listener);
         let a_second_ago = now - RealSpan::from_secs(1);
         while self.begun.front().is_some_and(|begun| *begun <= a_second_ago) {
             self.begun.pop_front();
         }
         let importance = |voice: &Voice| voice.tone.weight() * voice.gain;
-        self.voices
-            .sort_by(|one, other| importance(other).total_cmp(&importance(one)));
-        self.voices.truncate(VOICES_PER_SECOND_MAX - self.begun.len());
-        for voice in &mut self.voices {
+        voices.sort_by(|one, other| importance(other).total_cmp(&importance(one)));
+        voices.truncate(VOICES_PER_SECOND_MAX - self.begun.len());
+        for voice in &mut voices {
             voice.gain /= 1.0 + self.begun.len() as f32;
             self.begun.push_back(now);
         }
-        let loops = self.loops(scene, listener);
-        (&self.voices, loops)
+        let is_paused = scene.clock.paused;
+        Mix {
+            voices,
+            loops: if is_paused {
+                Vec::new()
+            } else {
+                loops(scene, listener)
+            },
+            is_paused,
+            volume: 0.0,
+        }
     }
 
-    fn collect(&mut self, scene: &Scene, listener: &Listener) {
-        self.voices.clear();
+    fn collect(&mut self, scene: &Scene, listener: &Listener) -> Vec<Voice> {
         let new = scene.effects.iter();
-        for effect in new.filter(|effect| effect.age_units < scene.clock.elapsed_units) {
+        let new = new.filter(|effect| effect.age_units < scene.clock.elapsed_units);
+        let voice = |effect: &SceneEffect| {
             let tone = match effect.kind {
                 EffectKind::Broadcast { .. } => Tone::Chime,
                 EffectKind::Birth => Tone::Hatch,
                 EffectKind::Death { .. } => Tone::Death,
                 EffectKind::RitualEnded { success: true, .. } => Tone::Risen,
                 EffectKind::RitualEnded { success: false, .. } => Tone::Failed,
-                _ => continue,
+                _ => return None,
             };
             let pitch = |team: TeamId| TEAM_PITCHES[usize::from(team.0) % TEAM_PITCHES.len()];
             let pitch = effect.agent.map_or(1.0, |(_, team)| pitch(team));
-            self.voices.push(listener.hear(tone, pitch, (effect.x, effect.y)));
-        }
-        self.voices.retain(|voice| voice.gain >= GAIN_LEAST);
+            let voice = listener.hear(tone, pitch, (effect.x, effect.y));
+            (voice.gain >= GAIN_LEAST).then_some(voice)
+        };
+        let mut voices: Vec<Voice> = new.filter_map(voice).collect();
         if scene.winner.is_some() && self.winner != scene.winner && self.had_world {
-            self.voices.push(Voice {
+            voices.push(Voice {
                 tone: Tone::Fanfare,
                 pan: 0.0,
                 gain: 1.0,
@@ -142,41 +155,30 @@ impl Mixer {
         }
         self.winner = scene.winner;
         self.had_world = scene.ground.is_some();
+        voices
     }
+}
 
-    /// A ritual keeps its loop until it ends; free loops go to the loudest of the others.
-    fn loops(&mut self, scene: &Scene, listener: &Listener) -> [Option<Voice>; LOOPS_MAX] {
-        let voice = |tile: Tile| {
-            let mut rituals = scene.rituals.iter();
-            let ritual = rituals.find(|ritual| ritual.tile == tile)?;
-            // It ends a fifth higher than it began.
-            let pitch = 1.0 + 0.5 * ritual.progress;
-            let at = (f32::from(tile.x), f32::from(tile.y));
-            let mut voice = listener.hear(Tone::Hum, pitch, at);
-            voice.gain *= LOOP_GAIN * (0.25 + 0.75 * ritual.progress);
-            Some(voice)
-        };
-        self.rituals = self
-            .rituals
-            .map(|tile| tile.filter(|tile| voice(*tile).is_some()));
-        let gain = |tile: Tile| listener.hear(Tone::Hum, 1.0, (tile.x.into(), tile.y.into())).gain;
-        while let Some(free) = self.rituals.iter().position(Option::is_none) {
-            let tiles = scene.rituals.iter().map(|ritual| ritual.tile);
-            let others = tiles.filter(|tile| !self.rituals.contains(&Some(*tile)));
-            let loudest = others.max_by(|one, other| gain(*one).total_cmp(&gain(*other)));
-            let Some(tile) = loudest else { break };
-            self.rituals[free] = Some(tile);
-        }
-        match scene.clock.paused {
-            true => [None; LOOPS_MAX],
-            false => self.rituals.map(|tile| tile.and_then(voice)),
-        }
-    }
+/// The nearest rituals, louder and higher with their progress: a hum ends a fifth above its first pitch.
+fn loops(scene: &Scene, listener: &Listener) -> Vec<(Tile, Voice)> {
+    let hum = |ritual: &SceneRitual| {
+        let at = (f32::from(ritual.tile.x), f32::from(ritual.tile.y));
+        let voice = listener.hear(Tone::Hum, 1.0 + 0.5 * ritual.progress, at);
+        (ritual.tile, voice, ritual.progress)
+    };
+    let mut loops: Vec<_> = scene.rituals.iter().map(hum).collect();
+    loops.sort_by(|(_, one, _), (_, other, _)| other.gain.total_cmp(&one.gain));
+    loops.truncate(LOOPS_MAX);
+    let swell = |(tile, mut voice, progress): (Tile, Voice, f32)| {
+        voice.gain *= LOOP_GAIN * (0.25 + 0.75 * progress);
+        (tile, voice)
+    };
+    loops.into_iter().map(swell).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use trantor_client::{SceneEffect, SceneRitual, Span};
+    use trantor_client::Span;
     use trantor_model::{AgentId, Level, MapSize};
 
     use super::super::tones::PEAK;
@@ -231,7 +233,7 @@ mod tests {
         scene.effects[29].kind = EffectKind::Death { level, heading };
         let mut mix = |scene: &Scene, ms| {
             let now = RealTime::ZERO + RealSpan::from_millis(ms);
-            mixer.mix(scene, &listener(10.0), now).0.to_vec()
+            mixer.mix(scene, &listener(10.0), now).voices
         };
         let first = mix(&scene, 0);
         assert_eq!((first.len(), first[0].tone), (VOICES_PER_SECOND_MAX, Tone::Death));
@@ -250,33 +252,31 @@ mod tests {
     }
 
     #[test]
-    fn a_ritual_swells_and_keeps_its_loop() {
-        let mut mixer = Mixer::default();
-        let mut gains = |tiles: &[u16], progress, paused| {
+    fn the_nearest_rituals_hum_and_swell_except_in_a_pause() {
+        let hums = |tiles: &[u16], progress, paused| -> Vec<(u16, f32)> {
             let mut scene = broadcasts(0);
             scene.clock.paused = paused;
-            scene.rituals = tiles
+            let ritual = |&x: &u16| SceneRitual {
+                tile: Tile { x, y: 10 },
+                level: Level::FIRST,
+                progress,
+                remaining_units: 10.0,
+                participants: Span::default(),
+            };
+            scene.rituals = tiles.iter().map(ritual).collect();
+            let mix = Mixer::default().mix(&scene, &listener(10.0), RealTime::ZERO);
+            mix.loops
                 .iter()
-                .map(|&x| SceneRitual {
-                    tile: Tile { x, y: 10 },
-                    level: Level::FIRST,
-                    progress,
-                    remaining_units: 10.0,
-                    participants: Span::default(),
-                })
-                .collect();
-            let (_, loops) = mixer.mix(&scene, &listener(10.0), RealTime::ZERO);
-            loops.map(|voice| voice.map_or(0.0, |voice| voice.gain))
+                .map(|(tile, voice)| (tile.x, voice.gain))
+                .collect()
         };
-        let (begin, end) = (gains(&[18], 0.0, false)[0], gains(&[18], 1.0, false)[0]);
-        assert!(0.0 < begin && begin < end);
-        assert_eq!(
-            gains(&[18, 10, 9, 11], 1.0, false)[0],
-            end,
-            "though others are nearer"
-        );
-        assert_eq!(gains(&[18, 10], 1.0, true), [0.0; LOOPS_MAX], "a pause is silent");
+        let (begin, end) = (hums(&[18], 0.0, false)[0], hums(&[18], 1.0, false)[0]);
+        assert!(0.0 < begin.1 && begin.1 < end.1);
+        let nearest = hums(&[18, 10, 9, 12], 1.0, false);
+        assert_eq!(nearest.iter().map(|(x, _)| *x).collect::<Vec<_>>(), [10, 9, 12]);
+        assert_eq!(hums(&[18, 10], 1.0, true), []);
     }
+
     #[test]
     fn a_win_is_heard_once_by_viewers_who_saw_it_happen() {
         let mut mixer = Mixer::default();
@@ -285,7 +285,7 @@ mod tests {
             crate::demo::Demo::new(crate::demo::DemoScene::Overview).scene(0.0, &mut scene);
             scene.effects.clear();
             scene.winner = winner;
-            mixer.mix(&scene, &listener(10.0), RealTime::ZERO).0.len()
+            mixer.mix(&scene, &listener(10.0), RealTime::ZERO).voices.len()
         };
         let won = Some(TeamId(1));
         assert_eq!([won, None, won, won].map(&mut count), [0, 0, 1, 0]);

@@ -1,10 +1,10 @@
 //! Sounds of the game: broadcasts with their direction, rituals that swell, deaths, births, and the win.
 //!
 //! ```text
-//! scene, camera ─> mixer ─> voices ─> speaker ─> the device
+//! scene, camera ─> mixer ─> Mix ─> speaker ─> the device
 //! ```
 //!
-//! [`mixer`] decides what sounds when and is pure; [`tones`] makes the samples; `device` is a thin shell around kira, built
+//! [`mixer`] decides what sounds when and is pure; [`tones`] makes the samples; `device` plays them through kira, built
 //! with the feature `sound` alone. Without it, or without a device, nothing is mixed.
 
 #[cfg(feature = "sound")]
@@ -15,57 +15,39 @@ pub mod tones;
 use trantor_client::Scene;
 use trantor_time::RealTime;
 
-use self::mixer::{LOOPS_MAX, Listener, Mixer, Voice};
+use self::mixer::{Listener, Mix, Mixer};
 use crate::settings::Settings;
 
 /// The volume at a first start, and the step of a key, in percent.
 const VOLUME_PERCENT: u8 = 60;
 const VOLUME_STEP_PERCENT: u8 = 10;
 
-/// What plays tones.
-pub trait Speaker: std::fmt::Debug {
-    /// Begins a tone.
-    fn play(&mut self, voice: &Voice);
-    /// Sets how each ritual sounds from now on.
-    fn set_loops(&mut self, loops: &[Option<Voice>; LOOPS_MAX]);
-    /// Pauses or resumes all voices.
-    fn set_paused(&mut self, is_paused: bool);
-    /// Sets the volume, 0 to 1.
-    fn set_volume(&mut self, volume: f32);
-}
-
-/// A change of the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoundChange {
     /// To so many percent, and on.
     Volume(u8),
-    /// A step louder.
     Louder,
-    /// A step softer.
     Softer,
-    /// Off or on.
     Mute(bool),
-    /// From off to on, or back.
     ToggleMute,
 }
 
-/// The volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Volume {
     /// In percent, also while it is off.
     pub percent: u8,
-    /// Whether it is off.
     pub is_muted: bool,
 }
 
+/// Plays what a frame sounds like.
+pub type Speaker = Box<dyn FnMut(&Mix)>;
+
 /// The sound of a viewer.
-#[derive(Debug)]
 pub struct Sound {
     /// Or why there is none.
-    speaker: Result<Box<dyn Speaker>, String>,
+    speaker: Result<Speaker, String>,
     mixer: Mixer,
     volume: Volume,
-    is_paused: bool,
 }
 
 impl Sound {
@@ -78,19 +60,16 @@ impl Sound {
                 percent: settings.volume_percent.unwrap_or(VOLUME_PERCENT).min(100),
                 is_muted: settings.is_muted,
             },
-            is_paused: false,
         }
     }
 
     /// Opens the sound device; a failure is logged and shown to users who ask for sound.
     #[cfg(feature = "sound")]
     pub fn open_device(&mut self) {
-        match device::open() {
-            Ok(speaker) => self.open(Box::new(speaker)),
-            Err(reason) => {
-                log::info!("there is no sound: {reason}");
-                self.speaker = Err(reason);
-            }
+        self.speaker =
+            device::Device::open().map(|mut device| -> Speaker { Box::new(move |mix| device.play(mix)) });
+        if let Err(reason) = &self.speaker {
+            log::info!("there is no sound: {reason}");
         }
     }
 
@@ -101,23 +80,22 @@ impl Sound {
     }
 
     /// Plays through `speaker` from now on.
-    pub fn open(&mut self, speaker: Box<dyn Speaker>) {
+    pub fn open(&mut self, speaker: Speaker) {
         self.speaker = Ok(speaker);
-        self.apply_volume();
     }
 
     /// Plays what began with `scene`.
     pub fn play(&mut self, scene: &Scene, listener: &Listener, now: RealTime) {
         let Ok(speaker) = &mut self.speaker else { return };
-        let (voices, loops) = self.mixer.mix(scene, listener, now);
-        if self.is_paused != scene.clock.paused {
-            self.is_paused = scene.clock.paused;
-            speaker.set_paused(self.is_paused);
+        let mut mix = self.mixer.mix(scene, listener, now);
+        mix.volume = f32::from(self.volume.percent) / 100.0;
+        if self.volume.is_muted {
+            mix = Mix {
+                is_paused: mix.is_paused,
+                ..Mix::default()
+            };
         }
-        if !self.volume.is_muted {
-            voices.iter().for_each(|voice| speaker.play(voice));
-            speaker.set_loops(&loops);
-        }
+        speaker(&mix);
     }
 
     /// Changes the volume, remembers it, and returns a message for the user.
@@ -132,10 +110,9 @@ impl Sound {
         };
         let percent = percent.min(100);
         self.volume = Volume { percent, is_muted };
-        self.apply_volume();
         settings.volume_percent = Some(percent);
         settings.is_muted = is_muted;
-        self.words()
+        self.description()
     }
 
     /// The volume; `None` where there is no sound.
@@ -143,8 +120,8 @@ impl Sound {
         self.speaker.is_ok().then_some(self.volume)
     }
 
-    /// The volume in words.
-    pub fn words(&self) -> String {
+    /// The volume as a message for the user.
+    pub fn description(&self) -> String {
         let percent = self.volume.percent;
         match &self.speaker {
             Err(reason) => format!("no sound: {reason}"),
@@ -152,12 +129,11 @@ impl Sound {
             Ok(_) => format!("sound at {percent} %"),
         }
     }
+}
 
-    fn apply_volume(&mut self) {
-        let Volume { percent, is_muted } = self.volume;
-        if let Ok(speaker) = &mut self.speaker {
-            speaker.set_volume(if is_muted { 0.0 } else { f32::from(percent) / 100.0 });
-        }
+impl std::fmt::Debug for Sound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sound").finish_non_exhaustive()
     }
 }
 
@@ -175,8 +151,8 @@ mod tests {
             (SoundChange::Volume(250), (100, false)),
             (SoundChange::Louder, (100, false)),
         ] {
-            let words = sound.change(change, &mut settings);
-            assert!(words.starts_with("no sound: "), "{words}");
+            let message = sound.change(change, &mut settings);
+            assert!(message.starts_with("no sound: "), "{message}");
             assert_eq!((settings.volume_percent.unwrap(), settings.is_muted), expected);
         }
     }

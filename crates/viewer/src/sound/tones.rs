@@ -63,30 +63,13 @@ impl Tone {
     pub fn samples(self) -> Vec<f32> {
         let mut samples = match self {
             Self::Hum => hum(),
-            Self::Chime => decaying(0.9, 1.0, &bells(&[[0.0, 659.3, 0.2]])),
-            Self::Hatch => decaying(0.4, 1.0, &bells(&[[0.0, 784.0, 0.07], [0.08, 1046.5, 0.08]])),
+            Self::Chime => bells(0.9, &[[0.0, 659.3, 0.2]]),
+            Self::Hatch => bells(0.4, &[[0.0, 784.0, 0.07], [0.08, 1046.5, 0.08]]),
             // It falls to less than half of its pitch in a second.
             Self::Death => decaying(0.9, 0.4, &[[0.0, 293.7, 1.0, 0.25], [0.0, 440.5, 0.25, 0.15]]),
-            Self::Failed => decaying(0.9, 1.0, &bells(&[[0.0, 311.1, 0.15], [0.12, 293.7, 0.2]])),
-            Self::Risen => {
-                let notes = [
-                    [0.0, 523.3, 0.35],
-                    [0.09, 659.3, 0.35],
-                    [0.18, 784.0, 0.35],
-                    [0.27, 1046.5, 0.3],
-                ];
-                decaying(1.6, 1.0, &bells(&notes))
-            }
-            Self::Fanfare => {
-                let mut notes = bells(&[[0.0, 392.0, 0.25], [0.18, 523.3, 0.25], [0.36, 659.3, 0.25]]);
-                notes.extend(bells(&[
-                    [0.54, 784.0, 0.6],
-                    [0.9, 659.3, 0.25],
-                    [1.08, 784.0, 0.25],
-                ]));
-                notes.extend(bells(&[[1.08, 523.3, 0.6], [1.26, 1046.5, 0.6]]));
-                decaying(3.0, 1.0, &notes)
-            }
+            Self::Failed => bells(0.9, &[[0.0, 311.1, 0.15], [0.12, 293.7, 0.2]]),
+            Self::Risen => bells(1.6, &RISEN),
+            Self::Fanfare => bells(3.0, &FANFARE),
         };
         let highest = samples
             .iter()
@@ -96,16 +79,36 @@ impl Tone {
     }
 }
 
-/// Notes of a small bell, with an octave and an inharmonic sine that soon decay; of begin, frequency and decay.
-fn bells(notes: &[[f32; 3]]) -> Vec<Sine> {
-    let bell = |&[at, hertz, decay]: &[f32; 3]| {
+/// A note of a small bell: its begin in seconds, frequency in hertz, and decay in seconds.
+type Note = [f32; 3];
+
+const RISEN: [Note; 4] = [
+    [0.0, 523.3, 0.35],
+    [0.09, 659.3, 0.35],
+    [0.18, 784.0, 0.35],
+    [0.27, 1046.5, 0.3],
+];
+const FANFARE: [Note; 8] = [
+    [0.0, 392.0, 0.25],
+    [0.18, 523.3, 0.25],
+    [0.36, 659.3, 0.25],
+    [0.54, 784.0, 0.6],
+    [0.9, 659.3, 0.25],
+    [1.08, 784.0, 0.25],
+    [1.08, 523.3, 0.6],
+    [1.26, 1046.5, 0.6],
+];
+
+/// Notes of a small bell, each with an octave and an inharmonic sine that soon decays.
+fn bells(seconds: f32, notes: &[Note]) -> Vec<f32> {
+    let bell = |&[at, hertz, decay]: &Note| {
         [
             [at, hertz, 1.0, decay],
             [at, hertz * 2.0, 0.3, decay * 0.5],
             [at, hertz * 2.76, 0.12, decay * 0.2],
         ]
     };
-    notes.iter().flat_map(bell).collect()
+    decaying(seconds, 1.0, &notes.iter().flat_map(bell).collect::<Vec<_>>())
 }
 
 /// `glide` is the factor by which frequencies change in a second.

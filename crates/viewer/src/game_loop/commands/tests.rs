@@ -189,7 +189,7 @@ fn the_render_quality_is_changed_and_remembered() {
 #[test]
 fn help_names_every_command_and_values_are_listed_by_their_beginning() {
     let mut bench = Bench::new();
-    assert_eq!(bench.said("help").lines().count(), COMMANDS.len());
+    assert_eq!(bench.said("help").lines().count(), Command::all().count());
     assert_eq!(
         bench.said("help step"),
         "step [unit | event | action] — while paused: one unit on, to the next event, or to the end of an action\n"
