@@ -42,7 +42,7 @@ pub(crate) struct Stage {
 pub(crate) const STAGES: [Stage; 11] = [
     Stage {
         name: "accept",
-        // Each takes some tens of microseconds, and those inside are not to notice (docs/decisions/0117); see also
+        // Each takes some tens of microseconds, and those inside are not to notice (docs/decisions/0092); see also
         // `Listener::limit_rate`.
         budget: Budget::new(8, RealSpan::from_micros(50)),
         run: accept,

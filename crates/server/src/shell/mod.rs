@@ -388,7 +388,7 @@ impl Shell {
     }
 
     /// Has the system report writing for those connections only that have bytes waiting; reading together with the
-    /// next deadline, if nobody's command is waited for (docs/decisions/0094); and dense deadlines together (0106).
+    /// next deadline, if nobody's command is waited for (docs/decisions/0106); and dense deadlines together (0106).
     pub(crate) fn update_watch(&mut self, now: RealTime) {
         self.wait.set_policy(WaitPolicy {
             input_may_wait: !self.engine.awaits_command(),
