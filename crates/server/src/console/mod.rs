@@ -2,55 +2,58 @@
 //!
 //! ```text
 //! terminal ─> input (a thread) ─> sent to the loop ───┐
-//!                                                    ├─> words ─> operate ─> engine, saves, the end
+//!                                                    ├─> commands ─> operate ─> engine, saves, the end
 //! ADMIN connection ─> engine ─> the stage "operators"┘      answer ─> terminal or connection
 //! ```
 //!
-//! [`words`] has the vocabulary, [`operate`] what each word does to an engine, [`remote`] the program at the other end
+//! [`commands`] lists the commands, [`operate`] has what each does to an engine, [`remote`] the program at the other end
 //! of a connection. What changes the world goes through the game's inputs, and so into the journal.
 
+pub mod commands;
 pub mod input;
 pub mod operate;
 mod picture;
 pub mod remote;
-pub mod words;
 
-use trantor_engine::{AdminRequest, ConnId, OperatorLine};
+use trantor_engine::{ConnId, OperatorLine};
 
 use crate::keeping;
 use crate::shell::Shell;
-use words::Request;
 
-/// What is answered to a line: text of whole lines, or in one line why it was not done.
+/// The answer to a line: text of whole lines, or in one line why it was not done.
 pub type Answer = Result<String, String>;
 
 /// Carries out a line of the console, which came over the connection `from` or else from the terminal.
 pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str) -> Answer {
-    match words::parse(line) {
-        Ok(Some(Request::Ask(AdminRequest::Disconnect(conn)))) if from == Some(conn) => {
-            Err("this is your own connection, which ends when you close it".to_owned())
+    let Some(line) = commands::parse(line)? else {
+        return Ok(String::new());
+    };
+    match (line.name, &line.arguments[..]) {
+        ("save", []) => {
+            let directory = keeping::save(shell)?;
+            Ok(format!(
+                "saving in {}; the log tells if that fails\n",
+                directory.display()
+            ))
         }
-        Ok(None) => Ok(String::new()),
-        Ok(Some(Request::Save)) => save(shell),
-        Ok(Some(Request::Quit)) => {
+        ("quit", []) => {
             shell.stop.request();
             Ok("ending\n".to_owned())
         }
-        Ok(Some(request)) => {
-            let now = shell.now;
-            operate::carry_out(&mut shell.engine, request, now)
+        _ if from.is_some() && operate::disconnected(&line) == from => {
+            Err("this is your own connection, which ends when you close it".to_owned())
         }
-        Err(mistake) => Err(mistake.to_string()),
+        _ => operate::carry_out(&mut shell.engine, &line, shell.now),
     }
 }
 
-/// Carries out and answers the next line that an operator said over a connection.
+/// Carries out and answers the next line that an operator sent over a connection.
 pub(crate) fn answer_operator(shell: &mut Shell) {
     let Some(OperatorLine { conn, line }) = shell.engine.poll_operator_line() else {
         return;
     };
     let answer = carry_out(shell, Some(conn), &line);
-    // At the terminal everybody sees what is typed and answered; here the log is the only witness.
+    // The terminal shows what is typed and answered; of a connection only the log does.
     let (typed, refusal) = (line.trim().escape_debug(), answer.as_ref().err());
     match refusal {
         None => log::info!("connection {conn}: {typed}"),
@@ -65,12 +68,4 @@ pub fn as_lines(answer: &Answer) -> String {
         Ok(text) => format!("{text}ok\n"),
         Err(reason) => format!("ko {reason}\n"),
     }
-}
-
-fn save(shell: &mut Shell) -> Answer {
-    let directory = keeping::save(shell)?;
-    Ok(format!(
-        "saving in {}; the log tells if that fails\n",
-        directory.display()
-    ))
 }

@@ -1,88 +1,160 @@
-//! What the console's words do to an engine, and what is answered.
+//! What the commands of the console do to an engine, and what is answered.
 //!
 //! Needs nothing but the engine, so that a console can be tried on a manual clock. Saving and ending are the
 //! server's, in [`super`].
 
-use trantor_engine::{AdminRequest, Client, ClientKind, Engine, LockStepState};
+use trantor_engine::{AdminRequest, Client, ClientKind, ConnId, Engine, LockStepState, Step};
 use trantor_game::AdminAction;
-use trantor_model::{AgentId, Resource, TeamId, Tile};
-use trantor_time::RealTime;
+use trantor_model::{AgentId, Direction, Level, Resource, TeamId, Tile};
+use trantor_time::{GameTime, RealTime};
 
-use super::words::Request;
-use super::{Answer, picture, words};
+use super::commands::{self, Line};
+use super::{Answer, picture};
 
-/// Lines of one list of clients: more than anybody reads, and a millisecond of the loop's time to write.
+/// Connections in one list: more than anybody reads, and a millisecond of the loop's time to write.
 const CLIENTS_SHOWN_MAX: usize = 1_000;
 
-/// Does what a line asked for, at `now`.
+/// Units that one line may step: all deadlines within them are due at once.
+const STEPS_MAX: u32 = 1_000;
+
+/// Carries out a line at `now`.
 ///
 /// # Errors
 /// Why it was not done; nothing has changed then.
-///
-/// # Panics
-/// If it is about the server rather than the engine: [`Request::Save`] and [`Request::Quit`].
-pub fn carry_out(engine: &mut Engine, request: Request, now: RealTime) -> Answer {
-    match request {
-        Request::Help(word) => words::help(word.as_deref()),
-        Request::Query => Ok(pace(engine, now)),
-        Request::TogglePause => {
-            let is_frozen = match engine.lock_step_state() {
+pub fn carry_out(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Answer {
+    if let Some(request) = time_request(engine, line) {
+        admin(engine, request, now)?;
+        return Ok(pace(engine, now));
+    }
+    if let Some(request) = agent_request(line) {
+        return admin(engine, request, now);
+    }
+    answer(engine, line, now).unwrap_or_else(|| Err(format!("type: {}", line.usage)))
+}
+
+fn admin(engine: &mut Engine, request: AdminRequest, now: RealTime) -> Answer {
+    let done = engine.admin(request, now);
+    done.map(|()| String::new())
+        .map_err(|refusal| refusal.to_string())
+}
+
+/// Commands about the speed and the course of time, which are answered with the pace of the game.
+fn time_request(engine: &Engine, line: &Line<'_>) -> Option<AdminRequest> {
+    Some(match (line.name, &line.arguments[..]) {
+        ("pause", []) => {
+            let is_paused = match engine.lock_step_state() {
                 Some(state) => matches!(state, LockStepState::Held),
                 None => engine.game_clock().is_paused(),
             };
-            let request = match is_frozen {
+            match is_paused {
                 true => AdminRequest::Resume,
                 false => AdminRequest::Pause,
-            };
-            ask(engine, request, now)
+            }
         }
-        Request::Ask(request) => ask(engine, request, now),
-        Request::Clients(team) => clients(engine, team.as_deref()),
-        Request::Map(resource) => Ok(picture::of(engine.game().world(), resource)),
-        Request::Tile(at) => tile(engine, at),
-        Request::Put {
-            tile: at,
-            resource,
-            count,
-        } => {
-            must_contain(engine, at)?;
-            let mut ground = *engine.game().world().ground(at);
-            ground[resource] = count;
-            ask(
-                engine,
-                AdminRequest::Act(AdminAction::SetGround { tile: at, ground }),
-                now,
-            )?;
-            tile(engine, at)
+        ("tick rate", [hertz]) => AdminRequest::SetFrequency(number(hertz)?),
+        ("tick freeze", []) => AdminRequest::Pause,
+        ("tick unfreeze", []) => AdminRequest::Resume,
+        ("tick step", []) => AdminRequest::Step(Step::Units(1)),
+        ("tick step", [word]) if word.eq_ignore_ascii_case("event") => AdminRequest::Step(Step::Event),
+        ("tick step", [word]) if word.eq_ignore_ascii_case("action") => AdminRequest::Step(Step::Action),
+        ("tick step", [units]) => {
+            let units = number(units).filter(|units| (1..=STEPS_MAX).contains(units))?;
+            AdminRequest::Step(Step::Units(units))
         }
-        Request::LayEgg { team, tile } => {
-            let team = team_named(engine, &team)?;
-            ask(engine, AdminRequest::Act(AdminAction::LayEgg { team, tile }), now)
-        }
-        Request::Save | Request::Quit => unreachable!("the server does these itself"),
+        ("tick sprint", [units]) => AdminRequest::Sprint(number(units)?),
+        ("seek", [unit]) => AdminRequest::Seek(GameTime::from_units(i64::from(number::<u32>(unit)?))),
+        ("start", []) => AdminRequest::Start,
+        _ => return None,
+    })
+}
+
+/// Commands that change agents, connections and rules, and are answered with nothing.
+fn agent_request(line: &Line<'_>) -> Option<AdminRequest> {
+    let action = match (line.name, &line.arguments[..]) {
+        ("kick", [agent]) => return Some(AdminRequest::Kick(agent_id(agent)?)),
+        ("kick", [_, _]) => return disconnected(line).map(AdminRequest::Disconnect),
+        ("say", [_, ..]) => return Some(AdminRequest::Say(line.rest.as_bytes().to_vec())),
+        ("end", []) => AdminAction::EndMatch,
+        ("tp", [agent, x, y, facing @ ..]) => AdminAction::Teleport {
+            agent: agent_id(agent)?,
+            tile: tile(x, y)?,
+            facing: match facing {
+                [] => None,
+                [facing] => Some(direction(facing)?),
+                _ => return None,
+            },
+        },
+        ("setlevel", [agent, level]) => AdminAction::SetLevel {
+            agent: agent_id(agent)?,
+            level: Level::new(number(level)?).ok()?,
+        },
+        ("setinventory", [agent, name, count]) => AdminAction::SetInventory {
+            agent: agent_id(agent)?,
+            resource: resource(name)?,
+            count: number(count)?,
+        },
+        ("kill", [agent]) => AdminAction::Kill {
+            agent: agent_id(agent)?,
+        },
+        ("hunger", [word]) => AdminAction::SetHunger {
+            enabled: switch(word, "on", "off")?,
+        },
+        ("nofood", [word]) => AdminAction::SetHunger {
+            enabled: switch(word, "false", "true")?,
+        },
+        ("refill", [word]) => AdminAction::SetRefill {
+            enabled: switch(word, "on", "off")?,
+        },
+        ("norefill", [word]) => AdminAction::SetRefill {
+            enabled: switch(word, "false", "true")?,
+        },
+        _ => return None,
+    };
+    Some(AdminRequest::Act(action))
+}
+
+/// The connection that a line disconnects, if it names one.
+pub(super) fn disconnected(line: &Line<'_>) -> Option<ConnId> {
+    match (line.name, &line.arguments[..]) {
+        ("kick", [word, conn]) if word.eq_ignore_ascii_case("connection") => connection(conn),
+        _ => None,
     }
 }
 
-/// Asks the engine; tells how time stands if that was what was asked for.
-fn ask(engine: &mut Engine, request: AdminRequest, now: RealTime) -> Answer {
-    let is_about_time = matches!(
-        request,
-        AdminRequest::Start
-            | AdminRequest::SetFrequency(_)
-            | AdminRequest::Pause
-            | AdminRequest::Resume
-            | AdminRequest::Step(_)
-            | AdminRequest::Sprint(_)
-            | AdminRequest::Seek(_)
-    );
-    engine
-        .admin(request, now)
-        .map_err(|refusal| refusal.to_string())?;
-    Ok(if is_about_time {
-        pace(engine, now)
-    } else {
-        String::new()
+/// All other commands; `None` if the arguments are wrong.
+fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer> {
+    Some(match (line.name, &line.arguments[..]) {
+        ("help", []) => Ok(commands::HELP.to_owned()),
+        ("help", [word]) => commands::help(word),
+        ("tick query", []) => Ok(pace(engine, now)),
+        ("clients", []) => clients(engine, None),
+        ("clients", [team]) => clients(engine, Some(team)),
+        ("map", []) => Ok(picture::of(engine.game().world(), None)),
+        ("map", [name]) => Ok(picture::of(engine.game().world(), Some(resource(name)?))),
+        ("tile", [x, y]) => describe(engine, tile(x, y)?),
+        ("settile", [name, count, x, y]) => {
+            let (at, resource, count) = (tile(x, y)?, resource(name)?, number(count)?);
+            set_tile(engine, at, resource, count, now)
+        }
+        ("egg", [team, x, y]) => {
+            let tile = tile(x, y)?;
+            let lay = |team| AdminRequest::Act(AdminAction::LayEgg { team, tile });
+            team_named(engine, team).and_then(|team| admin(engine, lay(team), now))
+        }
+        _ => return None,
     })
+}
+
+fn set_tile(engine: &mut Engine, tile: Tile, resource: Resource, count: u32, now: RealTime) -> Answer {
+    must_contain(engine, tile)?;
+    let mut ground = *engine.game().world().ground(tile);
+    ground[resource] = count;
+    admin(
+        engine,
+        AdminRequest::Act(AdminAction::SetGround { tile, ground }),
+        now,
+    )?;
+    describe(engine, tile)
 }
 
 fn pace(engine: &mut Engine, now: RealTime) -> String {
@@ -170,7 +242,8 @@ fn agent_line(engine: &Engine, id: AgentId) -> String {
     )
 }
 
-fn tile(engine: &Engine, at: Tile) -> Answer {
+/// What lies and stands on a tile.
+fn describe(engine: &Engine, at: Tile) -> Answer {
     must_contain(engine, at)?;
     let world = engine.game().world();
     let ground = world.ground(at);
@@ -206,4 +279,54 @@ fn team_named(engine: &Engine, name: &str) -> Result<TeamId, String> {
     config
         .team_named(name.as_bytes())
         .ok_or_else(|| format!("there is no team {name:?}; there are {}", config.teams.join(", ")))
+}
+
+fn number<T: std::str::FromStr>(word: &str) -> Option<T> {
+    word.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| word.parse().ok())?
+}
+
+/// Numbers of agents are written with or without `#`, as viewers do.
+fn agent_id(word: &str) -> Option<AgentId> {
+    number(word.strip_prefix('#').unwrap_or(word)).map(AgentId)
+}
+
+fn tile(x: &str, y: &str) -> Option<Tile> {
+    Some(Tile {
+        x: number(x)?,
+        y: number(y)?,
+    })
+}
+
+/// By name, or by its number on the wire.
+fn resource(word: &str) -> Option<Resource> {
+    let by_name = Resource::ALL
+        .into_iter()
+        .find(|resource| resource.name().eq_ignore_ascii_case(word));
+    by_name.or_else(|| Resource::from_index(number(word)?))
+}
+
+fn direction(word: &str) -> Option<Direction> {
+    match word.to_lowercase().as_str() {
+        "n" | "north" => Some(Direction::North),
+        "e" | "east" => Some(Direction::East),
+        "s" | "south" => Some(Direction::South),
+        "w" | "west" => Some(Direction::West),
+        _ => None,
+    }
+}
+
+/// As [`ConnId`] shows itself: `3.0`.
+fn connection(word: &str) -> Option<ConnId> {
+    let (slot, generation) = word.split_once('.')?;
+    Some(ConnId {
+        slot: number(slot)?,
+        generation: number(generation)?,
+    })
+}
+
+fn switch(word: &str, yes: &str, no: &str) -> Option<bool> {
+    let is = |other: &str| word.eq_ignore_ascii_case(other);
+    (is(yes) || is(no)).then(|| is(yes))
 }

@@ -13,9 +13,10 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
+use proptest::prelude::*;
 use trantor_engine::{ConnId, Engine, Input};
 use trantor_server::cli::{Asked, parse};
-use trantor_server::console::{as_lines, operate, words};
+use trantor_server::console::{as_lines, commands, operate};
 use trantor_time::{RealSpan, RealTime};
 
 /// An engine on a manual clock.
@@ -41,10 +42,10 @@ impl Stage {
 
     fn say(&mut self, line: &str) -> String {
         self.engine.begin_pass(self.now);
-        let answer = match words::parse(line) {
+        let answer = match commands::parse(line) {
             Ok(None) => Ok(String::new()),
-            Ok(Some(request)) => operate::carry_out(&mut self.engine, request, self.now),
-            Err(mistake) => Err(mistake.to_string()),
+            Ok(Some(line)) => operate::carry_out(&mut self.engine, &line, self.now),
+            Err(mistake) => Err(mistake),
         };
         self.fire();
         as_lines(&answer)
@@ -132,3 +133,20 @@ fn transcripts() {
         }
     }
 }
+
+proptest! {
+    /// Anything may be typed.
+    #[test]
+    fn no_line_stops_the_server(words in prop::collection::vec(
+        prop_oneof!["\\PC{0,12}", "[0-9]{1,30}", "#?[0-9]", prop::sample::select(NAMES.split(' ').collect::<Vec<_>>())
+            .prop_map(str::to_owned)],
+        0..6,
+    )) {
+        let mut stage = Stage::new("--seed 1");
+        stage.join("red");
+        stage.say(&words.join(" "));
+    }
+}
+
+const NAMES: &str = "help tick query rate step sprint seek clients map tile settile food tp north setlevel setinventory \
+                     egg red kill kick connection hunger on say end";
