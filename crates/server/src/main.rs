@@ -15,7 +15,6 @@ use trantor_server::logging::Logging;
 use trantor_server::options::{ConsoleInput, EXIT_STATUS_REFUSED, OptionError, Options, PROGRAM};
 use trantor_server::reload::Reload;
 use trantor_server::service_manager::ServiceManager;
-use trantor_server::start::StartError;
 use trantor_server::{console, replay, start};
 
 fn main() -> ExitCode {
@@ -61,7 +60,7 @@ fn main() -> ExitCode {
 fn run(
     options: &Options,
     resolved: Option<Resolved>,
-    start: impl FnOnce(&Options) -> Result<(EventLoop, String), StartError>,
+    start: impl FnOnce(&Options) -> anyhow::Result<(EventLoop, String)>,
 ) -> ExitCode {
     // Ended last, so that all that is logged on the way out is seen.
     let (logging, _log_thread) = match Logging::install(&options.log) {

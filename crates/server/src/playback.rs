@@ -2,18 +2,17 @@
 //!
 //! All of it is held in memory, so that any moment is near and no disk is waited for in the loop.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trantor_game::JournalError;
-use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd, RecordingError};
+use anyhow::{anyhow, bail, ensure};
+use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd};
 use trantor_time::{GameSpan, GameTime, NANOS};
 
 use crate::options::Options;
 use crate::replay::parallel::{for_each_file, progress_bar};
-use crate::replay::{PieceFileError, pieces_in, read};
+use crate::replay::{pieces_in, read};
 
 /// The most bytes of one recording, unpacked. They are held in memory, with states of [`STATES_BYTES_MAX`] bytes or of
 /// twice as many if that is more. At a thousand commands a second it is four days.
@@ -89,46 +88,11 @@ fn fixed(text: &str, digits: u32) -> Option<i128> {
         .checked_add(part.parse::<i128>().ok()? * part_scale)
 }
 
-/// Why a recording cannot be played. One line.
-#[derive(Debug, thiserror::Error)]
-pub enum PlaybackError {
-    /// A file cannot be read.
-    #[error(transparent)]
-    File(#[from] PieceFileError),
-    /// A file holds no piece that can be played.
-    #[error("{path}: {error}")]
-    Journal {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        error: JournalError,
-    },
-    /// Files of several runs were named.
-    #[error("these are {count} recordings; name one, as {first}")]
-    Runs {
-        /// How many.
-        count: usize,
-        /// One of them.
-        first: PathBuf,
-    },
-    /// The pieces make no recording.
-    #[error("{0}; trantor-server replay verify tells more")]
-    Join(#[from] RecordingError),
-    /// It is too much to be held in memory.
-    #[error(
-        "the recording has more than {RECORDING_BYTES_MAX} bytes; name fewer of its files, which follow each other"
-    )]
-    TooLarge,
-    /// The system refuses a thread.
-    #[error("the files cannot be read: {0}")]
-    Io(#[from] io::Error),
-}
-
 /// Reads the recording that `paths` stand for: files of one run, or its directory.
 ///
 /// # Errors
 /// One line that says what is wrong with them.
-pub fn load(paths: &[PathBuf]) -> Result<Arc<Recording>, PlaybackError> {
+pub fn load(paths: &[PathBuf]) -> anyhow::Result<Arc<Recording>> {
     let files = pieces_in(paths)?;
     check_one_run(&files)?;
     let bar = progress_bar(files.len());
@@ -140,8 +104,9 @@ pub fn load(paths: &[PathBuf]) -> Result<Arc<Recording>, PlaybackError> {
         piece
     })?;
     bar.finish_and_clear();
-    let pieces = in_order(pieces)?;
-    let recording = Recording::join(pieces)?;
+    let pieces = in_order(&files, pieces)?;
+    let recording = Recording::join(pieces)
+        .map_err(|error| anyhow!("{error}; trantor-server replay verify tells more"))?;
     match recording.ends() {
         RecordingEnd::Closed => {}
         RecordingEnd::CutOff(why) => log::info!("the recording ends after its last whole record: {why}"),
@@ -152,45 +117,48 @@ pub fn load(paths: &[PathBuf]) -> Result<Arc<Recording>, PlaybackError> {
     Ok(Arc::new(recording))
 }
 
+/// A piece, unless it was only begun when its writer was killed.
 fn read_piece(
     path: &Path,
     bytes_read: &AtomicU64,
     states_bytes_max: usize,
-) -> Result<IndexedPiece, PlaybackError> {
-    let bytes = read(path)?;
+) -> anyhow::Result<Option<IndexedPiece>> {
+    let shown = path.display();
+    let bytes = read(path).map_err(|error| anyhow!("{shown}: {error}"))?;
     let before = bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-    if before + bytes.len() as u64 > RECORDING_BYTES_MAX {
-        return Err(PlaybackError::TooLarge);
+    ensure!(
+        before + bytes.len() as u64 <= RECORDING_BYTES_MAX,
+        "the recording has more than {RECORDING_BYTES_MAX} bytes; name fewer of its files, which follow each other"
+    );
+    match IndexedPiece::new(bytes, states_bytes_max) {
+        Ok(piece) => Ok(Some(piece)),
+        Err(error) if error.is_of_begun() => Ok(None),
+        Err(error) => bail!("{shown}: {error}"),
     }
-    IndexedPiece::new(bytes, states_bytes_max).map_err(|error| PlaybackError::Journal {
-        path: path.to_owned(),
-        error,
-    })
 }
 
-/// The pieces, if all can be played; without the last if that was only begun when its writer was killed.
+/// The pieces, if all can be played; only the last may be one that was only begun.
 fn in_order(
-    mut pieces: Vec<Result<IndexedPiece, PlaybackError>>,
-) -> Result<Vec<IndexedPiece>, PlaybackError> {
-    if let Some(Err(PlaybackError::Journal { error, .. })) = pieces.last()
-        && error.is_of_begun()
-    {
-        pieces.pop();
-    }
-    pieces.into_iter().collect()
+    files: &[PathBuf],
+    mut pieces: Vec<anyhow::Result<Option<IndexedPiece>>>,
+) -> anyhow::Result<Vec<IndexedPiece>> {
+    pieces.pop_if(|last| matches!(last, Ok(None)));
+    let pieces = pieces.into_iter().zip(files);
+    let begun = |file: &Path| anyhow!("{}: nothing was recorded in it", file.display());
+    pieces
+        .map(|(piece, file)| piece?.ok_or_else(|| begun(file)))
+        .collect()
 }
 
 /// Each run has a directory of its own; pieces of two do not follow each other.
-fn check_one_run(files: &[PathBuf]) -> Result<(), PlaybackError> {
+fn check_one_run(files: &[PathBuf]) -> anyhow::Result<()> {
     let mut runs: Vec<&Path> = files.iter().filter_map(|file| file.parent()).collect();
     runs.dedup();
-    match runs[..] {
-        [] | [_] => Ok(()),
-        [.., newest] => Err(PlaybackError::Runs {
-            count: runs.len(),
-            first: newest.to_owned(),
-        }),
+    if let [_, .., newest] = runs[..] {
+        let count = runs.len();
+        bail!("these are {count} recordings; name one, as {}", newest.display());
     }
+    Ok(())
 }
 
 /// What is played, in a line for people.

@@ -59,7 +59,7 @@ fn play_from(saved: &Game, run: &Path) -> Result<Option<Game>, String> {
 
 /// `None` for a piece whose writer died before it held anything.
 fn open(file: &Path) -> Result<Option<Replay>, String> {
-    let bytes = read(file).map_err(|error| error.to_string())?;
+    let bytes = read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     match Replay::open(bytes) {
         Ok(replay) => Ok(Some(replay)),
         Err(error) if error.is_of_begun() => Ok(None),

@@ -3,18 +3,19 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::Path;
 
+use anyhow::{anyhow, ensure};
 use trantor_engine::{Control, Engine, PlaybackStart};
 use trantor_game::Game;
 use trantor_time::RealSpan;
 
-use crate::autosave::{self, Autosave, ResumeError};
+use crate::autosave::{self, Autosave};
 use crate::descriptors;
 use crate::event_loop::EventLoop;
 use crate::listener::Door;
-use crate::options::{OptionError, Options};
-use crate::playback::{self, PlayAsked, PlaybackError};
+use crate::options::Options;
+use crate::playback::{self, PlayAsked};
 use crate::roll_forward::roll_forward;
 use crate::service_manager;
 
@@ -22,7 +23,7 @@ use crate::service_manager;
 ///
 /// # Errors
 /// One line that says what is wrong and what would help.
-pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
+pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     let descriptors = descriptors::raise_limit();
     if options.spectator_delay > RealSpan::ZERO
         && matches!(options.control, Control::Loopback | Control::Everyone)
@@ -37,12 +38,12 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     let mut config = options.engine_config(seed);
     config.token = options.token()?;
     let door = door(address)?;
-    let not_saved = |error| StartError::NotSaved {
-        directory: options.save.directory.clone().unwrap_or_default(),
-        error,
-    };
-    // Nobody else writes a save between the one that is gone on with and the first of our own.
     let directory = options.save.directory.as_deref();
+    let not_saved = |error: io::Error| {
+        let directory = directory.unwrap_or(Path::new("")).display();
+        anyhow!("cannot save in {directory}: {}", no_place(&error))
+    };
+    // Locked before it is read: no other server saves there in between.
     let autosave = directory.map(|directory| Autosave::new(directory, options.save.keep));
     let autosave = autosave.transpose().map_err(not_saved)?;
     let saved = saved_game(options)?;
@@ -61,16 +62,18 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
         }
         !options.ends_at_win
     });
-    if options.lock_step && saved.as_ref().is_some_and(|game| !game.config().rules.lock_step) {
-        return Err(StartError::NotInLockStep);
-    }
+    // In lock-step deadlines of one instant have another order, from the first unit on.
+    ensure!(
+        !options.lock_step || saved.as_ref().is_none_or(|game| game.config().rules.lock_step),
+        "the saved game was not begun in lock-step, and cannot go on in it: leave out --lock-step"
+    );
     let made = EventLoop::new(door, |now| {
         Ok(match saved {
             Some(game) => Engine::resume(config, game, now),
             None => Engine::new(config, now),
         })
     });
-    let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
+    let mut event_loop = made.map_err(|error| not_listening(address, &error))?;
     event_loop.keep_alive(options.keep_alive());
     if options.ends_at_win {
         event_loop.end_at_win();
@@ -82,10 +85,7 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
     if let Some(directory) = &options.record {
         event_loop
             .record(directory, options.record_keep)
-            .map_err(|error| StartError::NotRecorded {
-                directory: directory.clone(),
-                error,
-            })?;
+            .map_err(|error| anyhow!("cannot record in {}: {}", directory.display(), no_place(&error)))?;
     }
     if let Some(mut autosave) = autosave {
         if options.record.is_some() {
@@ -116,7 +116,7 @@ pub fn start(options: &Options) -> Result<(EventLoop, String), StartError> {
 ///
 /// # Errors
 /// One line that says what is wrong and what would help.
-pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
+pub fn play(asked: &PlayAsked) -> anyhow::Result<(EventLoop, String)> {
     descriptors::raise_limit();
     let options = &asked.options;
     let recording = playback::load(&asked.files)?;
@@ -131,7 +131,7 @@ pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
     let made = EventLoop::new(door(address)?, |now| {
         Engine::play(config, &recording, start, now).map_err(io::Error::other)
     });
-    let mut event_loop = made.map_err(|error| StartError::new(address, error))?;
+    let mut event_loop = made.map_err(|error| not_listening(address, &error))?;
     event_loop.keep_alive(options.keep_alive());
     let (address, what) = (event_loop.address(), playback::described(&recording));
     Ok((
@@ -141,16 +141,15 @@ pub fn play(asked: &PlayAsked) -> Result<(EventLoop, String), StartError> {
 }
 
 /// The socket that a service manager has opened, or else one of our own on `address`.
-fn door(address: SocketAddr) -> Result<Door, StartError> {
-    match service_manager::inherited_listener() {
-        Ok(Some(socket)) => Ok(Door::HandedOver(socket)),
-        Ok(None) => Ok(Door::Address(address)),
-        Err(error) => Err(StartError::HandedOver(error)),
-    }
+fn door(address: SocketAddr) -> anyhow::Result<Door> {
+    let inherited = service_manager::inherited_listener().map_err(|error| {
+        anyhow!("LISTEN_FDS: the socket that was handed over is no TCP socket that listens: {error}")
+    })?;
+    Ok(inherited.map_or(Door::Address(address), Door::HandedOver))
 }
 
 /// The game to go on with, if one is asked for and there is one: the newest good save, rolled forward by its journal.
-fn saved_game(options: &Options) -> Result<Option<Game>, StartError> {
+fn saved_game(options: &Options) -> anyhow::Result<Option<Game>> {
     let directory = match &options.save.directory {
         Some(directory) if options.save.resume => directory,
         _ => return Ok(None),
@@ -176,67 +175,20 @@ fn saved_game(options: &Options) -> Result<Option<Game>, StartError> {
     Ok(Some(rolled))
 }
 
-/// Why the server could not be started. One line; the program prints it and exits with status 84.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Somebody else listens there.
-    #[error("{0} is in use: another server is running there, or choose another port with -p (0 for any)")]
-    InUse(SocketAddr),
-    /// The address belongs to another machine, or to none.
-    #[error("{} is no address of this machine; see --bind", .0.ip())]
-    NotOurs(SocketAddr),
-    /// The system keeps this port for others.
-    #[error("port {} is not for ordinary users; choose one from 1024 up with -p", .0.port())]
-    NotAllowed(SocketAddr),
-    /// A file that an option names is not what it should be.
-    #[error(transparent)]
-    Option(#[from] OptionError),
-    /// There is no place for the journal.
-    #[error("cannot record in {}: {}", directory.display(), no_place(error))]
-    NotRecorded {
-        /// Where it was to be kept.
-        directory: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// There is no place for saves.
-    #[error("cannot save in {}: {}", directory.display(), no_place(error))]
-    NotSaved {
-        /// Where they were to be kept.
-        directory: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// There are saves, and no game can go on from them.
-    #[error(transparent)]
-    NotResumed(#[from] ResumeError),
-    /// The order of what falls together is another in lock-step, from the first unit on.
-    #[error("the saved game was not begun in lock-step, and cannot go on in it: leave out --lock-step")]
-    NotInLockStep,
-    /// The recording cannot be played.
-    #[error(transparent)]
-    NotPlayed(#[from] PlaybackError),
-    /// What a service manager has opened for us is no listening TCP socket.
-    #[error("LISTEN_FDS: the socket that was handed over is no TCP socket that listens: {0}")]
-    HandedOver(io::Error),
-    /// Anything else that the system refuses.
-    #[error("cannot listen on {address}: {error}")]
-    Refused {
-        /// Where it was to listen.
-        address: SocketAddr,
-        /// What the system says.
-        error: io::Error,
-    },
-}
-
-impl StartError {
-    fn new(address: SocketAddr, error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::AddrInUse => Self::InUse(address),
-            io::ErrorKind::AddrNotAvailable => Self::NotOurs(address),
-            io::ErrorKind::PermissionDenied => Self::NotAllowed(address),
-            _ => Self::Refused { address, error },
+/// Why nothing can listen on `address`, with what would help.
+fn not_listening(address: SocketAddr, error: &io::Error) -> anyhow::Error {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => anyhow!(
+            "{address} is in use: another server is running there, or choose another port with -p (0 for any)"
+        ),
+        io::ErrorKind::AddrNotAvailable => {
+            anyhow!("{} is no address of this machine; see --bind", address.ip())
         }
+        io::ErrorKind::PermissionDenied => anyhow!(
+            "port {} is not for ordinary users; choose one from 1024 up with -p",
+            address.port()
+        ),
+        _ => anyhow!("cannot listen on {address}: {error}"),
     }
 }
 

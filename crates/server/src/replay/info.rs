@@ -14,7 +14,7 @@ pub(super) fn run(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
     for file in files {
         let shown = file.to_string_lossy();
         let described = piece_file::read(file)
-            .map_err(|error| error.why())
+            .map_err(|error| error.to_string())
             .and_then(|bytes| describe(&bytes));
         let how = described.as_ref().map_or(Worst::Unreadable, |(_, how)| *how);
         worst = worst.max(how);

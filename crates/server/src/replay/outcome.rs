@@ -1,6 +1,6 @@
-//! What was found in a piece of a journal that was played, and whether it fits the one before it.
+//! What was found in a piece of a journal that was played, and whether it fits the pieces beside it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use trantor_game::journal::{Ending, JournalError};
@@ -9,7 +9,7 @@ use trantor_game::{Digest, Stamp};
 
 use super::{NOTHING_YET, Worst};
 
-/// What became of one file.
+/// What was found in one file.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// Which.
@@ -27,7 +27,7 @@ pub enum Outcome {
     Played {
         /// Its place in the journal.
         number: u32,
-        /// The state it begins with and the one it ends with, to be compared with its neighbours.
+        /// The states that it begins and ends with, to be compared with the pieces beside it.
         states: (Digest, Digest),
         /// How much was played.
         played: Played,
@@ -38,44 +38,40 @@ pub enum Outcome {
     },
     /// It was played until it was not what was recorded.
     Different(Divergence),
-    /// It agrees by itself, but does not begin with the state that the piece before ended with.
-    Seam {
-        /// The state that the piece before ended with.
-        ended: Digest,
-        /// The state that this one begins with.
-        begins: Digest,
-    },
-    /// It agrees by itself, but pieces are missing before it.
-    Gap {
-        /// The number of the one before; `None` if it is the first that there is.
-        first: Option<u32>,
-        /// Its own.
-        second: u32,
-    },
-    /// It agrees by itself, but the piece before has no orderly end.
-    AfterTorn,
-    /// Its writer was killed, or is still at it, before its head was whole; nothing is lost with it.
+    /// It agrees by itself, but does not follow the piece before: why, and the state at the end of that piece and at the
+    /// beginning of this one if they differ.
+    Misfit(String, Option<(Digest, Digest)>),
+    /// Its writer was killed, or is at work, before its head was whole; nothing is lost with it.
     Begun,
     /// It is no piece of a journal that can be played.
     Unplayable(String),
-    /// It could not be read from its file.
+    /// The file could not be read.
     Unreadable(String),
 }
 
 impl Checked {
-    /// Takes into account which piece was looked at before this one, if any: those of one run, which lie in one directory,
-    /// must follow each other and fit together. `named` are the files that somebody asked for one by one, of which none need be
-    /// the first of its run.
+    pub(super) fn new(file: PathBuf, outcome: Outcome) -> Self {
+        Self {
+            file,
+            outcome,
+            is_next_missing: false,
+        }
+    }
+
+    /// Compares with the piece checked before, if any: the pieces of a run, which are in one directory, must follow each
+    /// other. Files that were `named` one by one need not begin with the first of a run.
     pub(super) fn look_back(&mut self, before: Option<&Self>, named: &[PathBuf]) {
-        let before = before.filter(|before| before.file.parent() == self.file.parent());
-        let misfit = match (before, &self.outcome) {
-            (Some(before), here) => seam(&before.outcome, here),
+        let misfit = match (before.filter(|before| before.is_beside(self)), &self.outcome) {
+            (Some(before), here) => misfit(&before.outcome, here),
             (
                 None,
-                &Outcome::Played {
-                    number: second @ 1.., ..
+                Outcome::Played {
+                    number: number @ 1.., ..
                 },
-            ) if !named.contains(&self.file) => Some(Outcome::Gap { first: None, second }),
+            ) if !named.contains(&self.file) => {
+                let why = format!("piece {number} is the first that there is of its run");
+                Some(Outcome::Misfit(why, None))
+            }
             (None, _) => None,
         };
         if let Some(misfit) = misfit {
@@ -83,17 +79,18 @@ impl Checked {
         }
     }
 
-    /// Takes into account which piece was looked at after this one, if any. The last of a run has its end mark.
+    /// Notes whether the piece after this one is missing: the last of a run has its end mark.
     pub(super) fn look_ahead(&mut self, after: Option<&Self>, named: &[PathBuf]) {
-        let is_last = after.is_none_or(|after| after.file.parent() != self.file.parent());
-        let is_continued = matches!(
-            self.outcome,
-            Outcome::Played {
-                ending: Ending::Continued,
-                ..
-            }
-        );
-        self.is_next_missing = is_continued && is_last && !named.contains(&self.file);
+        let is_last = after.is_none_or(|after| !after.is_beside(self));
+        let ending = match &self.outcome {
+            Outcome::Played { ending, .. } => Some(*ending),
+            _ => None,
+        };
+        self.is_next_missing = ending == Some(Ending::Continued) && is_last && !named.contains(&self.file);
+    }
+
+    fn is_beside(&self, other: &Self) -> bool {
+        self.file.parent() == other.file.parent()
     }
 
     /// How bad it is.
@@ -112,51 +109,10 @@ impl Checked {
             false => words,
         }
     }
-}
 
-/// What is to be said of a piece because of the one before it; `None` if they fit, or are of two runs, as a piece with no
-/// greater number is.
-fn seam(before: &Outcome, here: &Outcome) -> Option<Outcome> {
-    match (before, here) {
-        (
-            Outcome::Played {
-                number: first,
-                states: (_, ended),
-                ending,
-                ..
-            },
-            &Outcome::Played {
-                number: second,
-                states: (begins, _),
-                ..
-            },
-        ) if *first < second => {
-            if first + 1 != second {
-                Some(Outcome::Gap {
-                    first: Some(*first),
-                    second,
-                })
-            } else if !ending.is_in_order() {
-                Some(Outcome::AfterTorn)
-            } else {
-                (*ended != begins).then_some(Outcome::Seam {
-                    ended: *ended,
-                    begins,
-                })
-            }
-        }
-        (Outcome::Begun, Outcome::Played { number: 1.., .. } | Outcome::Begun) => Some(Outcome::AfterTorn),
-        _ => None,
-    }
-}
-
-impl Checked {
     /// A line for scripts.
     pub(super) fn to_json(&self) -> Value {
-        let file = file_name(&self.file);
-        let is_good = self.worst() <= Worst::Unfinished;
-        let mut value = json!({ "file": file, "ok": is_good, "what": self.in_words() });
-        let more = match &self.outcome {
+        let mut value = match &self.outcome {
             Outcome::Played {
                 number,
                 played,
@@ -178,42 +134,83 @@ impl Checked {
                     Ending::CutOff { whole_bytes, .. } => Some(whole_bytes),
                 },
             }),
-            Outcome::Different(divergence) => {
-                let mut more = json!({
-                    "record": divergence.record,
-                    "agreed_records": divergence.agreed,
-                    "deadlines": divergence.stamp.steps,
-                    "units": divergence.stamp.at.as_units_f64(),
-                });
-                if let DivergenceKind::Digest {
-                    recorded,
-                    replayed,
-                    parts,
-                } = &divergence.kind
-                {
-                    more["recorded"] = hex(*recorded).into();
-                    more["replayed"] = hex(*replayed).into();
-                    more["parts"] = parts.iter().map(|part| format!("{part:?}")).collect();
-                }
-                more
-            }
-            Outcome::Seam { ended, begins } => json!({
-                "recorded": hex(begins.whole),
-                "replayed": hex(ended.whole),
-                "parts": ended.differing(begins).iter().map(|part| format!("{part:?}")).collect::<Vec<_>>(),
+            Outcome::Different(divergence) => json!({
+                "record": divergence.record,
+                "agreed_records": divergence.agreed,
+                "deadlines": divergence.stamp.steps,
+                "units": divergence.stamp.at.as_units_f64(),
             }),
-            Outcome::Gap { .. } | Outcome::AfterTorn => json!({}),
-            Outcome::Begun | Outcome::Unplayable(_) | Outcome::Unreadable(_) => json!({}),
+            _ => json!({}),
         };
-        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-            value.extend(more);
+        let digests = match &self.outcome {
+            Outcome::Different(Divergence {
+                kind:
+                    DivergenceKind::Digest {
+                        recorded,
+                        replayed,
+                        parts,
+                    },
+                ..
+            }) => Some((*recorded, *replayed, parts.clone())),
+            Outcome::Misfit(_, Some((ended, begins))) => {
+                Some((begins.whole, ended.whole, ended.differing(begins)))
+            }
+            _ => None,
+        };
+        if let Some((recorded, replayed, parts)) = digests {
+            value["recorded"] = hex(recorded).into();
+            value["replayed"] = hex(replayed).into();
+            value["parts"] = parts.iter().map(|part| format!("{part:?}")).collect();
         }
+        value["file"] = self.file.to_string_lossy().into();
+        value["ok"] = (self.worst() <= Worst::Unfinished).into();
+        value["what"] = self.in_words().into();
         value
     }
 }
 
+/// Why a piece does not follow the one before; `None` if it does, or is of another run, as a piece with no greater number
+/// is.
+fn misfit(before: &Outcome, here: &Outcome) -> Option<Outcome> {
+    let torn = || Outcome::Misfit("the piece before is not whole".to_owned(), None);
+    match (before, here) {
+        (
+            Outcome::Played {
+                number: first,
+                states: (_, ended),
+                ending,
+                ..
+            },
+            Outcome::Played {
+                number: second,
+                states: (begins, _),
+                ..
+            },
+        ) if first < second => {
+            if first + 1 != *second {
+                let why = format!("piece {second} does not follow piece {first}");
+                Some(Outcome::Misfit(why, None))
+            } else if !ending.is_in_order() {
+                Some(torn())
+            } else if ended != begins {
+                let why = format!(
+                    "it begins with state {}, the piece before ended with {}; different: {:?}",
+                    hex(begins.whole),
+                    hex(ended.whole),
+                    ended.differing(begins)
+                );
+                Some(Outcome::Misfit(why, Some((*ended, *begins))))
+            } else {
+                None
+            }
+        }
+        (Outcome::Begun, Outcome::Played { number: 1.., .. } | Outcome::Begun) => Some(torn()),
+        _ => None,
+    }
+}
+
 impl Outcome {
-    /// What is to be said of a piece that cannot be opened.
+    /// The outcome of a piece that cannot be opened.
     pub(super) fn of_unopened(error: &JournalError) -> Self {
         match error.is_of_begun() {
             true => Self::Begun,
@@ -221,12 +218,9 @@ impl Outcome {
         }
     }
 
-    /// Whether nothing is to be said: all of it was played, to its end.
+    /// Whether all of it was played, to its end.
     pub(super) fn is_whole(&self) -> bool {
-        let Self::Played { ending, .. } = self else {
-            return false;
-        };
-        ending.is_in_order()
+        matches!(self, Self::Played { ending, .. } if ending.is_in_order())
     }
 
     /// How bad it is.
@@ -234,7 +228,7 @@ impl Outcome {
         match self {
             Self::Played { ending, .. } => Worst::of(*ending),
             Self::Begun => Worst::Unfinished,
-            Self::Different(_) | Self::Seam { .. } | Self::Gap { .. } | Self::AfterTorn => Worst::Different,
+            Self::Different(_) | Self::Misfit(..) => Worst::Different,
             Self::Unplayable(_) | Self::Unreadable(_) => Worst::Unreadable,
         }
     }
@@ -257,29 +251,12 @@ impl Outcome {
                 )
             }
             Self::Different(divergence) => format!("DIFFERENT: {divergence}"),
-            Self::Seam { ended, begins } => format!(
-                "DIFFERENT: it begins with state {}, the piece before ended with {}; different: {:?}",
-                hex(begins.whole),
-                hex(ended.whole),
-                ended.differing(begins)
-            ),
-            Self::Gap {
-                first: Some(first),
-                second,
-            } => format!("DIFFERENT: piece {second} does not follow piece {first}"),
-            Self::Gap { first: None, second } => {
-                format!("DIFFERENT: piece {second} is the first that there is of its run")
-            }
-            Self::AfterTorn => "DIFFERENT: the piece before is not whole".to_owned(),
+            Self::Misfit(why, _) => format!("DIFFERENT: {why}"),
             Self::Begun => NOTHING_YET.to_owned(),
             Self::Unplayable(why) => format!("UNPLAYABLE: {why}"),
             Self::Unreadable(why) => format!("UNREADABLE: {why}"),
         }
     }
-}
-
-fn file_name(file: &Path) -> String {
-    file.to_string_lossy().into_owned()
 }
 
 fn hex(digest: u64) -> String {

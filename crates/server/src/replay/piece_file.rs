@@ -19,43 +19,6 @@ const UNPACKED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// What a packed file begins with.
 const PACKED_MAGIC: [u8; 4] = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
 
-/// Why a piece could not be read from its file.
-#[derive(Debug, thiserror::Error)]
-pub enum PieceFileError {
-    /// The system says no.
-    #[error("{}: {}", path.display(), self.why())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// It has more than so many bytes.
-    #[error("{}: {}", .0.display(), self.why())]
-    TooLarge(PathBuf, u64),
-    /// There is no journal in this directory.
-    #[error("{}: {}", .0.display(), self.why())]
-    NoPieces(PathBuf),
-}
-
-impl PieceFileError {
-    /// What is wrong, without the file's name.
-    pub fn why(&self) -> String {
-        match self {
-            Self::Io { error, .. } => error.to_string(),
-            Self::TooLarge(_, bytes_max) => {
-                format!("unpacked, this has more than the {bytes_max} bytes that are read")
-            }
-            Self::NoPieces(_) => "no piece of a journal lies here".to_owned(),
-        }
-    }
-
-    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        |error| Self::Io { path, error }
-    }
-}
-
 /// The files that `paths` stand for, in the order given, those of a directory by their numbers.
 ///
 /// Directories are looked through with what is in them: `--record` makes one for each run. Where a piece lies both
@@ -63,7 +26,7 @@ impl PieceFileError {
 ///
 /// # Errors
 /// A directory that cannot be read, or has no piece in it.
-pub fn pieces_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, PieceFileError> {
+pub fn pieces_in(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -71,18 +34,20 @@ pub fn pieces_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, PieceFileError> {
             continue;
         }
         let before = files.len();
-        collect(path, &mut files)?;
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        collect(path, &mut files).map_err(named)?;
         if files.len() == before {
-            return Err(PieceFileError::NoPieces(path.clone()));
+            let why = format!("{}: no piece of a journal is here", path.display());
+            return Err(io::Error::new(ErrorKind::NotFound, why));
         }
     }
     Ok(files)
 }
 
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), PieceFileError> {
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut here = Vec::new();
-    for entry in fs::read_dir(directory).map_err(PieceFileError::io(directory))? {
-        here.push(entry.map_err(PieceFileError::io(directory))?.path());
+    for entry in fs::read_dir(directory)? {
+        here.push(entry?.path());
     }
     here.sort_by_cached_key(|path| by_number(path));
     for path in &here {
@@ -121,33 +86,28 @@ fn packed(plain: &Path) -> PathBuf {
 ///
 /// # Errors
 /// A file that cannot be read, or has more than `PIECE_BYTES_MAX` bytes, or `UNPACKED_BYTES_MAX` once it is unpacked.
-pub fn read(path: &Path) -> Result<Vec<u8>, PieceFileError> {
-    let mut file = BufReader::new(open(path).map_err(PieceFileError::io(path))?);
-    let first = file.fill_buf().map_err(PieceFileError::io(path))?;
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = BufReader::new(open(path)?);
     // Its name does not count: people pack and unpack files, and call them as they like.
-    let (mut source, bytes_max): (Box<dyn Read>, u64) = match first.starts_with(&PACKED_MAGIC) {
-        true => {
-            let unpacked = zstd::stream::read::Decoder::with_buffer(file);
-            (
-                Box::new(unpacked.map_err(PieceFileError::io(path))?),
-                UNPACKED_BYTES_MAX,
-            )
-        }
+    let is_packed = file.fill_buf()?.starts_with(&PACKED_MAGIC);
+    let (mut source, bytes_max): (Box<dyn Read>, u64) = match is_packed {
+        true => (
+            Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
+            UNPACKED_BYTES_MAX,
+        ),
         false => (Box::new(file), PIECE_BYTES_MAX),
     };
     let mut bytes = Vec::new();
-    let mut read_to = |bytes_max: u64, bytes: &mut Vec<u8>| {
-        let more = bytes_max - bytes.len() as u64;
-        source.by_ref().take(more).read_to_end(bytes)
-    };
-    read_to(MAGIC.len() as u64, &mut bytes).map_err(PieceFileError::io(path))?;
+    source.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
     if bytes != MAGIC {
-        // Whoever opens them says so, and no file makes us read a gigabyte for it.
+        // Opening them reports it; no gigabyte is read of a file that is no journal.
         return Ok(bytes);
     }
-    read_to(bytes_max + 1, &mut bytes).map_err(PieceFileError::io(path))?;
+    let rest_max = bytes_max + 1 - MAGIC.len() as u64;
+    source.take(rest_max).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
-        return Err(PieceFileError::TooLarge(path.to_owned(), bytes_max));
+        let why = format!("unpacked, this has more than the {bytes_max} bytes that are read");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, why));
     }
     Ok(bytes)
 }

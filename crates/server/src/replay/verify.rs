@@ -42,18 +42,14 @@ pub fn verify_all(
     let outcomes = for_each_file(files, move |path| {
         let outcome = match piece_file::read(path) {
             Ok(bytes) => verify_bytes(bytes),
-            Err(error) => Outcome::Unreadable(error.why()),
+            Err(error) => Outcome::Unreadable(error.to_string()),
         };
         done();
         outcome
     })?;
     let mut checked: Vec<Checked> = Vec::with_capacity(files.len());
     for (file, outcome) in files.iter().cloned().zip(outcomes) {
-        let mut one = Checked {
-            file,
-            outcome,
-            is_next_missing: false,
-        };
+        let mut one = Checked::new(file, outcome);
         one.look_back(checked.last(), named);
         checked.push(one);
     }

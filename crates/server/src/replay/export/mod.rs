@@ -34,20 +34,16 @@ pub(super) fn run(files: &[PathBuf], named: &[PathBuf]) -> io::Result<Worst> {
     for file in files {
         let outcome = match piece_file::read(file) {
             Ok(bytes) => tell(bytes, &run_of(file), &mut out)?,
-            Err(error) => Outcome::Unreadable(error.why()),
+            Err(error) => Outcome::Unreadable(error.to_string()),
         };
-        let mut told = Checked {
-            file: file.clone(),
-            outcome,
-            is_next_missing: false,
-        };
-        told.look_back(before.as_ref(), named);
-        worst = worst.max(told.outcome.worst());
-        if !told.outcome.is_whole() {
-            let what = told.outcome.in_words();
+        let mut checked = Checked::new(file.clone(), outcome);
+        checked.look_back(before.as_ref(), named);
+        worst = worst.max(checked.outcome.worst());
+        if !checked.outcome.is_whole() {
+            let what = checked.outcome.in_words();
             standard_error::say(format_args!("{PROGRAM}: {}: {what}", file.display()));
         }
-        before = Some(told);
+        before = Some(checked);
     }
     out.flush()?;
     Ok(worst)
