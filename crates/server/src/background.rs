@@ -44,12 +44,10 @@ impl Background {
         })
     }
 
-    /// The address listened on, with the port that the system chose if it was asked to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Sends tasks to its loop.
     pub fn tasks(&self) -> &TaskSender {
         &self.tasks
     }

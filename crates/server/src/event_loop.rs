@@ -36,7 +36,6 @@ use crate::stages::{self, STAGES};
 /// the second that people and service managers wait.
 const ENDING_SPAN: RealSpan = RealSpan::from_millis(500);
 
-/// The loop, ready to run.
 pub struct EventLoop {
     shell: Shell,
     clock: Box<dyn Clock>,
@@ -48,12 +47,11 @@ pub struct EventLoop {
     stopping_until: Option<RealTime>,
 }
 
-/// Why a loop ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// It was asked to, and everything accepted was finished.
+    /// It was asked to end, and everything accepted was finished.
     Stopped,
-    /// It was asked to, and its time limit came before everything was finished.
+    /// It was asked to end, and its time limit came before everything was finished.
     StopLimit,
     /// A stage panicked, and may have left the engine half changed.
     Failed(Fault),
@@ -115,7 +113,7 @@ impl EventLoop {
         self.shell.manager = manager;
     }
 
-    /// Ends in order once a team has won, when everybody was told.
+    /// Ends in order once a team has won and every peer was sent the winner.
     pub fn end_at_win(&mut self) {
         self.shell.ends_at_win = true;
     }
@@ -125,12 +123,12 @@ impl EventLoop {
         self.shell.is_precise = true;
     }
 
-    /// Holds no more connections than this at one time, also while they wait to be taken in.
+    /// Bounds the connections at one time, those that wait to be accepted included.
     pub fn leave_descriptors(&mut self, connections_room: usize) {
         self.shell.leave_descriptors(connections_room);
     }
 
-    /// Sets when peers count as gone that nothing is heard of; `None`: never.
+    /// Sets when silent peers count as gone; `None`: never.
     pub fn keep_alive(&mut self, keep_alive: Option<KeepAlive>) {
         self.shell.conns.set_keep_alive(keep_alive);
     }
@@ -155,12 +153,11 @@ impl EventLoop {
         self.shell.disk.start()
     }
 
-    /// What a save would hold now.
+    /// The snapshot that a save would hold now.
     pub(crate) fn state_to_save(&mut self) -> Arc<Snapshot> {
         self.shell.engine.state_to_save()
     }
 
-    /// What its game was made from.
     pub fn game_config(&mut self) -> GameConfig {
         self.shell.engine.game().config().clone()
     }
@@ -175,7 +172,6 @@ impl EventLoop {
         self.shell.stop.clone()
     }
 
-    /// Sends tasks to the loop, from any thread.
     pub fn tasks(&self) -> TaskSender {
         self.shell.tasks.sender()
     }
@@ -289,12 +285,9 @@ impl EventLoop {
     }
 }
 
-/// How a loop ended, and what it had done by then.
 #[derive(Debug)]
 pub struct Ended {
-    /// Why it ended.
     pub why: EndReason,
-    /// The last figures.
     pub stats: EngineStats,
     /// One number for the state in which the game was left, as `trantor-server sim` tells it.
     pub digest: u64,
@@ -341,7 +334,6 @@ mod tests {
     use crate::options::Options;
     use crate::shell::tasks::TaskError;
 
-    /// One on a port that the system chooses.
     fn event_loop(options: Options) -> EventLoop {
         let options = Options { port: 0, ..options };
         EventLoop::new(options.listen_address(), |now| {

@@ -29,7 +29,6 @@ pub const WORD: &str = "sim";
 /// Longest simulation, in units: more than a hundred days at the highest speed, and far from any overflow.
 const UNITS_MAX: u64 = 100_000_000_000;
 
-/// The game that is asked for.
 #[derive(Clone, Debug, PartialEq, Parser)]
 #[command(
     name = WORD,
@@ -115,7 +114,7 @@ fn until(word: &str) -> Result<Until, String> {
     at.ok_or_else(|| format!("must be win, or a whole number of units from 1 to {UNITS_MAX}"))
 }
 
-/// How far a game is played between two looks at its progress: milliseconds, even with a thousand agents.
+/// How far a game is played between two updates of the progress bar: milliseconds, even with a thousand agents.
 const STRIDE: GameSpan = GameSpan::from_units(50);
 
 /// What is printed of a game.
@@ -126,16 +125,14 @@ struct Summary {
     height: u32,
     teams: Vec<String>,
     minds: Vec<&'static str>,
-    /// The team that won, if one did.
     winner: Option<String>,
-    /// Why it ended: `won`, `time`, or `nothing_due` if nobody was left to do anything.
+    /// Why it ended: `won`, `time`, or `nothing_due` if no agent was left.
     ended: &'static str,
-    /// Whole units of game time.
     units: i64,
     deadlines: u64,
     actions: u64,
     joins: u64,
-    /// Agents alive at the end; if a team has won, they are let go after it.
+    /// Agents alive at the end; after a win they are removed.
     living: usize,
     /// The highest level in each team at the end, 0 if nobody is left.
     levels: Vec<u8>,
@@ -172,7 +169,6 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
 }
 
 impl SimAsked {
-    /// What the game is made from.
     fn config(&self) -> Result<GameConfig, OptionError> {
         let config = GameConfig {
             size: MapSize::new(self.width, self.height).expect("the parser keeps to the range"),
@@ -273,7 +269,7 @@ fn levels(leap: &Leap) -> Vec<u8> {
     levels
 }
 
-/// A line on standard error that says how far the game is, if a person looks at it.
+/// A progress line on standard error, if that is a terminal.
 fn progress(asked: &SimAsked) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -16,7 +16,6 @@ const BOUNDS_NS: [i64; 22] = {
     bounds
 };
 
-/// Durations, counted by size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Histogram {
     pub(crate) sum: RealSpan,
@@ -50,7 +49,6 @@ impl Histogram {
     }
 }
 
-/// The bounds in seconds.
 pub(crate) fn bounds_seconds() -> impl Iterator<Item = f64> {
     BOUNDS_NS.iter().map(|bound| *bound as f64 / NANOS as f64)
 }

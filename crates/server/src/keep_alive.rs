@@ -10,16 +10,16 @@ use trantor_time::RealSpan;
 /// Silence after which the system asks whether a peer is still there, unless told otherwise. With the questions that
 /// follow, a machine that vanished is found within two minutes, also one that was owed something.
 pub const KEEP_ALIVE: RealSpan = RealSpan::from_secs(60);
-/// The pause between questions, and how many go unanswered before the connection counts as broken.
+/// The interval between probes, and how many go unanswered before the connection counts as broken.
 const KEEP_ALIVE_PAUSE: RealSpan = RealSpan::from_secs(15);
 const KEEP_ALIVE_QUESTIONS: u32 = 4;
 
-/// When a peer that nothing is heard of counts as gone.
+/// When a silent peer counts as gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// After how long a silence the system asks whether the peer is still there; in whole seconds, at least one.
+    /// Silence before the first probe; in whole seconds, at least one.
     pub silence: RealSpan,
-    /// How long a peer may take nothing of what it is owed: the system must not end a connection before that.
+    /// How long a peer may leave its output unread: the system must not close a connection before that.
     pub stall: RealSpan,
 }
 
@@ -31,7 +31,7 @@ impl KeepAlive {
     }
 }
 
-/// Sets what a socket should be like. A system that refuses one of these serves it a little worse, no more.
+/// Sets the options of a socket. If the system refuses one, the connection is served without it.
 pub(crate) fn prepare(socket: &TcpStream, keep_alive: Option<KeepAlive>) {
     // Without it a reply would wait for the acknowledgement of the one before.
     let no_delay = socket.set_nodelay(true);
@@ -56,7 +56,7 @@ fn set_patience(socket: &TcpStream, patience_ms: u32) -> rustix::io::Result<()> 
     sockopt::set_tcp_user_timeout(socket, patience_ms)
 }
 
-/// Elsewhere a peer that vanishes while it is owed something is found when the system gives up sending it again.
+/// Elsewhere a peer that vanishes with output pending is found when the system gives up retransmitting.
 #[cfg(not(target_os = "linux"))]
 fn set_patience(_socket: &TcpStream, _patience_ms: u32) -> rustix::io::Result<()> {
     Ok(())

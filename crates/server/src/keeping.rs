@@ -49,7 +49,6 @@ pub(crate) fn save(shell: &mut Shell) -> Result<PathBuf, String> {
     }
 }
 
-/// What the timer of saves does.
 pub(crate) fn save_or_warn(shell: &mut Shell) {
     if let Err(reason) = save(shell) {
         log::warn!("{reason}");

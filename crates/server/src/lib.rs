@@ -6,6 +6,8 @@
 //!
 //! Read [`options`] for what can be chosen at start, and [`replay`] for what is done with recorded games.
 
+#![allow(missing_docs, reason = "a program: items whose names say all have no comment")]
+
 pub mod autosave;
 pub mod background;
 pub mod cli;

@@ -127,7 +127,7 @@ fn resolve_again() -> Result<Resolved, OptionError> {
     })
 }
 
-/// Tells what is wrong with each file of options, all of it.
+/// Reports all mistakes in files of options.
 fn check_config(files: &[PathBuf]) -> ExitCode {
     let mut status = ExitCode::SUCCESS;
     for file in files {
@@ -151,7 +151,7 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
     ExitCode::from(EXIT_STATUS_REFUSED)
 }
 
-/// Prints what was asked for, and ends with that.
+/// Prints the result of a command.
 fn print(text: &str) -> ExitCode {
     match standard_output::print(text.trim_end()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -159,7 +159,7 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-/// Prints a line of a server that runs, for people and for scripts that wait for it. Nobody listening is no reason to end.
+/// Prints a line of a running server, for people and for scripts that wait for it. It goes on without a reader.
 fn tell(line: &str) {
     let mut out = io::stdout().lock();
     let _nobody_listens = writeln!(out, "{line}").and_then(|()| out.flush());

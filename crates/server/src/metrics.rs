@@ -35,7 +35,6 @@ const LOGGED: [&str; 5] = [
     "game_slips",
 ];
 
-/// One named metric at one moment.
 #[derive(Debug)]
 struct Metric {
     /// Without the prefix and, for a counter, without `_total`.
@@ -93,7 +92,6 @@ impl Collector for Table {
 }
 
 impl Table {
-    /// A row with this help text.
     fn help(&mut self, help: &'static str) -> Row<'_> {
         Row { help, table: self }
     }

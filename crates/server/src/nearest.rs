@@ -1,6 +1,6 @@
 //! What a misspelt word was probably meant for.
 
-/// The name that looks most like `unknown`, if any looks like it at all; of equals the first in the alphabet.
+/// The name most like `unknown`, if any is similar; of equals the first in the alphabet.
 pub fn nearest<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     names
         .into_iter()

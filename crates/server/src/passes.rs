@@ -9,7 +9,6 @@ use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::histogram::Histogram;
 
-/// What a stage may spend in one pass; it always gets at least one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     pub(crate) items_max: u32,
@@ -18,7 +17,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// For a stage that does one bounded thing in every pass, such as publishing statistics.
+    /// For a stage that does one bounded thing in every pass.
     pub(crate) const UNLIMITED: Self = Self::new(u32::MAX, RealSpan::MAX);
 
     pub(crate) const fn new(items_max: u32, time_max: RealSpan) -> Self {
@@ -35,7 +34,6 @@ const LONG_PASS: RealSpan = RealSpan::from_millis(250);
 /// Items that are timed together by [`Turn::admits_short`].
 const SHORT_ITEMS: u32 = 8;
 
-/// The stages of the loop, with what they spent in the present or latest pass.
 #[derive(Debug)]
 pub(crate) struct Passes {
     stages: Vec<StageUse>,
@@ -56,12 +54,11 @@ pub(crate) struct StageUse {
     budget: Budget,
     pub(crate) time: RealSpan,
     pub(crate) items: u32,
-    /// It had to stop with work left.
+    /// It stopped with work left.
     left_over: bool,
 }
 
 impl Passes {
-    /// No pass yet, of stages with these names and budgets, in their order.
     pub(crate) fn new(stages: impl IntoIterator<Item = (&'static str, Budget)>) -> Self {
         let stages = stages.into_iter().map(|(name, budget)| StageUse {
             name,
@@ -80,12 +77,10 @@ impl Passes {
         }
     }
 
-    /// The stages, with what they spent in their latest turn.
     pub(crate) fn stages(&self) -> &[StageUse] {
         &self.stages
     }
 
-    /// Begins a pass at `now`.
     pub(crate) fn begin(&mut self, now: RealTime) {
         self.start = now;
         self.read_at = now;
@@ -98,7 +93,6 @@ impl Passes {
         }
     }
 
-    /// Begins the turn of the stage with this index.
     pub(crate) fn enter<'a>(&'a mut self, stage: usize, clock: &'a dyn Clock) -> Turn<'a> {
         let (start, budget) = (self.read_at, self.stages[stage].budget);
         self.item_name.clear();
@@ -188,7 +182,6 @@ impl fmt::Display for Passes {
     }
 }
 
-/// One stage's turn in one pass: says how long it may go on, and times its items.
 pub(crate) struct Turn<'a> {
     passes: &'a mut Passes,
     clock: &'a dyn Clock,
@@ -199,7 +192,7 @@ pub(crate) struct Turn<'a> {
     floor: RealTime,
     items: u32,
     refused: bool,
-    /// When something last came in, if anything did; see [`Self::arrival`].
+    /// When input last came in, if any did; see [`Self::arrival`].
     arrived_at: Option<RealTime>,
     item_start: Option<RealTime>,
 }
@@ -296,7 +289,7 @@ pub(crate) const REAL_KINDS: [FiredKind; 7] = [
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoopStats {
     pub(crate) passes: u64,
-    /// Passes in which nothing was done: what woke the loop woke it for nothing.
+    /// Passes in which nothing was done.
     pub(crate) idle_passes: u64,
     pub(crate) busy: RealSpan,
     pub(crate) pass_time: Histogram,
@@ -312,7 +305,6 @@ pub(crate) struct LoopStats {
     pub(crate) save_write: Histogram,
 }
 
-/// What a stage did in all passes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StageTotals {
     pub(crate) name: &'static str,
@@ -321,7 +313,6 @@ pub(crate) struct StageTotals {
 }
 
 impl LoopStats {
-    /// Counts a pass that has ended.
     pub(crate) fn count_pass(&mut self, passes: &Passes) {
         if self.stages.is_empty() {
             let named = passes.stages().iter().map(|stage| StageTotals {
@@ -342,7 +333,6 @@ impl LoopStats {
         self.pass_time.record(passes.duration());
     }
 
-    /// Counts a deadline that fired.
     pub(crate) fn count_deadline(&mut self, fired: Fired) {
         if let Some(place) = REAL_KINDS.iter().position(|kind| *kind == fired.kind) {
             self.real_deadlines[place] += 1;

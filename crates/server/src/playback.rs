@@ -22,18 +22,14 @@ const RECORDING_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 /// of a small world. Pieces share them evenly.
 const STATES_BYTES_MAX: usize = 1024 * 1024 * 1024;
 
-/// What is to be played, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayAsked {
-    /// Files of one run, or its directory.
     pub files: Vec<PathBuf>,
-    /// Where to begin.
     pub at: PlayFrom,
-    /// Whether time stands still at first.
     pub is_paused: bool,
-    /// Whether it is played at the speeds at which it was recorded; else at that of the options.
+    /// Whether it is played at the recorded speeds; else at that of the options.
     pub follows_speed: bool,
-    /// Where to listen, who may control it, and the rest that it has in common with a game that is played.
+    /// Where to listen, who may control it, and what else applies to a recording.
     pub options: Options,
 }
 
@@ -60,7 +56,7 @@ impl PlayFrom {
         Some(Self::Moment(GameTime::from_nanounits(nanounits)))
     }
 
-    /// The moment meant in this recording; one outside stands for the nearer end.
+    /// The time in this recording; one outside is clamped.
     pub fn of(self, recording: &Recording) -> GameTime {
         let (begin, end) = (recording.begin(), recording.end());
         match self {

@@ -33,13 +33,11 @@ pub const RELOADED: [&str; 15] = [
 /// The option that names the file of the token.
 const TOKEN_FILE: &str = "token-file";
 
-/// Reads the options again.
 pub type Read = Box<dyn Fn() -> Result<Resolved, OptionError>>;
 
-/// What is needed to reload.
 pub struct Reload {
     read: Read,
-    /// What is in force.
+    /// The options in force.
     running: Resolved,
     logging: Logging,
 }
@@ -54,7 +52,7 @@ impl Reload {
         }
     }
 
-    /// Reads the options again, and puts into force what can be. The log tells which.
+    /// Reads the options again, and applies what can change. The log tells which.
     pub(crate) fn again(&mut self, shell: &mut Shell) {
         let (resolved, token) = match self.read_again() {
             Ok(read) => read,
@@ -94,7 +92,7 @@ impl Reload {
         Ok((resolved, token))
     }
 
-    /// Answers whether the token of `--token-file` is another one, which the name of the file does not tell.
+    /// Answers whether the token of `--token-file` has changed, which the name of the file does not tell.
     fn put_into_force(&mut self, options: &Options, token: Option<Token>, shell: &mut Shell) -> bool {
         let has_other_token = shell.set_control(options.control, token);
         shell.engine.set_spectator_delay(options.spectator_delay);

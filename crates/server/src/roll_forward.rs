@@ -115,7 +115,7 @@ mod tests {
             self.writer.input(&self.game, &input, now);
         }
 
-        /// All that can do something look around, and so much happens by itself.
+        /// All idle agents look around, and deadlines fire.
         fn play(&mut self, deadlines: usize) {
             for agent in self.game.owing().collect::<Vec<_>>() {
                 let command = Command::Look;
@@ -138,7 +138,7 @@ mod tests {
             self.piece += 1;
         }
 
-        /// What is on the disk when something is sent.
+        /// Puts on the disk what is there before a reply is sent.
         fn write(&mut self) {
             self.writer.progress(&self.game);
             let bytes = self.writer.take();

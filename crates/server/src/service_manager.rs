@@ -17,12 +17,11 @@ use self::system::{send, watchdog_limit};
 pub struct ServiceManager {
     /// Where it receives notifications.
     socket: Option<OsString>,
-    /// The longest that the program may be silent.
+    /// The watchdog limit of the manager.
     watchdog_limit: Option<RealSpan>,
 }
 
 impl ServiceManager {
-    /// As the environment says.
     pub fn from_environment() -> Self {
         let socket = std::env::var_os("NOTIFY_SOCKET");
         Self {
@@ -31,12 +30,10 @@ impl ServiceManager {
         }
     }
 
-    /// Clients may connect; `status` says to what.
     pub fn ready(&self, status: &str) {
         self.notify(&format!("READY=1\nSTATUS={status}"));
     }
 
-    /// The program has begun to end.
     pub fn stopping(&self) {
         self.notify("STOPPING=1");
     }

@@ -9,19 +9,19 @@ use mio::{Interest, Registry, Token};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook_mio::v1_0::Signals;
 
-/// Exit status when a second signal would not wait for the end in order.
+/// Exit status when a second signal forces the end.
 const EXIT_STATUS_FORCED: i32 = 1;
 
-/// What a signal asks for; the gravest is the greatest.
+/// What a signal asks for, the most urgent last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signal {
-    /// The options have changed; or, where there is a terminal, it is gone.
+    /// The options have changed; or the terminal is gone.
     HangUp,
     /// An end in order, by the signal of this name.
     End(&'static str),
 }
 
-/// Turns signals into readiness, so that the loop needs not look for them.
+/// Reports signals as readiness, so that the loop need not poll for them.
 pub struct Termination {
     signals: Signals,
 }
@@ -50,7 +50,7 @@ impl Termination {
         Ok(Self { signals })
     }
 
-    /// The signal that came since the last call, if one did; of several the gravest.
+    /// The most urgent signal since the last call.
     pub fn received(&mut self) -> Option<Signal> {
         let signal = |number| match number {
             SIGINT => Signal::End("SIGINT"),

@@ -26,10 +26,9 @@ use crate::shell::{Flushed, Shell};
 /// Time that a stage may take in one pass: a tenth of what a player would notice.
 const STAGE_SPAN: RealSpan = RealSpan::from_millis(5);
 
-/// How long the server stays after a win that ends it: the slowest of many viewers hear of something twenty times a second.
+/// How long the server stays after a win that ends it: the slowest of many viewers are updated twenty times a second.
 const AFTER_WIN_SPAN: RealSpan = RealSpan::from_secs(2);
 
-/// One stage of a pass.
 pub(crate) struct Stage {
     /// In logs and metrics.
     pub(crate) name: &'static str,
@@ -132,7 +131,7 @@ pub(crate) fn next_wake(shell: &Shell) -> Option<RealTime> {
     next.into_iter().flatten().min()
 }
 
-/// Whether something that was accepted is unfinished, which an orderly end waits for.
+/// Whether accepted work is unfinished, which an orderly end waits for.
 pub(crate) fn has_unfinished(shell: &Shell) -> bool {
     shell.tasks.len() > 0
         || shell.disk.in_flight() > 0
@@ -141,7 +140,7 @@ pub(crate) fn has_unfinished(shell: &Shell) -> bool {
         || shell.has_messages_left
 }
 
-/// Takes new connections in.
+/// Accepts new connections.
 fn accept(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
     shell.engine.begin_pass(now);
@@ -163,7 +162,7 @@ fn has_pending(shell: &Shell, now: RealTime) -> bool {
         .is_some_and(|listener| listener.has_pending(now))
 }
 
-/// Reads what is ready: first of all from those who have just sent something (`read_turns`).
+/// Reads what is ready, fresh data first (`read_turns`).
 fn read(shell: &mut Shell, turn: &mut Turn<'_>) {
     while shell.conns.has_to_read() && turn.admits_short() {
         turn.name_item("read");
@@ -171,7 +170,7 @@ fn read(shell: &mut Shell, turn: &mut Turn<'_>) {
     }
 }
 
-/// Carries out what operators said over connections.
+/// Carries out lines of operators on connections.
 fn operators(shell: &mut Shell, turn: &mut Turn<'_>) {
     while shell.engine.has_operator_line() && turn.admits() {
         turn.name_item("operator's line");
@@ -179,7 +178,6 @@ fn operators(shell: &mut Shell, turn: &mut Turn<'_>) {
     }
 }
 
-/// Runs what other threads sent, the ends of disk jobs among it.
 fn tasks(shell: &mut Shell, turn: &mut Turn<'_>) {
     while shell.tasks.len() > 0 && turn.admits() {
         let Some(task) = shell.tasks.next() else { return };
@@ -190,7 +188,6 @@ fn tasks(shell: &mut Shell, turn: &mut Turn<'_>) {
     }
 }
 
-/// Runs timers that are due.
 fn timers(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
     while shell.timers.next_deadline().is_some_and(|at| at <= now) && turn.admits() {
@@ -206,7 +203,7 @@ fn timers(shell: &mut Shell, turn: &mut Turn<'_>) {
     }
 }
 
-/// Carries out deadlines, of the game and of the engine, one after another.
+/// Fires deadlines, of the game and of the engine, one after another.
 fn due_work(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
     while is_due(&shell.engine, now) && turn.admits() {
@@ -222,7 +219,6 @@ fn is_due(engine: &Engine, now: RealTime) -> bool {
     engine.poll_timeout().is_some_and(|at| at <= now)
 }
 
-/// Does what the engine asks for.
 fn outputs(shell: &mut Shell, turn: &mut Turn<'_>) {
     shell.carry_out_outputs(|| {
         turn.admits();
@@ -237,7 +233,7 @@ fn outputs(shell: &mut Shell, turn: &mut Turn<'_>) {
     keeping::save_if_wanted(shell);
 }
 
-/// Ends the loop when all peers were sent the winner: viewers are in turn, with the next tick, and spectators later.
+/// Ends the loop once all peers were sent the winner: viewers with the next tick, spectators after their delay.
 fn end_later(shell: &mut Shell) {
     let span = AFTER_WIN_SPAN + shell.engine.config().spectator_delay;
     log::info!(
@@ -247,7 +243,7 @@ fn end_later(shell: &mut Shell) {
     shell.once("after win", span, |shell| shell.stop.request());
 }
 
-/// Writes the journal, before anything is sent of what happened: what a peer knows of is recorded.
+/// Writes the journal before anything is sent: what a peer knows of is recorded.
 fn journal(shell: &mut Shell, turn: &mut Turn<'_>) {
     let Some(recorder) = &mut shell.recorder else {
         return;
@@ -260,7 +256,7 @@ fn journal(shell: &mut Shell, turn: &mut Turn<'_>) {
     keeping::retry_later(shell);
 }
 
-/// Writes answers, and what waits before them, as far as the peers take it.
+/// Writes replies, and messages queued before them, as far as the peers read.
 fn flush(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
     shell.note_writable();
@@ -300,7 +296,7 @@ fn messages(shell: &mut Shell, turn: &mut Turn<'_>) {
     shell.carry_out_outputs(|| {});
 }
 
-/// Has the system watch for writing only where bytes wait.
+/// Watches for write readiness only where bytes wait.
 fn watch(shell: &mut Shell, _turn: &mut Turn<'_>) {
     shell.update_watch(shell.now);
 }

@@ -148,7 +148,7 @@ fn door(address: SocketAddr) -> anyhow::Result<Door> {
     Ok(inherited.map_or(Door::Address(address), Door::HandedOver))
 }
 
-/// The game to go on with, if one is asked for and there is one: the newest good save, rolled forward by its journal.
+/// The game to resume, if one is asked for and there is one: the newest good save, rolled forward by its journal.
 fn saved_game(options: &Options) -> anyhow::Result<Option<Game>> {
     let directory = match &options.save.directory {
         Some(directory) if options.save.resume => directory,
@@ -192,7 +192,7 @@ fn not_listening(address: SocketAddr, error: &io::Error) -> anyhow::Error {
     }
 }
 
-/// Why nothing can be kept in a directory; in words of our own where the system's own words say little.
+/// Why nothing can be written in a directory; in our own words where those of the system say little.
 fn no_place(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {

@@ -29,7 +29,6 @@ pub enum ConfigAsked {
     },
 }
 
-/// What is wrong with a file, a line for each mistake; none if it can be used as it is.
 pub fn check(path: &Path) -> Vec<OptionError> {
     let (mut options, mut origins) = (Options::default(), Origins::default());
     if let Err(mistakes) = layers::apply_file(&mut options, &mut origins, path) {
@@ -56,12 +55,10 @@ pub fn print(resolved: &Resolved) -> String {
     lines.collect()
 }
 
-/// The command as clap knows it.
 pub fn command() -> Command {
     ConfigAsked::command().subcommand(print_command())
 }
 
-/// The command behind `config print`.
 pub(super) fn print_command() -> Command {
     super::command()
         .name("print")

@@ -13,7 +13,6 @@ use crate::console::remote::ConsoleAsked;
 use crate::headless::SimAsked;
 use crate::options::PROGRAM;
 
-/// What is to be written.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
 #[command(name = PROGRAM, bin_name = PROGRAM)]
 pub enum ManualAsked {
@@ -30,7 +29,6 @@ pub enum ManualAsked {
     },
 }
 
-/// The completions of `shell`.
 pub fn completions(shell: Shell) -> String {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut whole_command(), PROGRAM, &mut text);
@@ -49,7 +47,6 @@ pub fn man(directory: &Path) -> io::Result<usize> {
     Ok(pages)
 }
 
-/// How many commands there are in a command, itself among them.
 fn commands_in(command: &Command) -> usize {
     1 + command.get_subcommands().map(commands_in).sum::<usize>()
 }

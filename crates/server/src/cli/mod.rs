@@ -26,31 +26,21 @@ use crate::options::{OptionError, Options, PROGRAM, explain, spelt};
 use crate::playback::PlayAsked;
 use crate::replay::ReplayAsked;
 
-/// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Run with these options.
     Run(Box<Resolved>),
-    /// Report every mistake in these files of options.
     CheckConfig(Vec<PathBuf>),
-    /// Write completions or manual pages.
     Manual(ManualAsked),
-    /// Operate a running server.
     Console(ConsoleAsked),
-    /// Read journals.
     Replay(ReplayAsked),
-    /// Serve a recording instead of a game.
     Play(Box<PlayAsked>),
     /// Print this and end with status 0: the help text or the version.
     Print(String),
 }
 
-/// Why a command line leads to no command.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It asks for this text: help or version.
     Print(String),
-    /// It has a mistake.
     Refused(OptionError),
 }
 
@@ -135,11 +125,8 @@ pub(crate) fn parse_as<T: FromArgMatches>(
 /// The options of all layers together, and where each was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The options.
     pub options: Options,
-    /// Where they were written.
     pub origins: Origins,
-    /// The file that was read.
     pub file: Option<PathBuf>,
 }
 
@@ -204,7 +191,6 @@ fn resolve_by(
     })
 }
 
-/// The command as clap knows it.
 pub fn command() -> Command {
     let file = Arg::new(CONFIG)
         .long(CONFIG)

@@ -39,12 +39,10 @@ const PLAY_OPTIONS: &[&str] = &[
     "log",
 ];
 
-/// The command as clap knows it.
 pub(crate) fn command() -> clap::Command {
     ReplayCommand::command().mut_subcommand("play", |play| play.args(flags_of(PLAY_OPTIONS)))
 }
 
-/// Reads `words`, of which the first is `replay`.
 pub(super) fn parse(words: &[OsString]) -> Result<Asked, Stop> {
     let (ReplayCommand { asked }, matches) = parse_as(command(), words, "replay")?;
     let ReplayAsked::Play { files, at, paused } = asked else {

@@ -32,7 +32,6 @@ const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
 /// under way.
 const LAST_READS_MAX: usize = 8;
 
-/// All connections.
 #[derive(Debug)]
 pub struct Conns {
     /// For connections yet to come; `None`: the system never asks whether a peer is still there.
@@ -40,13 +39,12 @@ pub struct Conns {
     slots: Slab<Conn>,
     /// By slot: how often it was taken before. Longer than the table has ever been, never shrinks.
     generations: Vec<u32>,
-    /// Connections with something to read.
     to_read: ReadTurns,
     /// Connections that became writable while bytes waited for that.
     to_write: VecDeque<ConnId>,
     /// Connections whose interest in writing has changed.
     to_watch: Vec<ConnId>,
-    /// Connections whose peers do not take what they are owed at present.
+    /// Connections whose peers do not read at present.
     blocked: usize,
     /// Nothing more is read: the loop is ending.
     reading_ended: bool,
@@ -57,11 +55,10 @@ pub struct Conns {
 struct Conn {
     id: ConnId,
     socket: TcpStream,
-    /// Stands in [`Conns::to_read`].
     in_read_list: bool,
-    /// The system reported an end or an error, which only reading to the end will show.
+    /// The system reported an end or an error, which only reading to the end shows.
     hung_up: bool,
-    /// It is not to be read for now: what the peer sends waits with the system.
+    /// It is not read for now: what the peer sends waits with the system.
     is_paused: bool,
     /// The system reported something to read meanwhile, and does not report it again.
     is_ready_while_paused: bool,
@@ -74,43 +71,29 @@ struct Conn {
 /// What happened on all connections; counters from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnStats {
-    /// Connections taken in.
     pub opened: u64,
-    /// Connections closed, by either side.
     pub closed: u64,
-    /// Reports of the system that one of them is ready.
     pub reports: u64,
-    /// Bytes read.
     pub bytes_in: u64,
-    /// Bytes the system took for writing.
     pub bytes_out: u64,
-    /// Reads that brought something.
     pub reads: u64,
-    /// Writes that took something.
     pub writes: u64,
-    /// Times a peer's buffers were full and bytes had to wait.
     pub writes_blocked: u64,
-    /// Connections that the system did not let be watched any more.
     pub watches_failed: u64,
 }
 
-/// What one read brought.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadOutcome<'a> {
-    /// These bytes.
     Bytes(&'a [u8]),
-    /// The end; the connection must be closed.
     Ended(CloseCause),
 }
 
-/// What one write did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
     /// So many bytes were taken, at least one. There may be room for more.
     Taken(usize),
     /// The peer's buffers are full; it will be in [`Conns::next_to_write`] when that changes.
     Blocked,
-    /// The connection is broken and must be closed.
     Failed,
 }
 
@@ -131,7 +114,7 @@ impl Default for Conns {
 }
 
 impl Conns {
-    /// Sets when peers count as gone that nothing is heard of, for connections yet to come. `None`: never.
+    /// Sets when silent peers count as gone, for connections yet to come. `None`: never.
     pub fn set_keep_alive(&mut self, keep_alive: Option<KeepAlive>) {
         self.keep_alive = keep_alive;
     }
@@ -192,7 +175,7 @@ impl Conns {
         }
     }
 
-    /// Reads this connection no more for now, or again.
+    /// Stops reading this connection, or resumes it.
     pub fn set_reading(&mut self, id: ConnId, is_wanted: bool) {
         let Some(conn) = get(&mut self.slots, id) else {
             return;
@@ -204,12 +187,11 @@ impl Conns {
         }
     }
 
-    /// Whether somebody waits for a turn to be read.
     pub fn has_to_read(&self) -> bool {
         !self.to_read.is_empty()
     }
 
-    /// Reads once from the connection whose turn it is. `None` if nobody has anything, or it proved to be nothing.
+    /// Reads once from the connection whose turn it is. `None` if none has anything to read.
     pub fn read_next<'a>(&mut self, buffer: &'a mut [u8]) -> Option<(ConnId, ReadOutcome<'a>)> {
         let id = self.to_read.pop()?;
         let conn = get(&mut self.slots, id)?;
@@ -243,12 +225,11 @@ impl Conns {
         Some((id, outcome))
     }
 
-    /// The next connection that takes bytes again after it would not.
     pub fn next_to_write(&mut self) -> Option<ConnId> {
         self.to_write.pop_front()
     }
 
-    /// Offers `bytes` to the system in one write. Nothing is tried while the peer's buffers are known to be full.
+    /// Offers `bytes` to the system in one write. Nothing is tried while the write is blocked.
     pub fn write(&mut self, id: ConnId, bytes: &[u8]) -> WriteOutcome {
         let Some(conn) = get(&mut self.slots, id) else {
             return WriteOutcome::Failed;
@@ -284,7 +265,7 @@ impl Conns {
         outcome
     }
 
-    /// Everything owed to this connection is written: it is watched for writing no longer.
+    /// The outbox of this connection is empty: it is no longer watched for writing.
     pub fn all_written(&mut self, id: ConnId) {
         if let Some(conn) = get(&mut self.slots, id)
             && conn.watched_for_write
@@ -343,7 +324,7 @@ impl Conns {
         self.stats.closed += 1;
     }
 
-    /// Reads nothing any more. What peers have sent stays with the system.
+    /// Stops reading for good. What peers have sent stays with the system.
     pub fn stop_reading(&mut self) {
         self.reading_ended = true;
         self.to_read.clear();
@@ -367,28 +348,24 @@ impl Conns {
         self.blocked = 0;
     }
 
-    /// Connections with bytes that their peers do not take at present.
+    /// Connections whose peers do not read at present.
     pub fn blocked(&self) -> usize {
         self.blocked
     }
 
-    /// Connections open at present.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether none is open.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// What happened so far.
     pub fn stats(&self) -> ConnStats {
         self.stats
     }
 }
 
-/// A connection as log lines name it.
 pub struct Shown(pub ConnId);
 
 impl fmt::Display for Shown {

@@ -12,29 +12,26 @@ use trantor_engine::ConnId;
 /// honest peer to be read while thousands play, and enough for floods to cost the others no more than an eighth.
 const FRESH_IN_A_ROW_MAX: u32 = 8;
 
-/// Connections with something to read. Each is to be in it once at most, which is its owner's to know.
+/// Connections with something to read. The owner sees to it that each is in it once at most.
 #[derive(Debug, Default)]
 pub(super) struct ReadTurns {
-    /// The system reported that they have something.
+    /// Connections with fresh data.
     fresh: VecDeque<ConnId>,
-    /// They had more than one read could take, or were made to wait for having sent too much.
+    /// Connections with more than one read takes, or that were throttled.
     more: VecDeque<ConnId>,
-    /// Turns of the fresh since one of the others had his.
+    /// Turns of fresh connections since the last one of the others.
     fresh_in_a_row: u32,
 }
 
 impl ReadTurns {
-    /// It has just sent something.
     pub(super) fn push_fresh(&mut self, id: ConnId) {
         self.fresh.push_back(id);
     }
 
-    /// It has more than it could be read at once.
     pub(super) fn push_more(&mut self, id: ConnId) {
         self.more.push_back(id);
     }
 
-    /// Whose turn it is.
     pub(super) fn pop(&mut self) -> Option<ConnId> {
         if self.fresh_in_a_row < FRESH_IN_A_ROW_MAX
             && let Some(id) = self.fresh.pop_front()
@@ -46,12 +43,10 @@ impl ReadTurns {
         self.more.pop_front().or_else(|| self.fresh.pop_front())
     }
 
-    /// Whether nobody waits.
     pub(super) fn is_empty(&self) -> bool {
         self.fresh.is_empty() && self.more.is_empty()
     }
 
-    /// Nobody is read any more.
     pub(super) fn clear(&mut self) {
         self.fresh.clear();
         self.more.clear();

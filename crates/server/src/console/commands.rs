@@ -6,14 +6,11 @@
 
 use crate::nearest::nearest;
 
-/// A line that names a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The command's name, as in the help.
     pub name: &'static str,
     /// What to type instead, if the arguments are wrong.
     pub usage: &'static str,
-    /// The words after the name.
     pub arguments: Vec<&'a str>,
     /// The same as they were typed.
     pub rest: &'a str,
@@ -52,7 +49,6 @@ pub fn parse(line: &str) -> Result<Option<Line<'_>>, String> {
     }))
 }
 
-/// What to say of a word that is no command.
 fn unknown(word: &str, typed: &str) -> String {
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(name, _)| *name == word) {
         return (*instead).to_owned();

@@ -20,7 +20,6 @@ use crate::options::ConsoleInput;
 use crate::shell::Shell;
 use crate::shell::tasks::{TaskError, TaskSender};
 
-/// Bytes read at once.
 const PIECE_BYTES: usize = 1024;
 
 /// Whether to read standard input, for a game that waits for `start` there or does not.
@@ -72,7 +71,7 @@ impl ConsoleThread {
         })
     }
 
-    /// Ends it; answers whether it has ended. One that has not is left behind, with standard output in its hands.
+    /// Ends the thread; answers whether it has ended. One that is blocked in a write is left behind.
     pub fn end(mut self) -> bool {
         self.stop_reading()
     }
@@ -134,7 +133,7 @@ fn read_lines(mut output: impl Write, stopped: &UnixStream, tasks: &TaskSender) 
     }
 }
 
-/// With nobody to read the answers the questions may go on.
+/// Without a reader for the answers the server goes on.
 fn show(output: &mut impl Write, text: &str) {
     let _nobody_reads = output.write_all(text.as_bytes()).and_then(|()| output.flush());
 }
@@ -151,13 +150,10 @@ fn has_hung_up() -> bool {
         || watched[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
 }
 
-/// What a wait for input brought.
 enum Awaited {
-    /// There is something to read, or the end.
     Input,
     /// The wait was interrupted, or what was typed is not for us.
     Nothing,
-    /// The program ends.
     Stop,
 }
 

@@ -242,7 +242,6 @@ fn agent_line(engine: &Engine, id: AgentId) -> String {
     )
 }
 
-/// What lies and stands on a tile.
 fn describe(engine: &Engine, at: Tile) -> Answer {
     must_contain(engine, at)?;
     let world = engine.game().world();

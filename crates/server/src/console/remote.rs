@@ -14,7 +14,6 @@ use trantor_runtime::user_token::user_token;
 
 use crate::options::PROGRAM;
 
-/// What to say to which server.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
 #[command(
     name = "console",
@@ -87,7 +86,7 @@ const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// Lines of a server before it says whether we may operate: the greeting, and one more.
 const GREETING_LINES_MAX: usize = 16;
 
-/// The connection. What the server says is neither believed to end nor to be text.
+/// The connection. What the server sends may be endless, and may be no text.
 struct Server {
     at: String,
     reader: BufReader<TcpStream>,
@@ -129,7 +128,7 @@ impl Server {
         Err(format!("{at}: this is no {PROGRAM}"))
     }
 
-    /// Says one line and hands each line of the answer to `print`. Answers whether it was done.
+    /// Sends one line and hands each line of the answer to `print`. Answers whether it was done.
     fn ask(&mut self, line: &str, mut print: impl FnMut(&str) -> Result<(), String>) -> Result<bool, String> {
         self.say(line)?;
         loop {
@@ -162,7 +161,6 @@ impl Server {
     }
 }
 
-/// A line of the server.
 enum Answer<'a> {
     /// The last one: it was done.
     Done,

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 /// Longest head of a request, in bytes: browsers send about one thousand.
 pub(super) const HEAD_BYTES_MAX: usize = 8 * 1024;
 
-/// A page that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     Metrics,
@@ -67,17 +66,14 @@ fn is_ours(hosts: &[String], host: &str) -> bool {
         || hosts.iter().any(|ours| ours.eq_ignore_ascii_case(name))
 }
 
-/// The answer with the metrics, in OpenMetrics text.
 pub(super) fn metrics(page: &str) -> Vec<u8> {
     whole(OK, "application/openmetrics-text; version=1.0.0", page)
 }
 
-/// An answer in plain text.
 pub(super) fn answer(status: Status, body: &str) -> Vec<u8> {
     whole(status, "text/plain", body)
 }
 
-/// A whole answer, after which the connection ends.
 fn whole(status: Status, content_type: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(

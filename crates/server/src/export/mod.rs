@@ -132,7 +132,6 @@ struct Peer {
     thread: Thread<()>,
 }
 
-/// Accepts connections until the exporter ends.
 fn accept(listener: &TcpListener, stopped: &UnixStream, source: &Arc<Source>) {
     let mut peers: Vec<Peer> = Vec::with_capacity(CONNECTIONS_MAX);
     while !is_stopped(stopped, Some(listener), None) {
@@ -178,7 +177,6 @@ fn evict(peers: &mut [Peer]) {
     }
 }
 
-/// Starts the thread of a connection.
 fn start(socket: TcpStream, from: IpAddr, source: &Arc<Source>) -> io::Result<Peer> {
     socket.set_nonblocking(false)?;
     let socket = Arc::new(socket);
@@ -195,7 +193,6 @@ fn start(socket: TcpStream, from: IpAddr, source: &Arc<Source>) -> io::Result<Pe
     })
 }
 
-/// Reads the request of a connection and answers it.
 fn serve(mut socket: &TcpStream, source: &Source) -> io::Result<()> {
     let end = RealClock::new().now() + CONNECTION_SPAN;
     let mut buffer = [0; READ_BYTES];
@@ -239,7 +236,6 @@ fn serve(mut socket: &TcpStream, source: &Source) -> io::Result<()> {
 /// The server's loop, for all connections.
 struct Source {
     tasks: TaskSender,
-    /// Names of this host, besides its addresses.
     hosts: Vec<String>,
     /// Held while the loop is asked, so that it has one question at a time.
     state: Mutex<SourceState>,
@@ -247,7 +243,6 @@ struct Source {
 
 #[derive(Default)]
 struct SourceState {
-    /// A question that was not answered in time.
     pending: Option<Receiver<Table>>,
     answered_at: Option<RealTime>,
 }

@@ -22,7 +22,7 @@ use self::fair_queue::FairQueue;
 /// connections close, and those are not waited for: another program may hold them.
 const BACK_OFF_SPAN: RealSpan = RealSpan::from_secs(1);
 
-/// Between two lines of the log about it: it may begin anew hundreds of times a second.
+/// Between two warnings about it: it may begin anew hundreds of times a second.
 const TOLD_SPAN: RealSpan = RealSpan::from_secs(10);
 
 /// Connections that may wait to be accepted. The usual 128 overflow when a class starts its bots all at once, and
@@ -33,35 +33,33 @@ const BACKLOG_MAX: i32 = 4_096;
 /// wait any more. Each takes a descriptor and the system's buffers, some KiB.
 pub(crate) const WAITING_MAX: usize = 4_096;
 
-/// Connections become allowed as time passes, and those of so long a quiet time may come at once.
+/// The burst: connections of so long a quiet time may be accepted at once.
 const SAVED_UP_SPAN: RealSpan = RealSpan::from_secs(1);
 
 /// Shortest wait once no more are allowed: thousands a second are not to be as many wake-ups, and those inside are not to
 /// notice how many come at once.
 const WAIT_SPAN_MIN: RealSpan = RealSpan::from_millis(2);
 
-/// Accepts connections.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
-    /// The time in which one connection becomes allowed; none at all where the rate is not limited.
+    /// The time in which one connection becomes allowed; zero without a rate limit.
     accept_span: RealSpan,
-    /// Time until then has allowed connections that were handed on; what has passed since then may allow more.
+    /// The token bucket: time until then is spent; what has passed since allows more.
     spent_until: RealTime,
-    /// Too many came at once: none is handed on before that.
+    /// The bucket is empty: no connection is handed on before that.
     slowed_until: Option<RealTime>,
     /// Accepted, and not handed on yet.
     waiting: FairQueue<Accepted>,
     /// The system reported connections that were not all accepted yet.
     pending: bool,
     backing_off_until: Option<RealTime>,
-    /// When the log was last told of that.
+    /// When it was last logged.
     told_at: Option<RealTime>,
     stats: ListenerStats,
 }
 
-/// A connection that waits to be handed on.
 #[derive(Debug)]
 struct Accepted {
     socket: TcpStream,
@@ -69,27 +67,20 @@ struct Accepted {
     at: RealTime,
 }
 
-/// What happened at the door; counters from zero.
+/// Counters from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListenerStats {
-    /// Connections accepted.
     pub accepted: u64,
-    /// Tries for which there was no descriptor, or that the system refused otherwise; accepting paused after each.
     pub back_offs: u64,
-    /// Connections that were gone again before they could be accepted or handed on.
     pub aborted: u64,
-    /// Connections that were reset: too many of their address, or too many at all, were waiting.
     pub refused: u64,
-    /// Times that so many had come at once that the rest was made to wait.
     pub slowed: u64,
 }
 
-/// Where a listening socket comes from.
 #[derive(Debug)]
 pub enum Door {
-    /// It is opened here.
     Address(SocketAddr),
-    /// Whoever started the program opened it, and connections may wait there already.
+    /// It was opened by a service manager, and connections may wait there already.
     HandedOver(std::net::TcpListener),
 }
 
@@ -149,12 +140,10 @@ impl Listener {
         registry.register(&mut self.socket, token, Interest::READABLE)
     }
 
-    /// The address listened on, with the port that the system chose if it was asked to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The system reported new connections.
     pub fn note_ready(&mut self) {
         self.pending = true;
     }
@@ -194,12 +183,11 @@ impl Listener {
         Some((socket, peer))
     }
 
-    /// A connection was closed, so that there is a descriptor again.
+    /// A connection was closed: there is a descriptor again.
     pub fn room_was_made(&mut self) {
         self.backing_off_until = None;
     }
 
-    /// What happened so far.
     pub fn stats(&self) -> ListenerStats {
         self.stats
     }
@@ -244,7 +232,7 @@ impl Listener {
         }
     }
 
-    /// Accepts nobody for a while, or until a connection is closed; those who come wait with the system.
+    /// Accepts no connection for a while, or until one is closed; new ones wait with the system.
     pub fn back_off(&mut self, why: impl fmt::Display, now: RealTime) {
         // Where connections come and go at the limit it begins anew each time.
         if self.told_at.is_none_or(|told| now >= told + TOLD_SPAN) {
@@ -256,7 +244,7 @@ impl Listener {
     }
 }
 
-/// Whether a peer has hung up without a word.
+/// Whether the peer has closed the connection already.
 fn is_gone(socket: &TcpStream) -> bool {
     match socket.peek(&mut [0]) {
         Ok(count) => count == 0,

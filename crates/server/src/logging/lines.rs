@@ -16,10 +16,9 @@ const LINES_MAX: usize = 4_096;
 /// must not hold the end.
 const FLUSH_SPAN: RealSpan = RealSpan::from_millis(500);
 
-/// What the thread is asked to do.
 enum Job {
     Write(Vec<u8>),
-    /// To say that all before was written.
+    /// Report that all lines before are written.
     Tell(Sender<()>),
     End,
 }
@@ -30,7 +29,7 @@ pub struct LogThread {
     jobs: Sender<Job>,
 }
 
-/// The queue's near end; clones put into the same queue.
+/// The sender of the queue; clones share the queue.
 #[derive(Clone)]
 pub(super) struct LogLines {
     jobs: Sender<Job>,

@@ -40,7 +40,6 @@ impl Logging {
         Ok((logging, thread))
     }
 
-    /// Lets other lines through from now on.
     pub fn set(&self, filter: &LogFilter) {
         let logger = logger(filter, &self.lines);
         log::set_max_level(logger.filter());

@@ -7,7 +7,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::layers::CONFIG;
 use super::settings::{Origins, find, must_be, nearest_name, short};
 
-/// The program's name, which its error lines start with.
 pub const PROGRAM: &str = "trantor-server";
 
 /// Exit status for every mistake in the options and every failure to start: the convention of Epitech's tools.
@@ -18,7 +17,6 @@ pub const EXIT_STATUS_REFUSED: u8 = 84;
 pub(crate) struct Clash {
     /// Their names, the one to change first.
     pub(crate) names: [&'static str; 2],
-    /// What is wrong.
     pub(crate) error: OptionError,
 }
 

@@ -31,7 +31,6 @@ pub struct Environment {
     log: Option<String>,
 }
 
-/// The environment variable of an option.
 fn variable_of(name: &str) -> String {
     format!("{ENVIRONMENT_PREFIX}{}", name.to_uppercase().replace('-', "_"))
 }
@@ -83,7 +82,6 @@ impl Environment {
         Ok(environment)
     }
 
-    /// The file that the environment names.
     pub fn config(&self) -> Option<&Path> {
         self.config.as_deref()
     }

@@ -20,7 +20,6 @@ impl LogFilter {
         }
     }
 
-    /// Reads a filter as it is written.
     pub fn read(written: &str) -> Option<Self> {
         let (mut everything, mut modules) = (None, Vec::new());
         for part in written.split(',') {
@@ -43,7 +42,6 @@ impl LogFilter {
         self
     }
 
-    /// Configures the logger being built.
     pub fn apply(&self, builder: &mut env_logger::Builder) {
         builder.filter_level(self.everything);
         for (module, level) in &self.modules {
@@ -52,7 +50,6 @@ impl LogFilter {
     }
 }
 
-/// As it is written.
 impl fmt::Display for LogFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |level: LevelFilter| level.as_str().to_lowercase();

@@ -42,12 +42,10 @@ pub enum ConsoleInput {
     /// If it is a terminal, or the game waits for its start.
     #[default]
     Auto,
-    /// Whatever it is.
     On,
     /// Whatever it is, and the server ends with it: a program that starts a server and holds its input takes the server
     /// along, however it ends itself.
     UntilEnd,
-    /// Never.
     Off,
 }
 
@@ -278,7 +276,6 @@ pub struct LimitOptions {
     pub idle_span: OrNone<RealSpan>,
 }
 
-/// How the game is saved.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 pub struct SaveOptions {
     /// Save the game in DIR now and then, and at the end
@@ -358,7 +355,6 @@ impl Default for MetricsOptions {
 }
 
 impl MetricsOptions {
-    /// Whether any export is enabled.
     pub fn are_wanted(&self) -> bool {
         self.address.is_some() || self.log != LevelFilter::Off
     }
@@ -407,7 +403,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Where to listen.
     pub fn listen_address(&self) -> SocketAddr {
         SocketAddr::new(self.bind, self.port)
     }
@@ -446,7 +441,6 @@ impl Options {
         }
     }
 
-    /// The limits of the engine.
     pub fn limits(&self) -> Limits {
         let limits = &self.limits;
         Limits {

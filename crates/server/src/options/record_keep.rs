@@ -11,9 +11,7 @@ const AGE_MIN: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 /// How much of the recordings is kept; neither: all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordKeep {
-    /// Bytes of the whole directory.
     pub bytes: Option<u64>,
-    /// How old a piece may be.
     pub age: Option<Duration>,
 }
 

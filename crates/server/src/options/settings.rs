@@ -39,7 +39,6 @@ const HEADINGS: [(&str, &str); 9] = [
 const COMMON: &str = "port bind width height teams clients seed match-duration frequency dialect control record save \
                       resume metrics log";
 
-/// The names of all options, in the order of the help text.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.get_arguments().map(name_of)
 }
@@ -49,7 +48,6 @@ pub fn is_common(name: &str) -> bool {
     COMMON.split(' ').any(|common| common == name)
 }
 
-/// The option of that name, if there is one.
 pub fn find(name: &str) -> Option<&'static str> {
     names().find(|known| *known == name)
 }
@@ -62,7 +60,6 @@ fn arg_of(name: &str) -> Option<&'static Arg> {
     ALL.get_arguments().find(|arg| name_of(arg) == name)
 }
 
-/// The option's short flag.
 pub(crate) fn short(name: &str) -> Option<char> {
     arg_of(name)?.get_short()
 }

@@ -49,7 +49,6 @@ pub(super) fn fits<T: TryFrom<u64>>(number: u64) -> T {
         .expect("the range of the option lies within the field's")
 }
 
-/// A span of whole seconds.
 pub(super) fn seconds(from: u64, to: u64) -> impl Reader<RealSpan> {
     number(from, to, |n| RealSpan::from_secs(fits(n)))
 }
@@ -61,14 +60,12 @@ pub(super) fn seconds_or_never(to: u64) -> impl Reader<OrNone<RealSpan>> {
     })
 }
 
-/// Milliseconds; none for 0.
 pub(super) fn lag_limit() -> impl Reader<OrNone<RealSpan>> {
     number(0, LAG_LIMIT_MS_MAX, |n| {
         Some(RealSpan::from_millis(fits(n))).filter(|span| *span > RealSpan::ZERO)
     })
 }
 
-/// Units of game time a second.
 pub(super) fn frequency() -> impl Reader<Frequency> {
     number(1, FREQUENCY_MAX, |n| {
         Frequency::new(n).expect("the range lies within a frequency's")
@@ -106,12 +103,10 @@ fn text<T: 'static>(accepts: &'static str, read: fn(&str) -> Option<T>) -> impl 
     move |word: &str| read(word).ok_or_else(|| accepts.to_owned())
 }
 
-/// A path that is not empty.
 pub(super) fn path(accepts: &'static str) -> impl Reader<PathBuf> {
     text(accepts, |path| (!path.is_empty()).then(|| PathBuf::from(path)))
 }
 
-/// An address of this machine.
 pub(super) fn address() -> impl Reader<IpAddr> {
     text(
         "an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1",
@@ -139,7 +134,6 @@ pub(super) fn host_names() -> impl Reader<Hosts> {
     })
 }
 
-/// How much of the recordings is kept.
 pub(super) fn record_keep() -> impl Reader<RecordKeep> {
     text(
         "all, or bytes from 64MB, or days from 2d, or both with a comma, as in 10GB,30d",
@@ -164,7 +158,6 @@ pub(super) fn save_span() -> impl Reader<RealSpan> {
     })
 }
 
-/// Levels of the log, for all and by module.
 pub(super) fn log_filter() -> impl Reader<LogFilter> {
     text(
         "error, warn, info, debug, trace or off, also by module as in warn,trantor_engine=trace",

@@ -39,7 +39,7 @@ pub(super) fn run(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
     Ok(worst)
 }
 
-/// What a piece holds, and how bad it is how it ends.
+/// The contents of a piece, and how bad its ending is.
 fn describe(bytes: &[u8]) -> Result<(Value, Worst), String> {
     let piece = match Piece::open(bytes) {
         Ok(piece) => piece,

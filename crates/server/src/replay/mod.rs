@@ -78,7 +78,6 @@ pub struct Files {
 }
 
 impl ReplayAsked {
-    /// The files and directories named.
     pub fn files(&self) -> &[PathBuf] {
         let (Self::Verify(Look { files, .. })
         | Self::Info(Look { files, .. })
@@ -121,7 +120,7 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
     }
 }
 
-/// What is said of a piece whose head was never written whole.
+/// The ending of a piece whose head was never written whole.
 const NOTHING_YET: &str = "nothing was recorded in it yet";
 
 /// How bad the worst of several files is, for the exit status.
@@ -135,7 +134,7 @@ enum Worst {
 }
 
 impl Worst {
-    /// How bad it is that a piece ends so.
+    /// How bad it is if a piece ends so.
     fn of(ending: Ending) -> Self {
         match ending {
             Ending::Closed | Ending::Continued => Self::Good,
@@ -157,7 +156,6 @@ impl Worst {
     }
 }
 
-/// Writes one value as one line.
 fn line(out: &mut impl Write, value: &serde_json::Value) -> std::io::Result<()> {
     writeln!(out, "{value}")
 }

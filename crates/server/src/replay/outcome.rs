@@ -9,31 +9,23 @@ use trantor_game::{Digest, Stamp};
 
 use super::{NOTHING_YET, Worst};
 
-/// What was found in one file.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// Which.
     pub file: PathBuf,
-    /// What was found.
     pub outcome: Outcome,
     /// Whether the piece says that another one follows, and none does.
     pub is_next_missing: bool,
 }
 
-/// What was found in a piece of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything that was written whole was played, and every digest agrees. Its end may yet be damaged.
     Played {
         /// Its place in the journal.
         number: u32,
-        /// The states that it begins and ends with, to be compared with the pieces beside it.
         states: (Digest, Digest),
-        /// How much was played.
         played: Played,
-        /// The last stamp.
         end: Stamp,
-        /// How it ends.
         ending: Ending,
     },
     /// It was played until it was not what was recorded.
@@ -93,7 +85,6 @@ impl Checked {
         self.file.parent() == other.file.parent()
     }
 
-    /// How bad it is.
     pub(super) fn worst(&self) -> Worst {
         match self.is_next_missing {
             true => Worst::Unfinished,
@@ -223,7 +214,6 @@ impl Outcome {
         matches!(self, Self::Played { ending, .. } if ending.is_in_order())
     }
 
-    /// How bad it is.
     pub(super) fn worst(&self) -> Worst {
         match self {
             Self::Played { ending, .. } => Worst::of(*ending),
@@ -233,7 +223,6 @@ impl Outcome {
         }
     }
 
-    /// A line for people, after the file's name.
     pub(super) fn in_words(&self) -> String {
         match self {
             Self::Played {

@@ -26,7 +26,7 @@ use super::tasks::{Task, TaskSender};
 /// Jobs in flight: a sync, a pack and a save, of which there is one each.
 const JOBS_MAX: usize = 3;
 
-/// The disk worker, as the loop knows it. Dropped, it waits for the job that the worker is at.
+/// The disk worker, as the loop knows it. Dropping it waits for the present job.
 pub(crate) struct Disk {
     /// `None` while no more jobs are accepted. Before the thread, which ends when this is dropped.
     jobs: Option<Sender<Box<dyn FnOnce() + Send>>>,
@@ -39,7 +39,6 @@ pub(crate) struct Disk {
     stats: DiskStats,
 }
 
-/// What happened to jobs so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiskStats {
     pub(crate) done: u64,
@@ -48,7 +47,6 @@ pub(crate) struct DiskStats {
     pub(crate) waited_max: RealSpan,
 }
 
-/// Why a job was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JobRefused {
     #[error("the one before is still under way")]
@@ -153,13 +151,13 @@ impl Disk {
         self.in_flight.len()
     }
 
-    /// Of those, how many the worker has begun.
+    /// How many of those the worker has begun.
     pub(crate) fn running(&self) -> usize {
         let ended = self.stats.done + self.stats.failed;
         (self.started.load(Ordering::Acquire) - ended) as usize
     }
 
-    /// How long the first that the worker has not begun has been waiting.
+    /// How long the first job that the worker has not begun has waited.
     pub(crate) fn oldest_age(&self, now: RealTime) -> RealSpan {
         let oldest = self.in_flight.get(self.running());
         oldest.map_or(RealSpan::ZERO, |(_, submitted)| now - *submitted)

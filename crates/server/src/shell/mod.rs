@@ -41,61 +41,51 @@ pub(crate) const TOKEN_SIGNALS: Token = Token(usize::MAX - 17);
 /// another_thread_may_have::<trantor_server::shell::Shell>();
 /// ```
 pub struct Shell {
-    /// The server itself.
     pub engine: Engine,
-    /// See [`Self::now`].
     pub(crate) now: RealTime,
-    /// Where the loop sleeps.
     pub(crate) wait: MioWait,
-    /// What other threads want done.
     pub(crate) tasks: TaskQueue,
     pub(crate) tasks_run: u64,
-    /// Saves, syncs, signs of life.
+    /// Saves, syncs, watchdog.
     pub(crate) timers: Timers,
-    /// After the tasks, whose queue its thread may wait for.
+    /// Declared after the tasks, whose queue its thread may wait for.
     pub(crate) disk: Disk,
     pub(crate) stop: StopSignal,
     pub(crate) conns: Conns,
-    /// `None` once the loop is ending: nobody new is taken in.
+    /// `None` once the loop is ending.
     pub(crate) listener: Option<Listener>,
-    /// What the loop counts of itself.
     pub(crate) stats: LoopStats,
     /// The journal on the disk, if one is kept.
     pub(crate) recorder: Option<Recorder>,
-    /// Saving now and then, if that is asked for.
+    /// Autosave, if enabled.
     pub(crate) autosave: Option<Autosave>,
-    /// Reads the options again, if they can be.
+    /// Reloads the options, if they can be.
     pub(crate) reload: Option<TimerCallback>,
-    /// The token for programs of the server's own user, while those control it.
+    /// The token for programs of the server's own user, under `--control user`.
     pub(crate) user_token: Option<UserToken>,
-    /// Who started the program as a service, if anybody did.
     pub(crate) manager: ServiceManager,
-    /// Whether the loop is to end once a team has won.
     pub(crate) ends_at_win: bool,
     /// Whether to spin for the last microseconds before the game's deadlines.
     pub(crate) is_precise: bool,
     /// A team has won since the last pass.
     has_won: bool,
-    /// Connections that there are descriptors for, besides those that wait to be taken in.
+    /// Connections that there are descriptors for, besides those that wait to be accepted.
     pub(crate) connections_room: usize,
     termination: Option<Termination>,
     read_buffer: Box<[u8]>,
-    /// Connections with bytes that could not be written, as of the latest pass. Viewers that take no more are among them.
+    /// Connections with unwritten bytes, as of the latest pass, blocked viewers included.
     pub(crate) unwritten: usize,
     /// Whether the latest pass left messages, which an orderly end waits for.
     pub(crate) has_messages_left: bool,
 }
 
-/// What came of writing to one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flushed {
-    /// All that can be written now is written.
     Done,
-    /// The budget is spent, and there is more.
     CutShort,
 }
 
-/// One descriptor in so many is for connections that wait to be taken in, where there are few.
+/// One descriptor in so many is for connections that wait to be accepted, where there are few.
 const WAITING_PART: usize = 8;
 
 /// The limits, with no more connections than there are descriptors for.
@@ -216,7 +206,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Ends in order what is kept on the disk: the loop is over.
+    /// Finishes the journal and the last save: the loop is over.
     pub(crate) fn finish_keeping(&mut self) {
         if let Some(recorder) = self.recorder.take() {
             recorder.finish(&mut self.engine);
@@ -226,22 +216,20 @@ impl Shell {
         }
     }
 
-    /// When the pass began, or the latest input of it came in; in a timer its deadline.
+    /// When the pass began, or its latest input came in; in a timer its deadline.
     pub fn now(&self) -> RealTime {
         self.now
     }
 
-    /// The engine, to be looked at.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The connections.
     pub fn conns(&self) -> &Conns {
         &self.conns
     }
 
-    /// Tells each socket what the system reported of it. Answers a signal that came.
+    /// Passes on what the system reported of each socket. Answers a signal that came.
     pub(crate) fn sort_ready(&mut self) -> Option<Signal> {
         let mut signal = None;
         while let Some(ready) = self.wait.next_ready() {
@@ -254,7 +242,7 @@ impl Shell {
         signal
     }
 
-    /// Does what a signal asks for. Answers why the loop is to end, if it is.
+    /// Obeys a signal. Answers why the loop is to end, if it is.
     pub(crate) fn obey(&mut self, signal: Signal) -> Option<&'static str> {
         match (signal, self.reload.take()) {
             (Signal::End(name), _) => Some(name),
@@ -279,7 +267,7 @@ impl Shell {
         self.engine.set_limits(&limits);
     }
 
-    /// Takes one new connection in, if there is one.
+    /// Accepts one new connection, if there is one.
     pub(crate) fn accept_one(&mut self, now: RealTime) {
         let Some(listener) = &mut self.listener else {
             return;
@@ -341,12 +329,12 @@ impl Shell {
         }
     }
 
-    /// Whether a team has won since this was asked last.
+    /// Whether a team has won since the last call.
     pub(crate) fn take_won(&mut self) -> bool {
         std::mem::take(&mut self.has_won)
     }
 
-    /// Has those written to again whose peers take bytes again, each among those of its kind.
+    /// Queues connections for writing that take bytes again, each among those of its kind.
     pub(crate) fn note_writable(&mut self) {
         while let Some(conn) = self.conns.next_to_write() {
             self.engine.write_soon(conn);
@@ -401,7 +389,7 @@ impl Shell {
         }
     }
 
-    /// Takes nobody and nothing in from now on: the loop is ending.
+    /// Accepts and reads nothing from now on: the loop is ending.
     pub(crate) fn refuse_input(&mut self) {
         self.manager.stopping();
         // Dropping it closes the port; whoever connects now is refused by the system.
@@ -409,12 +397,12 @@ impl Shell {
         self.conns.stop_reading();
     }
 
-    /// Lets everybody go.
+    /// Closes all connections.
     pub(crate) fn close_all(&mut self) {
         self.conns.close_all(&mut self.read_buffer);
     }
 
-    /// The peer is gone: the engine is told.
+    /// Closes a connection that is lost, and tells the engine.
     fn close_lost(&mut self, conn: ConnId, cause: CloseCause, now: RealTime) {
         log::trace!("{} is gone", Shown(conn));
         self.engine.handle(Input::Closed { conn, cause }, now);

@@ -36,24 +36,19 @@ struct Shared {
 
 /// Something to do on the loop's thread.
 pub(crate) struct Task {
-    /// For the log.
     pub(crate) name: &'static str,
     pub(crate) run: Box<dyn FnOnce(&mut Shell) + Send>,
 }
 
-/// Why a task was not sent; it is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaskError {
-    /// The queue is full.
     #[error("too many tasks wait for the loop")]
     Full,
-    /// The loop has stopped or is stopping.
     #[error("the loop takes no more tasks")]
     Closed,
 }
 
 impl TaskQueue {
-    /// An empty queue for the loop that `waker` wakes.
     pub(crate) fn new(waker: Waker) -> Self {
         let (sender, receiver) = bounded(TASKS_MAX);
         let shared = Arc::default();
@@ -71,7 +66,6 @@ impl TaskQueue {
         self.sender.clone()
     }
 
-    /// The oldest task.
     pub(crate) fn next(&self) -> Option<Task> {
         self.receiver.try_recv().ok()
     }
@@ -85,7 +79,6 @@ impl TaskQueue {
         self.receiver.len()
     }
 
-    /// Tasks refused so far.
     pub(crate) fn refused(&self) -> u64 {
         self.sender.shared.refused.load(Ordering::Relaxed)
     }

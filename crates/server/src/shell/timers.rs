@@ -7,7 +7,6 @@ use trantor_time::{RealSpan, RealTime};
 
 use super::Shell;
 
-/// What a timer does.
 pub(crate) type TimerCallback = Box<dyn FnMut(&mut Shell)>;
 
 /// The timers that are set, one of a name.
@@ -61,12 +60,11 @@ impl Timers {
         self.list.iter().any(|timer| timer.name == name)
     }
 
-    /// When the first is to run.
     pub(crate) fn next_deadline(&self) -> Option<RealTime> {
         self.list.iter().map(|timer| round_up(timer.at)).min()
     }
 
-    /// Takes the first out that is due at `now`. Run it, then call [`Self::finish`].
+    /// Removes the first that is due at `now`. Run it, then call [`Self::finish`].
     pub(crate) fn take_due(&mut self, now: RealTime) -> Option<Timer> {
         let due = |(_, timer): &(usize, &Timer)| round_up(timer.at) <= now;
         let first = self
@@ -79,7 +77,7 @@ impl Timers {
         Some(self.list.swap_remove(place))
     }
 
-    /// Ends a run that took `took`; a repeating timer is set again.
+    /// Finishes a run that took `took`; a repeating timer is set again.
     pub(crate) fn finish(&mut self, timer: Timer, now: RealTime, took: RealSpan) {
         self.stats.runs += 1;
         self.stats.lateness_max = self.stats.lateness_max.max(now.since(timer.at));

@@ -25,7 +25,6 @@ pub fn spacing_at(speed: Frequency) -> RealSpan {
     scaled.min(SPACING_MAX)
 }
 
-/// What a loop sleeps until.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     /// The earliest deadline of all.
@@ -41,7 +40,6 @@ impl Due {
     }
 }
 
-/// The buckets of one loop.
 #[derive(Debug, Default)]
 pub(super) struct WakeLimiter {
     spacing: RealSpan,

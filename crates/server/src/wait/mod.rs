@@ -43,7 +43,7 @@ const INPUT_WAIT_SPAN: RealSpan = RealSpan::from_millis(1);
 /// thread, and few spins end late by a poll.
 const SPIN_POLL_SPAN: RealSpan = RealSpan::from_micros(10);
 
-/// What may wait a little, so that it shares a wake-up with something else. At first: nothing.
+/// What may be deferred to share a wake-up; by default nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitPolicy {
     /// Input may wait until the next deadline, if that is soon.
@@ -62,7 +62,7 @@ pub struct MioWait {
     policy: WaitPolicy,
     poll: Poll,
     events: Events,
-    /// What became ready in the latest wait, the first of it last.
+    /// What became ready in the latest wait, in reverse order.
     ready: Vec<Ready>,
     timer: Timer,
     limiter: WakeLimiter,
@@ -72,33 +72,24 @@ pub struct MioWait {
     stats: WaitStats,
 }
 
-/// What a [`MioWait`] did so far; all from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitStats {
     /// Waits that could sleep: no wake was pending and no deadline was reached.
     pub sleeps: u64,
-    /// Times the system returned from a sleep, for whatever reason.
     pub wake_ups: u64,
-    /// Times the timer was set.
     pub timers_set: u64,
-    /// Sleeps that were to end a little after their deadline, because wake-ups were dense.
+    /// Sleeps that were prolonged, because wake-ups were dense.
     pub deferred: u64,
-    /// Spins before a deadline.
     pub spins: u64,
     /// Times that spinning was disabled because the core is shared: one at most.
     pub spins_disabled: u64,
 }
 
-/// Something that became ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// What it was registered as.
     pub token: Token,
-    /// It may be read, or its end or an error may be found by reading.
     pub readable: bool,
-    /// It may be written.
     pub writable: bool,
-    /// The peer has ended its side, or the connection is broken.
     pub hung_up: bool,
 }
 
@@ -131,7 +122,6 @@ impl MioWait {
         })
     }
 
-    /// Where sockets are registered.
     pub fn registry(&self) -> &Registry {
         self.poll.registry()
     }
@@ -147,7 +137,6 @@ impl MioWait {
         self.policy = policy;
     }
 
-    /// What it did so far.
     pub fn stats(&self) -> WaitStats {
         self.stats
     }

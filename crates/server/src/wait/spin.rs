@@ -29,7 +29,6 @@ const GAPS_MAX: u32 = 16;
 /// Spins after which gaps are counted anew: gaps in 1.6 % of them cost more of the 99th percentile than spinning gains.
 const WINDOW_SPINS: u32 = 1_024;
 
-/// The lead, and the gaps seen while spinning.
 #[derive(Debug, Default)]
 pub(super) struct Spin {
     lead: RealSpan,

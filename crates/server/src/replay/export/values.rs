@@ -5,7 +5,6 @@ use trantor_game::{AdminAction, Carry, Game, GameEvent, GameInput, LeaveCause, M
 use trantor_model::{AgentId, Command, Counts, Resource, Sight, TeamId, Tile};
 use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
 
-/// What somebody did to the game.
 pub(super) fn input_value(game: &Game, input: &GameInput) -> Value {
     match input {
         GameInput::Join { team } => json!({ "event": "join_asked", "team": team_name(game, *team) }),
@@ -73,7 +72,6 @@ fn operator_value(game: &Game, action: &AdminAction) -> Value {
     value
 }
 
-/// What was seen to happen.
 pub(super) fn event_value(game: &Game, event: &GameEvent) -> Value {
     match event {
         GameEvent::Reply { agent, reply } => reply_value(*agent, reply),
@@ -214,7 +212,7 @@ fn reply_value(agent: AgentId, reply: &Reply) -> Value {
     value
 }
 
-/// As the line that tells it.
+/// As the line of the protocol.
 fn told_sight(sights: &[Sight]) -> String {
     let mut line = Vec::new();
     write_ai_line(&mut line, Dialect::Epitech, &AiLine::Look(sights));
@@ -246,7 +244,7 @@ fn numbers(agents: &[AgentId]) -> Vec<u32> {
     agents.iter().map(|agent| agent.0).collect()
 }
 
-/// Whoever makes a recording may have a team ask to join that the game does not have, which the game refuses.
+/// A recording may have a team ask to join that the game does not have, which the game refuses.
 fn team_name(game: &Game, team: TeamId) -> &str {
     let name = game.config().teams.get(usize::from(team.0));
     name.map_or("unknown", String::as_str)
