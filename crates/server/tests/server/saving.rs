@@ -86,25 +86,6 @@ fn a_game_goes_on_where_it_was_and_its_agents_have_left_eggs() {
 }
 
 #[test]
-fn a_server_killed_at_any_moment_leaves_a_save_that_goes_on() {
-    let folder = Folder::new();
-    let mut before = None;
-    for round in 0..5 {
-        let mut program = Program::start_in(&folder, "--save . --save-every 100ms --resume -f 200");
-        let (mut peer, left) = program.join("red");
-        assert_eq!(left, 5, "round {round}: a killed agent left a place");
-        let began = now();
-        play_until(&mut peer, || {
-            now() - began > RealSpan::from_millis(230 + 23 * round)
-        });
-        program.crash();
-        let game = newest(&folder);
-        assert!(before.is_none_or(|before| game.now() > before), "round {round}");
-        before = Some(game.now());
-    }
-}
-
-#[test]
 fn a_victory_is_saved_when_it_happens() {
     let folder = Folder::new();
     let mut program = Program::start_in(&folder, "--save . --control loopback");

@@ -116,17 +116,6 @@ fn an_operator_that_would_let_itself_go_is_answered() {
     assert_eq!(operator.line(), "ok");
 }
 
-#[test]
-fn lines_may_come_in_any_pieces() {
-    let server = Server::start(options(&["red"], 1, 10_000));
-    let mut peer = server.connect();
-    for piece in ["r", "ed\nFor", "ward\r\nConn", "ect_nbr\nConnect_", "nbr", "\n"] {
-        peer.send(piece);
-    }
-    let lines: Vec<_> = (0..5).map(|_| peer.line()).collect();
-    assert_eq!(lines, ["0", "40 40", "ok", "0", "0"]);
-}
-
 /// Closing a connection with unread input makes the system reset it, and a reset takes the last line with it.
 #[test]
 fn dead_is_delivered_though_input_was_pending() {
@@ -174,31 +163,6 @@ fn a_peer_that_resets_its_connection_harms_nobody() {
     let mut peer = server.join("red");
     peer.send("Forward\n");
     assert_eq!(peer.line(), "ok");
-}
-
-#[test]
-fn a_thousand_connections_are_served() {
-    let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let wanted = rustix::process::Rlimit {
-        current: descriptors.maximum,
-        maximum: descriptors.maximum,
-    };
-    rustix::process::setrlimit(rustix::process::Resource::Nofile, wanted).unwrap();
-
-    let server = Server::start(options(&["red"], 1_000, 1_000));
-    // Both ends are in this process, and Peer holds a second descriptor of its own.
-    let mut peers: Vec<Peer> = (0..1_000).map(|_| Peer::connect(server.address)).collect();
-    for peer in &mut peers {
-        peer.send("red\nConnect_nbr\n");
-    }
-    for peer in &mut peers {
-        assert_eq!(peer.line(), "WELCOME");
-        peer.lines_until("40 40");
-        peer.line().parse::<u32>().unwrap();
-    }
-    let last = peers.last_mut().unwrap();
-    last.send("Connect_nbr\n");
-    assert_eq!(last.line(), "0");
 }
 
 /// Flooders send as fast as they can; one honest agent must still be answered in time.
@@ -294,27 +258,4 @@ fn a_pass_looks_only_at_what_is_ready() {
     assert_eq!(after.reports - before.reports, 100);
     assert_eq!(after.reads - before.reads, 100);
     assert_eq!(after.writes - before.writes, 100);
-}
-
-#[test]
-fn two_servers_run_in_one_process() {
-    let servers = [options(&["red"], 2, 100), options(&["blue"], 5, 200)].map(Server::start);
-    let mut peers = [servers[0].join("red"), servers[1].join("blue")];
-    for peer in &mut peers {
-        peer.send("Connect_nbr\n");
-    }
-    assert_eq!([peers[0].line(), peers[1].line()], ["1", "4"]);
-    drop(servers);
-    for peer in &mut peers {
-        assert_eq!(peer.rest().unwrap(), "");
-    }
-}
-
-#[test]
-fn silent_peers_take_no_place() {
-    let server = Server::start(options(&["red"], 1, 100));
-    let _half_open: Vec<_> = (0..50).map(|_| Peer::connect(server.address)).collect();
-    let mut peer = server.join("red");
-    peer.send("Connect_nbr\n");
-    assert_eq!(peer.line(), "0");
 }
