@@ -11,17 +11,14 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
 use trantor_engine::{Control, Engine, EngineStats};
-use trantor_game::{GameConfig, Snapshot};
 use trantor_runtime::fault::{Fault, caught};
 use trantor_runtime::life::StopSignal;
 use trantor_runtime::{RealClock, Wait as _, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
-use crate::keep_alive::KeepAlive;
 use crate::keeping;
 use crate::listener::{Door, Listener};
 use crate::options::RecordKeep;
@@ -37,7 +34,7 @@ use crate::stages::{self, STAGES};
 const ENDING_SPAN: RealSpan = RealSpan::from_millis(500);
 
 pub struct EventLoop {
-    shell: Shell,
+    pub(crate) shell: Shell,
     clock: Box<dyn Clock>,
     passes: Passes,
     address: SocketAddr,
@@ -113,26 +110,6 @@ impl EventLoop {
         self.shell.manager = manager;
     }
 
-    /// Ends in order once a team has won and every peer was sent the winner.
-    pub fn end_at_win(&mut self) {
-        self.shell.ends_at_win = true;
-    }
-
-    /// Wakes a little before the game's deadlines and spins for the rest, until the core turns out to be shared.
-    pub fn wake_precisely(&mut self) {
-        self.shell.is_precise = true;
-    }
-
-    /// Bounds the connections at one time, those that wait to be accepted included.
-    pub fn leave_descriptors(&mut self, connections_room: usize) {
-        self.shell.leave_descriptors(connections_room);
-    }
-
-    /// Sets when silent peers count as gone; `None`: never.
-    pub fn keep_alive(&mut self, keep_alive: Option<KeepAlive>) {
-        self.shell.conns.set_keep_alive(keep_alive);
-    }
-
     /// Keeps a journal of everything in `directory`, and of older ones as much as `keep` says.
     ///
     /// # Errors
@@ -151,15 +128,6 @@ impl EventLoop {
         self.shell.engine.expect_saves();
         self.shell.every(autosave::TIMER, every, keeping::save_or_warn);
         self.shell.disk.start()
-    }
-
-    /// The snapshot that a save would hold now.
-    pub(crate) fn state_to_save(&mut self) -> Arc<Snapshot> {
-        self.shell.engine.state_to_save()
-    }
-
-    pub fn game_config(&mut self) -> GameConfig {
-        self.shell.engine.game().config().clone()
     }
 
     /// The address listened on, with the port that the system chose if it was asked to.

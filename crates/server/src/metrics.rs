@@ -48,8 +48,7 @@ enum Value {
     Counter(f64),
     Gauge(f64),
     /// By the values of one label.
-    Counters(&'static str, Vec<(&'static str, f64)>),
-    Gauges(&'static str, Vec<(&'static str, f64)>),
+    Family(MetricType, &'static str, Vec<(&'static str, f64)>),
     Histogram(Box<Histogram>),
 }
 
@@ -61,22 +60,23 @@ impl Collector for Table {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for Metric { name, help, value } in &self.0 {
             let kind = match value {
-                Value::Counter(_) | Value::Counters(..) => MetricType::Counter,
-                Value::Gauge(_) | Value::Gauges(..) => MetricType::Gauge,
+                Value::Counter(_) => MetricType::Counter,
+                Value::Gauge(_) => MetricType::Gauge,
+                Value::Family(kind, ..) => *kind,
                 Value::Histogram(_) => MetricType::Histogram,
             };
             let mut metric = encoder.encode_descriptor(name, help, None, kind)?;
             match value {
                 Value::Counter(value) => ConstCounter::new(*value).encode(metric)?,
                 Value::Gauge(value) => ConstGauge::new(*value).encode(metric)?,
-                Value::Counters(label, samples) => {
+                Value::Family(kind, label, samples) => {
                     for (of, value) in samples {
-                        ConstCounter::new(*value).encode(metric.encode_family(&[(*label, *of)])?)?;
-                    }
-                }
-                Value::Gauges(label, samples) => {
-                    for (of, value) in samples {
-                        ConstGauge::new(*value).encode(metric.encode_family(&[(*label, *of)])?)?;
+                        let labelled = &[(*label, *of)];
+                        let metric = metric.encode_family(labelled)?;
+                        match kind {
+                            MetricType::Gauge => ConstGauge::new(*value).encode(metric)?,
+                            _ => ConstCounter::new(*value).encode(metric)?,
+                        }
                     }
                 }
                 Value::Histogram(histogram) => {
@@ -110,7 +110,7 @@ impl Table {
         let logged = self.0.iter().filter(|metric| LOGGED.contains(&metric.name));
         let shown = logged.map(|Metric { name, value, .. }| match value {
             Value::Counter(value) | Value::Gauge(value) => format!("{name}={value:.3}"),
-            Value::Counters(_, samples) | Value::Gauges(_, samples) => format!("{name}={samples:?}"),
+            Value::Family(_, _, samples) => format!("{name}={samples:?}"),
             Value::Histogram(histogram) => {
                 let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|quantile| histogram.quantile(quantile));
                 format!("{name}={p50}/{p99}/{p999}")
@@ -174,7 +174,7 @@ fn collect_passes(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
     };
     let by_stage = |of: fn(&StageTotals) -> f64| {
         let samples = own.stages.iter().map(|stage| (stage.name, of(stage)));
-        Value::Counters("stage", samples.collect())
+        Value::Family(MetricType::Counter, "stage", samples.collect())
     };
     m.help("Time since the start, sleeping included")
         .gauge("uptime_seconds", uptime);
@@ -205,8 +205,10 @@ fn collect_deadlines(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
         .zip(stats.counters.fired);
     let deadlines = of_game.chain(REAL_KINDS.into_iter().zip(own.real_deadlines));
     let by_kind = deadlines.map(|(kind, count)| (kind.name(), count as f64));
-    m.help("Deadlines that fired, by kind")
-        .add("deadlines", Value::Counters("kind", by_kind.collect()));
+    m.help("Deadlines that fired, by kind").add(
+        "deadlines",
+        Value::Family(MetricType::Counter, "kind", by_kind.collect()),
+    );
     m.help("How late deadlines fired")
         .histogram("deadline_lateness_seconds", &own.deadline_lateness);
     let Spans {
@@ -226,7 +228,7 @@ fn collect_deadlines(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
     m.help("How late deadlines fired since the start, by quantile")
         .add(
             "deadline_lateness_quantile_seconds",
-            Value::Gauges("quantile", quantiles.into()),
+            Value::Family(MetricType::Gauge, "quantile", quantiles.into()),
         );
 }
 
@@ -417,8 +419,10 @@ fn collect_sessions(m: &mut Table, stats: &EngineStats) {
         .zip(counters.closed);
     let closed = closed.chain([("by_peer", counters.closed_by_peer)]);
     let by_reason = closed.map(|(reason, count)| (reason, count as f64));
-    m.help("Sessions closed, by reason")
-        .add("sessions_closed", Value::Counters("reason", by_reason.collect()));
+    m.help("Sessions closed, by reason").add(
+        "sessions_closed",
+        Value::Family(MetricType::Counter, "reason", by_reason.collect()),
+    );
     let wait_p99 = stats.outbox_waits.p99_ns as f64 / 1e9;
     m.help("Connected agents")
         .gauge("sessions_agents", stats.agents as f64);

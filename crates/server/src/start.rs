@@ -74,14 +74,11 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         })
     });
     let mut event_loop = made.map_err(|error| not_listening(address, &error))?;
-    event_loop.keep_alive(options.keep_alive());
-    if options.ends_at_win {
-        event_loop.end_at_win();
-    }
-    if options.precise {
-        event_loop.wake_precisely();
-    }
-    event_loop.leave_descriptors(descriptors::connections_within(descriptors));
+    let shell = &mut event_loop.shell;
+    shell.conns.set_keep_alive(options.keep_alive());
+    shell.ends_at_win = options.ends_at_win;
+    shell.is_precise = options.precise;
+    shell.leave_descriptors(descriptors::connections_within(descriptors));
     if let Some(directory) = &options.record {
         event_loop
             .record(directory, options.record_keep)
@@ -90,12 +87,14 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     if let Some(mut autosave) = autosave {
         if options.record.is_some() {
             // The run that has just begun goes on from it, whenever this server is killed.
-            autosave.save_now(event_loop.state_to_save()).map_err(not_saved)?;
+            autosave
+                .save_now(event_loop.shell.engine.state_to_save())
+                .map_err(not_saved)?;
         }
         event_loop.save(autosave, options.save.every).map_err(not_saved)?;
     }
     // A game that is continued keeps the rules it was begun with, whatever the options say.
-    let game = event_loop.game_config();
+    let game = event_loop.shell.engine.game().config();
     let speed = match options.lock_step {
         true => "in lock-step".to_owned(),
         false => format!("{} units/s", options.frequency),
@@ -132,7 +131,7 @@ pub fn play(asked: &PlayAsked) -> anyhow::Result<(EventLoop, String)> {
         Engine::play(config, &recording, start, now).map_err(io::Error::other)
     });
     let mut event_loop = made.map_err(|error| not_listening(address, &error))?;
-    event_loop.keep_alive(options.keep_alive());
+    event_loop.shell.conns.set_keep_alive(options.keep_alive());
     let (address, what) = (event_loop.address(), playback::described(&recording));
     Ok((
         event_loop,

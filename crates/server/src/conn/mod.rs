@@ -6,7 +6,6 @@
 mod read_turns;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 
@@ -217,7 +216,7 @@ impl Conns {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) => {
-                    log::debug!("{}: reading failed: {error}", Shown(id));
+                    log::debug!("connection {id}: reading failed: {error}");
                     break ReadOutcome::Ended(CloseCause::Failed);
                 }
             }
@@ -244,7 +243,7 @@ impl Conns {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break WriteOutcome::Blocked,
                 Err(error) => {
-                    log::debug!("{}: writing failed: {error}", Shown(id));
+                    log::debug!("connection {id}: writing failed: {error}");
                     break WriteOutcome::Failed;
                 }
             }
@@ -294,7 +293,7 @@ impl Conns {
             match registry.reregister(&mut conn.socket, Token(id.slot as usize), interest) {
                 Ok(()) => conn.watched_for_write = conn.write_blocked,
                 Err(error) => {
-                    log::warn!("{} cannot be watched and is closed: {error}", Shown(id));
+                    log::warn!("connection {id} cannot be watched and is closed: {error}");
                     self.stats.watches_failed += 1;
                     failed.push(id);
                 }
@@ -318,7 +317,7 @@ impl Conns {
         }
         let mut conn = self.slots.remove(id.slot as usize);
         if let Err(error) = registry.deregister(&mut conn.socket) {
-            log::debug!("{}: no longer watched anyway: {error}", Shown(id));
+            log::debug!("connection {id}: no longer watched anyway: {error}");
         }
         self.blocked -= usize::from(conn.write_blocked);
         self.stats.closed += 1;
@@ -363,14 +362,6 @@ impl Conns {
 
     pub fn stats(&self) -> ConnStats {
         self.stats
-    }
-}
-
-pub struct Shown(pub ConnId);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "connection {}.{}", self.0.slot, self.0.generation)
     }
 }
 

@@ -19,7 +19,7 @@ use self::disk::Disk;
 use self::tasks::TaskQueue;
 use self::timers::{TimerCallback, Timers};
 use crate::autosave::Autosave;
-use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, Shown, WriteOutcome};
+use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, WriteOutcome};
 use crate::listener::{Listener, WAITING_MAX};
 use crate::options::RecordKeep;
 use crate::passes::LoopStats;
@@ -285,7 +285,7 @@ impl Shell {
         };
         match self.conns.open(socket, self.wait.registry()) {
             Ok(conn) => {
-                log::debug!("{} from {peer}", Shown(conn));
+                log::debug!("connection {conn} from {peer}");
                 self.engine.handle(Input::Opened { conn, peer }, now);
                 // Right away, or descriptors would be short of those that make room.
                 self.carry_out_outputs(|| {});
@@ -316,7 +316,7 @@ impl Shell {
             match output {
                 Output::ShutdownWrite { conn } => self.conns.shut_down_write(conn),
                 Output::Close { conn, reason } => {
-                    log::trace!("{} is closed: {}", Shown(conn), reason.name());
+                    log::trace!("connection {conn} is closed: {}", reason.name());
                     self.close(conn);
                 }
                 Output::Reading { conn, is_wanted } => self.conns.set_reading(conn, is_wanted),
@@ -404,7 +404,7 @@ impl Shell {
 
     /// Closes a connection that is lost, and tells the engine.
     fn close_lost(&mut self, conn: ConnId, cause: CloseCause, now: RealTime) {
-        log::trace!("{} is gone", Shown(conn));
+        log::trace!("connection {conn} is gone");
         self.engine.handle(Input::Closed { conn, cause }, now);
         self.close(conn);
     }
