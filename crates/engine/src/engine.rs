@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use trantor_game::{Game, History, Snapshot};
 use trantor_model::AgentId;
-use trantor_time::{GameTime, RealTime, TimerId, TimerWheel};
+use trantor_time::{GameTime, RealTime, TimerId, TimerQueue};
 
 use crate::config::EngineConfig;
 use crate::input::{ConnId, Input};
@@ -52,7 +52,7 @@ pub struct Engine {
     pub(crate) playback: Option<Box<Playback>>,
     pub(crate) pace: Pace,
     pub(crate) sessions: Sessions,
-    pub(crate) timers: TimerWheel<Timer>,
+    pub(crate) timers: TimerQueue<Timer>,
     /// What text viewers share, who ask for more than their own rate.
     spare_requests: TokenBucket,
     /// Token buckets for messages to other agents, one for each team.

@@ -1,8 +1,8 @@
-//! The engine's timers in real time, which lie in one wheel: limits on sessions, ticks, figures, the end of a match.
+//! The engine's timers in real time, which lie in one queue: limits on sessions, ticks, figures, the end of a match.
 //!
 //! Nothing here depends on the speed of the game, and the speed of the game moves nothing here. Limits come in masses,
-//! are seldom reached and need not be exact, so they are rounded up to the grid of the wheel
-//! ([`round_up`](trantor_time::wheel::round_up)); all else is exact.
+//! are seldom reached and need not be exact, so they are rounded up to a grid of 8 ms
+//! ([`round_up`](trantor_time::timers::round_up)); all else is exact.
 
 use trantor_model::AgentId;
 

@@ -7,28 +7,26 @@
 //! |---|---|
 //! | keep two times apart | [`units`]; [`clock`] for where real time comes from |
 //! | map one to the other, change speed, pause | [`game_clock`]; [`overload`] when the machine cannot keep up |
-//! | hold work in real time until it is due | [`deadlines`] for the store, [`wheel`] for how it keeps limits |
+//! | hold work in real time until it is due | [`timers`] |
 //! | run on a grid, at a rate, or between frames | [`tick_clock`], [`pacing`], [`frame_budget`] |
 //! | delay and lose messages | [`link`] |
 
 pub mod clock;
-pub mod deadlines;
 pub mod frame_budget;
 pub mod game_clock;
 pub mod link;
 pub mod overload;
 pub mod pacing;
-mod queue;
 pub mod tick_clock;
+pub mod timers;
 pub mod units;
-pub mod wheel;
 
 pub use clock::{Clock, ManualClock};
-pub use deadlines::{Taken, TimerId, TimerWheel};
 pub use frame_budget::{FrameBudget, Turn};
 pub use game_clock::GameClock;
 pub use link::{Delivery, Link, LinkSettings};
 pub use overload::LagGovernor;
 pub use pacing::{Due, Pace, Pacer, Pacing, Rate, RateError};
 pub use tick_clock::{Tick, TickClock};
+pub use timers::{TimerId, TimerQueue};
 pub use units::{Frequency, FrequencyError, GameSpan, GameTime, NANOS, RealSpan, RealTime};

@@ -1,4 +1,4 @@
-//! A machine that cannot keep up: the game slows, and nothing else changes (T10).
+//! A machine that cannot keep up: the game slows, and nothing else changes.
 
 use std::collections::BTreeSet;
 
@@ -20,54 +20,39 @@ struct Server {
     fired: Vec<(GameTime, u32)>,
     lag_nu_max: i128,
     last: GameTime,
-    read_at: RealTime,
 }
 
 impl Server {
     fn new(frequency: u64, agents: u32, lag_max: Option<RealSpan>) -> Self {
         let frequency = Frequency::new(frequency).expect("a good frequency");
-        let mut agenda = BTreeSet::new();
-        for agent in 0..agents {
-            agenda.insert((GameTime::from_nanounits(i128::from(agent) * 1_000_003), agent));
-        }
+        let start = |agent| (GameTime::from_nanounits(i128::from(agent) * 1_000_003), agent);
         Self {
             clock: GameClock::new(RealTime::ZERO, GameTime::ZERO, frequency),
             governor: LagGovernor::new(lag_max),
-            agenda,
+            agenda: (0..agents).map(start).collect(),
             real: RealTime::ZERO,
             fired: Vec::new(),
             lag_nu_max: 0,
             last: GameTime::ZERO,
-            read_at: RealTime::ZERO,
         }
     }
 
     /// One pass: at most `most` events, each of which takes `cost`, after a hiccup.
     fn pass(&mut self, most: usize, cost: RealSpan, hiccup: RealSpan) {
         let earliest = self.agenda.first().map(|&(at, _)| at);
-        if let Some(wake) = earliest.and_then(|next| self.clock.real_at(next)) {
-            self.real = self.real.max(wake);
-        }
-        self.real += hiccup;
+        let wake = earliest.and_then(|next| self.clock.real_at(next));
+        self.real = self.real.max(wake.unwrap_or(self.real)) + hiccup;
         let now = self.governor.read(&mut self.clock, self.real, earliest);
         assert!(now >= self.last, "game time never goes back");
-        assert_eq!(
-            self.clock.now(self.real),
-            now,
-            "the clock agrees with what was read"
-        );
-        (self.last, self.read_at) = (now, self.real);
-        self.lag_nu_max = self
-            .lag_nu_max
-            .max(earliest.map_or(0, |earliest| (now - earliest).as_nanounits()));
+        assert_eq!(self.clock.now(self.real), now);
+        self.last = now;
+        let lag_nu = earliest.map_or(0, |earliest| (now - earliest).as_nanounits());
+        self.lag_nu_max = self.lag_nu_max.max(lag_nu);
         for _ in 0..most {
-            let Some((at, agent)) = self.agenda.pop_first() else {
+            let Some(&(at, agent)) = self.agenda.first().filter(|(at, _)| *at <= now) else {
                 break;
             };
-            if at > now {
-                self.agenda.insert((at, agent));
-                break;
-            }
+            self.agenda.pop_first();
             self.fired.push((at, agent));
             let units = 1 + i64::from(agent % 9);
             self.agenda.insert((at + GameSpan::from_units(units), agent));
@@ -100,53 +85,22 @@ proptest! {
 }
 
 #[test]
-fn a_shortfall_is_counted_and_shown() {
-    // Work for 3 ms comes due every 2 ms: the machine can do two thirds of it.
-    let mut server = Server::new(100, 1, Some(LAG_MAX));
-    let seconds = 60;
-    while server.real < RealTime::ZERO + RealSpan::from_secs(seconds) {
-        server.pass(1, ms(15), ms(0));
+fn a_clock_slips_only_by_what_it_cannot_keep_up_with() {
+    let mut within_its_means = Server::new(1000, 20, Some(LAG_MAX));
+    for _ in 0..10_000 {
+        within_its_means.pass(64, RealSpan::from_micros(40), RealSpan::from_micros(50));
     }
-    let game = server.last - GameTime::ZERO;
-    let real = server.read_at - RealTime::ZERO;
-    let speed = game.as_nanounits() as f64 / (real.as_nanos() * 100) as f64;
-    assert!(
-        (speed - 2.0 / 3.0).abs() < 0.01,
-        "an action of 10 ms takes 15: {speed}"
-    );
-    assert!(server.governor.slips() > 1000);
-    let full = GameSpan::from_nanounits(i128::from(real.as_nanos()) * 100);
-    assert_eq!(
-        game + server.governor.slipped(),
-        full,
-        "what was shown and what slipped is all there was"
-    );
-}
+    assert_eq!(within_its_means.governor.slips(), 0);
 
-#[test]
-fn within_its_means_the_clock_never_slips() {
-    let mut server = Server::new(1000, 20, Some(LAG_MAX));
-    for _ in 0..100_000 {
-        server.pass(64, RealSpan::from_micros(40), RealSpan::from_micros(50));
-    }
-    assert_eq!(
-        (server.governor.slips(), server.governor.slipped()),
-        (0, GameSpan::ZERO)
-    );
-}
-
-#[test]
-fn a_suspended_machine_loses_the_time_and_not_the_order() {
-    let mut server = Server::new(100, 50, Some(LAG_MAX));
-    server.pass(64, RealSpan::ZERO, RealSpan::from_secs(86_400));
-    let limit = i128::from(LAG_MAX.as_nanos()) * 100;
-    assert_eq!(
-        server.lag_nu_max, limit,
-        "a day away, and the game is a quarter of a second on"
-    );
-    assert_eq!(server.governor.slips(), 1);
+    let mut suspended = Server::new(100, 50, Some(LAG_MAX));
+    suspended.pass(64, RealSpan::ZERO, RealSpan::from_secs(86_400));
+    let limit_nu = i128::from(LAG_MAX.as_nanos()) * 100;
+    assert_eq!((suspended.governor.slips(), suspended.lag_nu_max), (1, limit_nu));
     let day = GameSpan::from_units(86_400 * 100);
-    assert_eq!(server.governor.slipped(), day - GameSpan::from_nanounits(limit));
+    assert_eq!(
+        suspended.governor.slipped(),
+        day - GameSpan::from_nanounits(limit_nu)
+    );
 }
 
 #[test]
@@ -155,14 +109,9 @@ fn a_clock_that_was_stepped_beyond_the_limit_stays_there() {
     let mut clock = GameClock::new(RealTime::ZERO, GameTime::ZERO, frequency);
     let mut governor = LagGovernor::new(Some(ms(10)));
     let earliest = Some(GameTime::from_units(1));
-    assert_eq!(
-        governor.read(&mut clock, RealTime::ZERO, earliest),
-        GameTime::ZERO
-    );
+    governor.read(&mut clock, RealTime::ZERO, earliest);
     clock.pause(RealTime::ZERO);
-    for _ in 0..100 {
-        clock.step_unit();
-    }
+    clock.step_to(GameTime::from_units(100));
     clock.resume(RealTime::ZERO);
     let now = governor.read(&mut clock, RealTime::from_nanos(NANOS), earliest);
     assert_eq!(now, GameTime::from_units(100), "neither back nor on");

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use trantor_game::{Game, History};
-use trantor_time::{RealTime, TimerWheel};
+use trantor_time::{RealTime, TimerQueue};
 
 use super::Engine;
 use crate::config::EngineConfig;
@@ -68,7 +68,7 @@ impl Engine {
             sessions: Sessions::new(game.config().size),
             game,
             playback: None,
-            timers: TimerWheel::new(),
+            timers: TimerQueue::default(),
             spare_requests: TokenBucket::full(now, config.limits.spare_requests_per_second()),
             fan_out: vec![TokenBucket::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
             text_updates: TextUpdates::new(&config),

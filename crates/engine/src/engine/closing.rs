@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use trantor_game::{Agent, GameInput, Handled, LeaveCause};
 use trantor_model::AgentId;
-use trantor_time::wheel::round_up;
+use trantor_time::timers::round_up;
 use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;

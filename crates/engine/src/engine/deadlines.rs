@@ -1,7 +1,7 @@
 //! What is due, of the game or in real time: when, and carried out one by one.
 
 use trantor_game::DueKind;
-use trantor_time::{GameTime, RealTime, Taken};
+use trantor_time::{GameTime, RealTime};
 
 use super::Engine;
 use crate::limits;
@@ -174,7 +174,7 @@ impl Engine {
     }
 
     fn fire_timer(&mut self, now: RealTime) -> Option<Fired> {
-        let Taken { at, item, .. } = self.timers.take_due(now)?;
+        let (at, item) = self.timers.take_due(now)?;
         self.counters.timers += 1;
         let kind = match item {
             Timer::SessionLimit(conn) => {

@@ -5,7 +5,7 @@
 //! as the peer reads it.
 
 use trantor_model::Command;
-use trantor_time::wheel::round_up;
+use trantor_time::timers::round_up;
 use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
 
 use super::Engine;
@@ -219,12 +219,17 @@ impl Engine {
             }
             let (span, _) = stall_limit(session, &self.config.limits);
             let at = session.flow.taken_at.saturating_add(span);
-            match session.flow.stall {
-                Some(limit) => {
-                    self.timers.reschedule(limit, round_up(at));
-                }
-                None => session.flow.stall = Some(self.timers.schedule(round_up(at), Timer::Stall(conn))),
-            }
+            self.check_stall_at(conn, at);
+        }
+    }
+
+    /// Schedules the stall check of a session, or moves it.
+    fn check_stall_at(&mut self, conn: ConnId, at: RealTime) {
+        let timer = self.timers.schedule(round_up(at), Timer::Stall(conn));
+        let session = self.sessions.get_mut(conn);
+        let before = session.and_then(|session| session.flow.stall.replace(timer));
+        if let Some(before) = before {
+            self.timers.cancel(before);
         }
     }
 
@@ -262,10 +267,12 @@ impl Engine {
     /// The stall limit has changed; it counts for pending checks as well.
     pub(super) fn look_for_stalls_anew(&mut self) {
         let now = self.sessions.now();
-        for session in self.sessions.iter() {
-            if let Some(limit) = session.flow.stall {
-                self.timers.reschedule(limit, round_up(now));
-            }
+        let checked = self
+            .sessions
+            .iter()
+            .filter(|session| session.flow.stall.is_some());
+        for conn in checked.map(|session| session.conn).collect::<Vec<_>>() {
+            self.check_stall_at(conn, now);
         }
     }
 

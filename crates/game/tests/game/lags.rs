@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use trantor_game::{AdminAction, ConfigError, GameInput, Handled, Lag, LagError, Refusal};
 use trantor_model::{AgentId, Command, Direction};
-use trantor_time::link::{Bandwidth, Chance, LinkError};
+use trantor_time::link::LinkError;
 use trantor_time::{GameSpan, GameTime};
 
 use crate::arena::{Arena, config, units};
@@ -110,62 +110,6 @@ fn off_by_default_and_changed_while_running() {
     assert_eq!(arena.heard(hearer).len(), 2, "what is under way keeps its time");
     arena.run(2);
     assert_eq!(arena.heard(hearer).len(), 3);
-}
-
-#[test]
-fn range_loss_duplication_and_bandwidth() {
-    let perfect = Lag::perfect(GameSpan::ZERO);
-    let heard_with = |lag| {
-        let mut arena = with(lag);
-        let (speaker, hearer) = (
-            arena.agent_of(0, 0, 0, NORTH, 1),
-            arena.agent_of(0, 3, 4, NORTH, 1),
-        );
-        for text in [b"one", b"two", b"six"] {
-            say(&mut arena, speaker, text);
-        }
-        arena.run(100);
-        let (_, _, counts) = arena
-            .game
-            .world()
-            .links()
-            .find(|link| link.0 == speaker)
-            .expect("they talk");
-        (arena.heard(hearer).len(), *counts)
-    };
-    let in_range = |range| Lag {
-        range: Some(range),
-        ..perfect
-    };
-    assert_eq!(heard_with(in_range(5_000)).0, 3);
-    let (heard, counts) = heard_with(in_range(4_999));
-    assert_eq!((heard, counts.out_of_range, counts.sent), (0, 3, 3));
-    let (heard, counts) = heard_with(Lag {
-        loss: Chance::ALWAYS,
-        ..perfect
-    });
-    assert_eq!((heard, counts.lost), (0, 3));
-    let (heard, counts) = heard_with(Lag {
-        duplication: Chance::ALWAYS,
-        ..perfect
-    });
-    assert_eq!(
-        (heard, counts.duplicated, counts.delivered, counts.in_flight),
-        (6, 3, 6, 0)
-    );
-    let slow_line = Bandwidth {
-        bytes_per: NonZeroU64::new(1).unwrap(),
-        wait_max: GameSpan::ZERO,
-    };
-    assert_eq!(
-        heard_with(Lag {
-            bandwidth: Some(slow_line),
-            ..perfect
-        })
-        .0,
-        3,
-        "three bytes in seven units"
-    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! A repeating timer that missed periods runs once, counts them, and keeps its phase.
 
-use trantor_time::wheel::round_up;
+use trantor_time::timers::round_up;
 use trantor_time::{RealSpan, RealTime};
 
 use super::Shell;
@@ -19,8 +19,8 @@ pub(crate) struct Timers {
 /// A timer, set or taken out to be run.
 pub(crate) struct Timer {
     pub(crate) name: &'static str,
-    /// The nominal deadline; it is waited for to the next step of the wheel, so that timers and limits on sessions share
-    /// wake-ups.
+    /// The nominal deadline; the wait ends at the next step of the grid for limits, so that timers and limits on sessions
+    /// share wake-ups.
     pub(crate) at: RealTime,
     /// `None` for a timer that runs once.
     period: Option<RealSpan>,
