@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: the list that must be green, cheap checks first.
 
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::time::Instant;
 
 use anyhow::Result;
 
@@ -63,7 +63,11 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             continue;
         }
         println!("── {name}");
-        let stopwatch = Stopwatch::start();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a task reports how long it took; no loop of ours is involved"
+        )]
+        let started = Instant::now();
         match step {
             Step::Cargo(words) => process::check(process::cargo().args(words.split(' ')))?,
             Step::Docs => process::check(&mut doc_command())?,
@@ -71,7 +75,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             Step::Tests => process::check(&mut test_command())?,
             Step::Interface => compare_interface()?,
         }
-        times.push((name, stopwatch.elapsed()));
+        times.push((name, started.elapsed()));
     }
     println!("── all green");
     for (name, time) in times {
@@ -112,23 +116,4 @@ fn compare_interface() -> Result<()> {
     compare.current_dir(source::root());
     compare.args(["-c", "tools/interface.sh | diff -u docs/interface.txt -"]);
     process::check(&mut compare)
-}
-
-/// How long a step took; nothing of the product depends on it.
-pub struct Stopwatch(std::time::Instant);
-
-impl Stopwatch {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a task reports how long it took; no loop of ours is involved"
-    )]
-    /// From now on.
-    pub fn start() -> Self {
-        Self(std::time::Instant::now())
-    }
-
-    /// Since then.
-    pub fn elapsed(&self) -> Duration {
-        self.0.elapsed()
-    }
 }

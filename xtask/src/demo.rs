@@ -1,14 +1,12 @@
 //! `cargo xtask demo`: server, bots and viewer together, ended together.
 //!
-//! With a display the viewer's window decides when it is over, and one match follows another. Without one the same match runs for a while
-//! under a plain text viewer, and a summary and a picture are left behind.
+//! With a display the viewer's window decides when it is over, and one match follows another. Without one the match runs
+//! for a while, and the server's list of its clients and a picture are left behind.
 
-use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::process::{Child, ChildStdout, Command, ExitCode, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
@@ -16,19 +14,11 @@ use signal_hook::iterator::Signals;
 
 use crate::process;
 
-mod programs;
-mod summary;
-
-pub use programs::Programs;
-use summary::Summary;
-
-/// How often a match without a window looks whether it was told to end.
-const SIGNAL_CHECK: Duration = Duration::from_millis(100);
 /// How long the end of a match is shown before the next one begins, in seconds.
 const BETWEEN_MATCHES_SECONDS: &str = "12";
 /// Who plays.
 const TEAMS: [&str; 2] = ["red", "blue"];
-/// A line of the server longer than this is not one: the first lines are short, and a map's are too.
+/// Bytes of a line of the server, whose lines are short.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Flags of the demo.
@@ -56,95 +46,46 @@ pub struct Options {
 
 /// Runs the demo to its end; answers failure if one of the programs failed before.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    let viewer = process::build_program("trantor-viewer", "trantor-viewer")?;
+    println!("demo: building the server, the bots and the viewer; the first time this takes some minutes");
+    let built = process::build(
+        process::PLAY_PROFILE,
+        ["trantor-server", "trantor-bot", "trantor-viewer"],
+    )?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGCHLD])?;
-    let mut running = Match::start(options, &[])?;
-    let port = running.port;
-
-    if !options.no_window && process::has_display() {
-        println!("demo: the server listens on port {port}; close the window or press Ctrl-C to end");
-        let window = Command::new(viewer)
-            .args(["-h", "127.0.0.1", "-p", &port.to_string()])
-            .spawn()
-            .context("cannot start the viewer")?;
-        running.programs.add("viewer", window);
-        return running.until_closed(options, &mut signals);
-    }
-    let Match {
-        mut programs,
-        mut words,
-        ..
-    } = running;
-
-    if !options.no_window {
-        println!("demo: there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window");
-    }
-    println!(
-        "demo: the server listens on port {port}; watching for {} s",
-        options.seconds
-    );
-    if let Some(folder) = options.screenshot.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    }
-    let picture = Command::new(viewer)
-        .args(["-h", "127.0.0.1", "-p", &port.to_string(), "--screenshot"])
-        .arg(&options.screenshot)
-        .args(["--after", &options.seconds.saturating_sub(1).max(1).to_string()])
-        .stdin(Stdio::null())
-        .spawn()
-        .context("cannot start the viewer")?;
-    programs.add("picture", picture);
-    let summary = watch(port, Duration::from_secs(options.seconds), &mut signals)?;
-    let picture_made = programs.wait_for("picture")?;
-    programs.end();
-    print!("{summary}{}", next_line(&mut words)?);
-    if picture_made {
-        println!("picture: {}", options.screenshot.display());
-        Ok(ExitCode::SUCCESS)
+    let mut running = Match::start(options.clone(), built)?;
+    let has_window = !options.no_window && process::has_display();
+    if has_window {
+        println!(
+            "demo: the server listens on port {}; close the window or press Ctrl-C to end",
+            running.port
+        );
     } else {
-        println!("picture: none; the viewer failed, see its message above");
-        Ok(ExitCode::FAILURE)
+        println!(
+            "demo: the server listens on port {}; without a window (a display needs DISPLAY or WAYLAND_DISPLAY) the match is \
+             watched for {} s",
+            running.port, options.seconds
+        );
     }
-}
-
-/// Plays a match for so long at `frequency` and records it into `folder`.
-pub fn record(folder: &Path, frequency: u32, how_long: Duration) -> Result<()> {
-    let options = Options {
-        frequency,
-        team_size: 6,
-        seed: 7,
-        no_window: true,
-        seconds: how_long.as_secs(),
-        screenshot: PathBuf::new(),
-    };
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGCHLD])?;
-    let mut running = Match::start(&options, &["--record".as_ref(), folder.as_os_str()])?;
-    watch(running.port, how_long, &mut signals)?;
+    running.start_viewer(has_window)?;
+    let status = running.until_closed(&mut signals)?;
+    if has_window {
+        return Ok(status.unwrap_or(ExitCode::SUCCESS));
+    }
+    running.print_clients()?;
     running.programs.end();
-    Ok(())
+    print!("{}", next_line(&mut running.words)?);
+    if status == Some(ExitCode::SUCCESS) {
+        println!("picture: {}", options.screenshot.display());
+    }
+    Ok(status.unwrap_or(ExitCode::FAILURE))
 }
 
-/// Shows a recording, standing still at `at`; answers the server, which ends when it is dropped, and its port.
-pub fn replay(folder: &Path, at: &str) -> Result<(Programs, u16)> {
-    let server = process::build_program("trantor-server", "trantor-server")?;
-    let mut child = Command::new(server)
-        .args(["replay", "play", "-p", "0", "-f", "100", "--paused", "--at", at])
-        .arg(folder)
-        .stdout(Stdio::piped())
-        .stdin(Stdio::null())
-        .spawn()
-        .context("cannot start the server")?;
-    let mut words = BufReader::new(child.stdout.take().expect("the server's output was piped"));
-    let mut programs = Programs::default();
-    programs.add("server", child);
-    let port = port_announced(&mut words)?;
-    Ok((programs, port))
-}
-
-/// A server and two teams of bots.
+/// A server, two teams of bots and a viewer.
 struct Match {
+    options: Options,
     server: PathBuf,
     bot: PathBuf,
+    viewer: PathBuf,
     programs: Programs,
     port: u16,
     /// What the server prints.
@@ -152,125 +93,127 @@ struct Match {
 }
 
 impl Match {
-    fn start(options: &Options, server_flags: &[&OsStr]) -> Result<Self> {
-        let (server, bot) = (
-            process::build_program("trantor-server", "trantor-server")?,
-            process::build_program("trantor-bot", "trantor-bot")?,
-        );
+    /// Starts the server and the bots.
+    fn start(options: Options, [server, bot, viewer]: [PathBuf; 3]) -> Result<Self> {
         let mut programs = Programs::default();
-        let (child, port, words) = serve(&server, options, 0, server_flags)?;
-        programs.add("server", child);
+        let (port, words) = serve(&mut programs, &server, &options, 0)?;
         let mut begun = Self {
+            options,
             server,
             bot,
+            viewer,
             programs,
             port,
             words,
         };
-        begun.send_teams(options)?;
+        begun.start_teams()?;
         Ok(begun)
     }
 
-    fn send_teams(&mut self, options: &Options) -> Result<()> {
+    fn start_teams(&mut self) -> Result<()> {
         for team in TEAMS {
-            let bots = Command::new(&self.bot)
-                .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", team])
-                .args(["--team-size", &options.team_size.to_string()])
-                .stdin(Stdio::null())
-                .spawn();
-            self.programs.add(team, bots.context("cannot start the bots")?);
+            let mut bots = Command::new(&self.bot);
+            bots.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", team]);
+            bots.args(["--team-size", &self.options.team_size.to_string()]);
+            self.programs.start(team, &mut bots)?;
         }
         Ok(())
     }
 
-    /// Waits until the viewer or the server ends, or a signal comes; then ends all. Once a match is over another begins,
-    /// with the next seed and at the speed that was set last; the viewer finds it at the same port.
-    fn until_closed(&mut self, options: &Options, signals: &mut Signals) -> Result<ExitCode> {
-        let mut options = options.clone();
-        let mut status = ExitCode::SUCCESS;
-        'watching: for signal in signals.forever() {
+    fn start_viewer(&mut self, has_window: bool) -> Result<()> {
+        let mut viewer = Command::new(&self.viewer);
+        viewer.args(["-h", "127.0.0.1", "-p", &self.port.to_string()]);
+        if !has_window {
+            let picture = &self.options.screenshot;
+            if let Some(folder) = picture.parent() {
+                std::fs::create_dir_all(folder)
+                    .with_context(|| format!("cannot make {}", folder.display()))?;
+            }
+            let seconds = self.options.seconds.max(1).to_string();
+            viewer
+                .arg("--screenshot")
+                .arg(picture)
+                .args(["--after", &seconds]);
+        }
+        self.programs.start("viewer", &mut viewer)
+    }
+
+    /// Waits until the viewer or the server ends, or a signal comes. Once a match is over another begins, with the next seed
+    /// and at the speed that was set last; the viewer finds it at the same port.
+    /// Answers how that one ended; `None` after a signal.
+    fn until_closed(&mut self, signals: &mut Signals) -> Result<Option<ExitCode>> {
+        for signal in signals.forever() {
             if signal != SIGCHLD {
                 break;
             }
             for (name, exit) in self.programs.take_ended() {
                 match name {
+                    "viewer" | "server" if exit.success() => return Ok(Some(ExitCode::SUCCESS)),
                     "viewer" | "server" => {
-                        if !exit.success() {
-                            eprintln!("demo: the {name} failed: {exit}");
-                            status = ExitCode::FAILURE;
-                        }
-                        break 'watching;
+                        eprintln!("demo: the {name} failed: {exit}");
+                        return Ok(Some(ExitCode::FAILURE));
                     }
                     "pause" => {
-                        options.seed += 1;
-                        let (child, _, words) = serve(&self.server, &options, self.port, &[])?;
-                        self.programs.add("server", child);
-                        self.words = words;
-                        self.send_teams(&options)?;
+                        self.options.seed += 1;
+                        (_, self.words) = serve(&mut self.programs, &self.server, &self.options, self.port)?;
+                        self.start_teams()?;
                     }
-                    _ if !TEAMS
-                        .into_iter()
-                        .chain(["pause"])
-                        .any(|other| self.programs.has(other)) =>
-                    {
+                    _ if ["red", "blue", "pause"]
+                        .iter()
+                        .any(|name| self.programs.has(name)) => {}
+                    _ => {
                         // Without a server the viewer shows the victory, and counts the seconds to its next try.
-                        options.frequency = speed_at(self.port)?;
+                        self.options.frequency = speed_at(self.port)?;
                         self.programs.end_one("server");
-                        let pause = Command::new("sleep").arg(BETWEEN_MATCHES_SECONDS).spawn();
-                        self.programs.add("pause", pause.context("cannot wait")?);
+                        let mut pause = Command::new("sleep");
+                        self.programs.start("pause", pause.arg(BETWEEN_MATCHES_SECONDS))?;
                     }
-                    _ => {}
                 }
             }
         }
-        self.programs.end();
-        Ok(status)
+        Ok(None)
+    }
+
+    /// Prints the server's list of its clients: the agents with their teams and levels.
+    fn print_clients(&self) -> Result<()> {
+        let mut console = Command::new(&self.server);
+        console.args([
+            "console",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &self.port.to_string(),
+            "clients",
+        ]);
+        process::status(&mut console).map(drop)
     }
 }
 
 /// Starts a server; answers where it listens, and what it prints.
 fn serve(
-    program: &Path,
+    programs: &mut Programs,
+    server: &Path,
     options: &Options,
     port: u16,
-    flags: &[&OsStr],
-) -> Result<(Child, u16, BufReader<ChildStdout>)> {
-    let mut child = Command::new(program)
-        .args(["-p", &port.to_string(), "-n"])
-        .args(TEAMS)
-        .args(["-c", &options.team_size.to_string()])
-        .args(["-f", &options.frequency.to_string()])
-        .args(["--seed", &options.seed.to_string()])
-        .args(flags)
-        .stdout(Stdio::piped())
-        .stdin(Stdio::null())
-        .spawn()
-        .context("cannot start the server")?;
-    let mut words = BufReader::new(child.stdout.take().expect("the server's output was piped"));
-    let port = port_announced(&mut words)?;
-    Ok((child, port, words))
+) -> Result<(u16, BufReader<ChildStdout>)> {
+    let mut command = Command::new(server);
+    command.args(["-p", &port.to_string(), "-n"]).args(TEAMS);
+    command.args(["-c", &options.team_size.to_string()]);
+    command.args(["-f", &options.frequency.to_string()]);
+    command.args(["--seed", &options.seed.to_string()]);
+    programs.start_server(&mut command)
 }
 
-/// Units a second at which the server on that port runs, as a viewer is told first.
+/// Units a second at which the server on that port runs, as a viewer is sent first.
 fn speed_at(port: u16) -> Result<u32> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).context("cannot connect to the server")?;
     stream.write_all(b"GRAPHIC\n")?;
     for line in BufReader::new(stream).lines() {
         if let Some(speed) = line?.strip_prefix("sgt ") {
-            return speed.parse().context("the server told no speed");
+            return speed.parse().context("the server sent no speed");
         }
     }
     bail!("the server broke the connection")
-}
-
-/// Reads the server's first line, which tells the port it was given.
-fn port_announced(words: &mut impl BufRead) -> Result<u16> {
-    let line = next_line(words)?;
-    let port = line.split("listening on ").nth(1).and_then(|rest| {
-        let address = rest.split_whitespace().next()?;
-        address.rsplit(':').next()?.parse().ok()
-    });
-    port.with_context(|| format!("the server did not say where it listens, but {line:?}"))
 }
 
 /// The next line the server prints, empty at the end.
@@ -283,34 +226,82 @@ fn next_line(words: &mut impl BufRead) -> Result<String> {
     Ok(line)
 }
 
-/// Watches the match as a text viewer for so long, or until a signal says to end.
-fn watch(port: u16, how_long: Duration, signals: &mut Signals) -> Result<Summary> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).context("cannot connect to the server")?;
-    stream.set_read_timeout(Some(SIGNAL_CHECK))?;
-    stream.write_all(b"GRAPHIC\n")?;
-    let mut lines = BufReader::new(stream);
-    let mut summary = Summary::default();
-    let mut line = Vec::new();
-    let checks = how_long.as_millis() / SIGNAL_CHECK.as_millis();
-    let deadline = crate::ci::Stopwatch::start();
-    for _ in 0..=checks.max(1) {
-        if signals.pending().any(|signal| signal != SIGCHLD) {
-            break;
-        }
-        loop {
-            match lines.read_until(b'\n', &mut line) {
-                Ok(0) => return Ok(summary),
-                Ok(_) => {
-                    summary.note(&line);
-                    line.clear();
+/// The programs that were started. Dropping it ends them all: none is left behind, whatever went wrong.
+#[derive(Default)]
+pub struct Programs {
+    running: Vec<(&'static str, Child)>,
+}
+
+impl Programs {
+    fn start(&mut self, name: &'static str, command: &mut Command) -> Result<()> {
+        let child = command.stdin(Stdio::null()).spawn();
+        self.running
+            .push((name, child.with_context(|| format!("cannot start the {name}"))?));
+        Ok(())
+    }
+
+    /// Starts a server, and reads from its first line the port it was given.
+    pub fn start_server(&mut self, command: &mut Command) -> Result<(u16, BufReader<ChildStdout>)> {
+        self.start("server", command.stdout(Stdio::piped()))?;
+        let (_, child) = self.running.last_mut().expect("it was just started");
+        let mut words = BufReader::new(child.stdout.take().expect("its output is a pipe"));
+        let line = next_line(&mut words)?;
+        let address = line
+            .split("listening on ")
+            .nth(1)
+            .and_then(|rest| rest.split_whitespace().next());
+        let port = address.and_then(|address| address.rsplit(':').next()?.parse().ok());
+        let port = port.with_context(|| format!("the server did not say where it listens, but {line:?}"))?;
+        Ok((port, words))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.running.iter().any(|(running, _)| *running == name)
+    }
+
+    /// Those that have ended, and how. They are forgotten.
+    fn take_ended(&mut self) -> Vec<(&'static str, ExitStatus)> {
+        let mut ended = Vec::new();
+        self.running.retain_mut(|(name, child)| {
+            let exit = child.try_wait().ok().flatten();
+            ended.extend(exit.map(|exit| (*name, exit)));
+            exit.is_none()
+        });
+        ended
+    }
+
+    /// Asks one to end, and waits until it has.
+    fn end_one(&mut self, name: &str) {
+        let (wanted, others) = std::mem::take(&mut self.running)
+            .into_iter()
+            .partition(|(running, _)| *running == name);
+        self.running = wanted;
+        self.end();
+        self.running = others;
+    }
+
+    /// Asks all to end, the last started first, and waits until they have.
+    fn end(&mut self) {
+        for (_, child) in self.running.iter_mut().rev() {
+            // The programs end in order on SIGTERM; one that ended by itself is not asked.
+            if matches!(child.try_wait(), Ok(None)) {
+                let mut kill = Command::new("kill");
+                let asked = kill.arg(child.id().to_string()).stderr(Stdio::null()).status();
+                if !asked.is_ok_and(|status| status.success()) {
+                    child.kill().ok();
                 }
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => break,
-                Err(error) => return Err(error).context("the server broke the connection"),
             }
-            if deadline.elapsed() >= how_long {
-                return Ok(summary);
+        }
+        for (name, mut child) in self.running.drain(..) {
+            if let Err(error) = child.wait() {
+                eprintln!("demo: cannot wait for the {name}: {error}");
             }
         }
     }
-    Ok(summary)
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        self.end();
+    }
 }

@@ -23,12 +23,8 @@ pub struct Options {
     profile: String,
 }
 
-/// Packages and their programs.
-const PROGRAMS: [(&str, &str); 3] = [
-    ("trantor-server", "trantor-server"),
-    ("trantor-bot", "trantor-bot"),
-    ("trantor-bot", "trantor-load"),
-];
+/// What is installed.
+const PROGRAMS: [&str; 3] = ["trantor-server", "trantor-bot", "trantor-load"];
 
 /// Shells, and where each looks for the completions of a program.
 const COMPLETIONS: [(&str, &str, &str); 3] = [
@@ -54,13 +50,12 @@ const FILES: [(&str, &str); 4] = [
 /// Builds and gathers everything.
 pub fn run(options: &Options) -> Result<()> {
     let into = source::root().join(&options.into);
-    for (package, program) in PROGRAMS {
-        let built = process::build_with_profile(package, program, &options.profile)?;
-        copy(&built, &into.join("bin").join(program))?;
+    for (built, program) in process::build(&options.profile, PROGRAMS)?.iter().zip(PROGRAMS) {
+        copy(built, &into.join("bin").join(program))?;
     }
     let server = into.join("bin/trantor-server");
     process::check(Command::new(&server).arg("man").arg(into.join("share/man/man1")))?;
-    for (_, program) in PROGRAMS {
+    for program in PROGRAMS {
         let is_server = program == "trantor-server";
         for (shell, folder, end) in COMPLETIONS {
             let flag = format!("complete-{shell}");

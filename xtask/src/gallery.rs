@@ -1,14 +1,14 @@
 //! `cargo xtask gallery`: draws docs/images/gallery and writes docs/gallery.md.
 //!
-//! The drawing is the viewer's (`crates/viewer/examples/gallery`). What that needs besides itself is a match to look
-//! back at: it is played here by bots, in a hurry, recorded, and shown again.
+//! The drawing is the viewer's (`crates/viewer/examples/gallery`). It also needs a recorded match to jump about in: the
+//! server plays one without a clock, and shows it again.
 
 use std::process::{Command, ExitCode};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::{demo, process, source};
+use crate::demo::Programs;
+use crate::{process, source};
 
 /// Flags of the gallery.
 #[derive(clap::Args)]
@@ -18,23 +18,27 @@ pub struct Options {
     only: Option<String>,
 }
 
-/// Units a second at which the match is played.
-const FREQUENCY: u32 = 500;
-/// For how long; a team has won by then.
-const PLAYED: Duration = Duration::from_secs(12);
+/// The match: until a team has won.
+const MATCH: [&str; 9] = ["sim", "--seed", "7", "-x", "20", "-y", "20", "-c", "6"];
 /// Where the pictures of it begin: when some have risen.
 const SHOWN_FROM: &str = "60%";
 
 /// Draws it.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    let folder = process::target_folder()?.join("gallery-match");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
-    }
-    // Built first: the pictures should be of what is played, not of waiting for a compiler.
+    let [server] = process::build(process::PLAY_PROFILE, ["trantor-server"])?;
     let gallery = process::build_example("trantor-viewer", "gallery")?;
-    demo::record(&folder, FREQUENCY, PLAYED)?;
-    let (_server, port) = demo::replay(&folder, SHOWN_FROM)?;
+    let recording = process::target_folder()?.join("gallery-match.trj");
+    if recording.exists() {
+        std::fs::remove_file(&recording).with_context(|| format!("cannot remove {}", recording.display()))?;
+    }
+    let mut play = Command::new(&server);
+    process::check(play.args(MATCH).arg("--record").arg(&recording))?;
+    let mut show = Command::new(&server);
+    show.args([
+        "replay", "play", "-p", "0", "-f", "100", "--paused", "--at", SHOWN_FROM,
+    ]);
+    let mut programs = Programs::default();
+    let (port, _words) = programs.start_server(show.arg(&recording))?;
     let mut gallery = Command::new(gallery);
     gallery.current_dir(source::root());
     gallery.args(["docs", "--recording"]).arg(port.to_string());

@@ -3,7 +3,6 @@
 //! `cargo xtask` is an alias of `.cargo/config.toml`. What CI runs, anyone can run: `cargo xtask ci` is that list.
 //! Nothing of the product lives here.
 
-mod bench;
 mod ci;
 mod demo;
 mod dist;
@@ -26,7 +25,7 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Server, two teams of bots and the viewer together; without a display, the same match and a summary
+    /// Server, two teams of bots and the viewer together; without a display, the same match and a picture
     Demo(demo::Options),
     /// Everything CI checks, cheap things first; this is the command that passes the tests
     Ci(ci::Options),
@@ -47,9 +46,9 @@ enum Task {
     /// Kill a server at random instants and look at what is left: --times N, --seed N
     Kills(run::Arguments),
     /// Measure, and print the tables that docs/benchmarks.md quotes
-    Bench(bench::Options),
+    Bench(run::BenchOptions),
     /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it
-    Soak(bench::SoakOptions),
+    Soak(run::SoakOptions),
     /// Draw the pictures of docs/gallery.md, and write the page
     Gallery(gallery::Options),
 }
@@ -58,16 +57,16 @@ fn main() -> ExitCode {
     let done = match Options::parse().task {
         Task::Demo(options) => demo::run(&options),
         Task::Ci(options) => ci::run(&options),
-        Task::RunServer(arguments) => run::program("server", &arguments),
-        Task::RunViewer(arguments) => run::program("viewer", &arguments),
-        Task::RunBot(arguments) => run::program("bot", &arguments),
+        Task::RunServer(arguments) => run::program("trantor-server", &arguments),
+        Task::RunViewer(arguments) => run::program("trantor-viewer", &arguments),
+        Task::RunBot(arguments) => run::program("trantor-bot", &arguments),
         Task::Dist(options) => dist::run(&options).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
         Task::Sim(options) => run::sim(&options),
         Task::Fuzz(options) => run::fuzz(&options),
         Task::Kills(options) => run::kills(&options),
-        Task::Bench(options) => bench::run(&options),
-        Task::Soak(options) => bench::soak(&options),
+        Task::Bench(options) => run::bench(&options),
+        Task::Soak(options) => run::soak(&options),
         Task::Gallery(options) => gallery::run(&options),
     };
     done.unwrap_or_else(|error| {

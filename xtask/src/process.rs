@@ -1,7 +1,7 @@
 //! Building and starting the project's own programs.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
 
@@ -21,7 +21,7 @@ pub fn cargo() -> Command {
 pub fn check(command: &mut Command) -> Result<()> {
     let status = status(command)?;
     if !status.success() {
-        bail!("`{}` failed: {status}", shown(command));
+        bail!("{command:?} failed: {status}");
     }
     Ok(())
 }
@@ -30,38 +30,39 @@ pub fn check(command: &mut Command) -> Result<()> {
 pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command
         .status()
-        .with_context(|| format!("cannot start `{}`", shown(command)))
+        .with_context(|| format!("cannot start {command:?}"))
 }
 
-/// Builds one binary in the profile for playing and answers where it lies.
-pub fn build_program(package: &str, binary: &str) -> Result<PathBuf> {
-    build_with_profile(package, binary, PLAY_PROFILE)
-}
-
-/// Builds one binary in a profile of the workspace and answers where it lies.
-pub fn build_with_profile(package: &str, binary: &str, profile: &str) -> Result<PathBuf> {
+/// Builds programs in a profile of the workspace and answers where they lie.
+///
+/// All of the workspace is named: features of what programs share are then the same whichever is built, and no library is
+/// built twice.
+pub fn build<const N: usize>(profile: &str, programs: [&str; N]) -> Result<[PathBuf; N]> {
     let mut build = cargo();
-    build.args([
-        "build",
-        "--profile",
-        profile,
-        "--package",
-        package,
-        "--bin",
-        binary,
-    ]);
+    build.args(["build", "--profile", profile, "--workspace"]);
+    programs.iter().for_each(|program| {
+        build.args(["--bin", program]);
+    });
     check(&mut build)?;
-    Ok(target_folder()?.join(profile_folder(profile)).join(binary))
+    let folder = target_folder()?.join(if profile == "dev" { "debug" } else { profile });
+    Ok(programs.map(|program| folder.join(program)))
 }
 
 /// Builds an example in the profile for playing and answers where it lies.
 pub fn build_example(package: &str, example: &str) -> Result<PathBuf> {
     let mut build = cargo();
     build.args(["build", "--profile", PLAY_PROFILE]);
-    build.args(["--package", package, "--example", example]);
-    check(&mut build)?;
-    let folder = target_folder()?.join(profile_folder(PLAY_PROFILE));
-    Ok(folder.join("examples").join(example))
+    check(build.args(["--package", package, "--example", example]))?;
+    Ok(target_folder()?.join(PLAY_PROFILE).join("examples").join(example))
+}
+
+/// Where cargo builds: this program lies in a profile's folder of it.
+pub fn target_folder() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let folder = program.parent().and_then(|folder| folder.parent());
+    Ok(folder
+        .context("this program lies in no target folder")?
+        .to_owned())
 }
 
 /// Whether a program of this name can be found on the search path.
@@ -75,40 +76,4 @@ pub fn has_display() -> bool {
     ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
-}
-
-fn profile_folder(profile: &str) -> &str {
-    if profile == "dev" { "debug" } else { profile }
-}
-
-/// Where cargo builds.
-pub fn target_folder() -> Result<PathBuf> {
-    let metadata = metadata()?;
-    let folder = metadata["target_directory"]
-        .as_str()
-        .context("cargo metadata names no target directory")?;
-    Ok(PathBuf::from(folder))
-}
-
-/// What cargo knows of the workspace, without its dependencies' own.
-pub fn metadata() -> Result<serde_json::Value> {
-    let output = cargo()
-        .args(["metadata", "--no-deps", "--format-version", "1"])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot start cargo metadata")?;
-    if !output.status.success() {
-        bail!("cargo metadata failed: {}", output.status);
-    }
-    serde_json::from_slice(&output.stdout).context("cargo metadata did not print JSON")
-}
-
-fn shown(command: &Command) -> String {
-    let mut words = vec![command.get_program().to_string_lossy().into_owned()];
-    words.extend(
-        command
-            .get_args()
-            .map(|argument| argument.to_string_lossy().into_owned()),
-    );
-    words.join(" ")
 }

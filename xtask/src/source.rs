@@ -33,6 +33,15 @@ pub fn rust_files() -> Result<Vec<SourceFile>> {
     paths.into_iter().map(read).collect()
 }
 
+/// The `Cargo.toml` of each crate of the workspace.
+pub fn manifests() -> Result<Vec<SourceFile>> {
+    let mut paths = vec![root().join("xtask/Cargo.toml")];
+    for entry in fs::read_dir(root().join("crates"))? {
+        paths.push(entry?.path().join("Cargo.toml"));
+    }
+    paths.into_iter().map(read).collect()
+}
+
 /// All Markdown files of the project, in order of path.
 pub fn markdown_files() -> Result<Vec<SourceFile>> {
     let mut paths = Vec::new();

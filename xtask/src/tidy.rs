@@ -5,10 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Parser;
 
-use crate::process;
 use crate::source::{self, SourceFile};
 
 /// Which crates of ours a crate may build on (docs/architecture.md draws the same), without `trantor-`.
@@ -127,28 +126,23 @@ fn module_circle(folder: &str, files: &[SourceFile]) -> Option<String> {
 }
 
 fn arrows() -> Result<Vec<String>> {
-    let metadata = process::metadata()?;
-    let packages = metadata["packages"]
-        .as_array()
-        .context("cargo metadata lists no packages")?;
-    let short = |name: &'_ serde_json::Value| {
-        let name = name.as_str().unwrap_or_default();
-        name.strip_prefix("trantor-").unwrap_or(name).to_owned()
-    };
-    let ours: Vec<String> = packages.iter().map(|package| short(&package["name"])).collect();
     let mut findings = Vec::new();
-    for package in packages {
-        let name = short(&package["name"]);
+    for manifest in source::manifests()? {
+        let name = manifest.path.rsplit('/').nth(1).unwrap_or_default();
         let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
             findings.push(format!(
                 "{name}: no arrows are drawn for this crate; add it to the table in xtask/src/tidy.rs"
             ));
             continue;
         };
-        for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            let to = short(&dependency["name"]);
-            let for_tests_only = dependency["kind"].as_str() == Some("dev");
-            if ours.contains(&to) && !for_tests_only && !allowed.split(' ').any(|allowed| allowed == to) {
+        let mut ships = false;
+        for line in manifest.text.lines() {
+            if line.starts_with('[') {
+                ships = line.contains("dependencies") && !line.contains("dev-dependencies");
+            }
+            let dependency = line.strip_prefix("trantor-").filter(|_| ships);
+            let to = dependency.and_then(|line| line.split(['.', ' ', '=']).next());
+            if let Some(to) = to.filter(|to| !allowed.split(' ').any(|allowed| allowed == *to)) {
                 findings.push(format!(
                     "{name} -> {to}: this arrow is not drawn in docs/architecture.md"
                 ));
