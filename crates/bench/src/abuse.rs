@@ -1,20 +1,16 @@
 //! `trantor-bench abuse`: honest agents beside abusive clients, and the same agents without them.
 //!
-//! Three ways are measured in turn, several times, each with a fresh server: without abusers; with abusers of another server
-//! on the same machine, which take as much of the processors; and with abusers of this one. The honest p99 of lateness
-//! beside abusers may be a fifth above that without. The two are compared within each round, since a machine is seldom the
-//! same for longer, and the median of those ratios counts. What the third is worse than the second is the server's own
-//! doing; what the second is worse than the first is what abusers take of the processors. They run in the idle scheduling
-//! class and get what the server and the honest leave over, as a network would give it.
+//! Both are measured in turn, several times, each with a fresh server. The honest p99 of lateness beside abusers may be a fifth
+//! above that without. The two are compared within each round, since a machine is seldom the same for longer, and the median
+//! of those ratios counts. Abusers run in the idle scheduling class and get what the server and the honest leave over, as a
+//! network would give it.
 //!
 //! The abusers come when all the honest have begun: a first command that is late makes its agent late for as long as it
 //! plays, and the p99 of a hundred would be that of a hundred first commands.
 //!
-//! Beside all three a [`sleeper`] shows what the machine alone makes late. Every kind of abuse is to be found in the server's
-//! counts, memory is to stay bounded, and no honest agent may be lost.
+//! Every kind of abuse is to be found in the server's counts, memory is to stay bounded, and no honest agent may be lost.
 
 pub(crate) mod abusers;
-mod sleeper;
 
 use std::process::Command;
 
@@ -24,7 +20,6 @@ use trantor_server::descriptors;
 use trantor_time::RealSpan;
 
 use self::abusers::KINDS;
-use self::sleeper::Sleeper;
 use crate::figures::{Runs, Table};
 use crate::process::{Process, Server, ServerProgram, core_percent, load, run_load};
 
@@ -62,60 +57,48 @@ const RATIO_MAX: f64 = 1.2;
 /// Memory that the server may hold in all, in bytes: a hundred of the dearest sessions.
 const MEMORY_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
-/// What is abused, in the order of their turns.
-const VICTIMS: [&str; 3] = ["none", "at another server", "at this server"];
-
 /// What was found in one run.
 struct Run {
     report: Report,
-    sleeper_p99_us: f64,
     memory_bytes: u64,
     core_percent: f64,
     /// What each kind did, and the server's counts of it.
-    deeds: Vec<Vec<String>>,
+    abuse: Vec<Vec<String>>,
 }
 
 /// Measures, prints, and fails if an honest agent was lost, a kind was not counted, or memory grew beyond its bound.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
-    let mut ways: [Vec<Run>; 3] = Default::default();
+    let (mut without, mut beside) = (Vec::new(), Vec::new());
     for _ in 0..options.rounds {
-        for (place, runs) in ways.iter_mut().enumerate() {
-            runs.push(measure(options, VICTIMS[place])?);
-        }
+        without.push(measure(options, false)?);
+        beside.push(measure(options, true)?);
     }
     let mut table = Table::new(&[
         "abusers",
         "honest p50, µs",
         "p90, µs",
         "p99, µs",
-        "a sleeper's p99, µs",
         "p99.9, µs",
         "achieved/ideal",
-        "lost",
         "server, % of a core",
         "server, MB",
     ]);
-    for (victim, runs) in VICTIMS.into_iter().zip(&ways) {
+    for (abusers, runs) in [(0, &without), (options.abusers, &beside)] {
         let all = |figure: fn(&Run) -> f64| runs.iter().map(figure).collect::<Runs>();
         let median = |figure, decimals| format!("{:.decimals$}", all(figure).median());
         table.row(vec![
-            victim.to_owned(),
+            abusers.to_string(),
             median(|run| run.report.lateness.p50_us, 0),
             median(|run| run.report.lateness.p90_us, 0),
             all(|run| run.report.lateness.p99_us).show(0),
-            all(|run| run.sleeper_p99_us).show(0),
             median(|run| run.report.lateness.p999_us, 0),
             median(|run| run.report.achieved_of_ideal, 4),
-            runs.iter()
-                .map(|run| run.report.counts.connections_lost)
-                .sum::<u64>()
-                .to_string(),
             median(|run| run.core_percent, 0),
             median(|run| run.memory_bytes as f64 / 1e6, 1),
         ]);
     }
-    let mut deeds = Table::new(&[
+    let mut abuse = Table::new(&[
         "abuse",
         "abusers",
         "connections",
@@ -123,28 +106,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "MB sent",
         "counted as",
     ]);
-    let [without, elsewhere, here] = &ways;
-    let last = here.last().context("there is a round at least")?;
-    last.deeds.iter().for_each(|cells| deeds.row(cells.clone()));
-    println!("{table}\n{deeds}");
+    let last = beside.last().context("there is a round at least")?;
+    last.abuse.iter().for_each(|cells| abuse.row(cells.clone()));
+    println!("{table}\n{abuse}");
 
-    let ratios = |one: &[Run], other: &[Run], figure: fn(&Run) -> f64| -> Runs {
-        one.iter()
-            .zip(other)
-            .map(|(one, other)| figure(one) / figure(other))
-            .collect()
-    };
+    let pairs = beside.iter().zip(&without);
     let p99 = |run: &Run| run.report.lateness.p99_us;
-    let ratio = ratios(here, without, p99);
+    let ratio: Runs = pairs
+        .map(|(beside, without)| p99(beside) / p99(without))
+        .collect();
     println!(
-        "honest p99 beside abusers: {} times what it is without (at most {RATIO_MAX}). What they take of the processors makes \
-         it {} times, and what the server does for them {} times. Of a thread that only sleeps, theirs makes the p99 {} times",
-        ratio.show(2),
-        ratios(elsewhere, without, p99).show(2),
-        ratios(here, elsewhere, p99).show(2),
-        ratios(here, without, |run| run.sleeper_p99_us).show(2),
+        "honest p99 beside abusers: {} times what it is without (at most {RATIO_MAX})",
+        ratio.show(2)
     );
-    for run in ways.iter().flatten() {
+    for run in without.iter().chain(&beside) {
         ensure!(
             run.report.counts.connections_lost == 0,
             "an honest agent was disconnected"
@@ -159,21 +134,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn measure(options: &Options, victim: &str) -> Result<Run> {
+fn measure(options: &Options, has_abusers: bool) -> Result<Run> {
     let honest = options.honest;
     let flags =
         format!("-f 1 -x 100 -y 100 --seed 1 -c {honest} --respawn-slots on -n red blue grey {LIMITS}");
     let server = options.program.start(&flags, &[])?;
-    let elsewhere = (victim == VICTIMS[1])
-        .then(|| options.program.start(&flags, &[]))
-        .transpose()?;
-    if let Some(other) = &elsewhere {
-        // As the abusers: otherwise it would take turns with the honest. Without `chrt` nothing is in another class.
-        let pid = other.process.pid().as_raw_nonzero().to_string();
-        let chrt = ["--all-tasks", "--idle", "--pid", "0", &pid];
-        let _no_such_program = Command::new("chrt").args(chrt).status();
-    }
-    let abused = elsewhere.as_ref().unwrap_or(&server);
     let config = LoadConfig {
         in_flight: usize::from(options.in_flight),
         warm_up: RealSpan::from_secs(WARM_UP_SECONDS),
@@ -184,22 +149,19 @@ fn measure(options: &Options, victim: &str) -> Result<Run> {
             RealSpan::from_secs(options.seconds),
         )?
     };
-    let (mut abusers, mut sleeper) = (None, None);
-    let (report, used) = run_load(&config, &server.process, |phase| match phase {
-        Phase::Begun if victim != VICTIMS[0] => {
+    let mut abusers = None;
+    let (report, used) = run_load(&config, &server.process, |phase| {
+        if phase == Phase::Begun && has_abusers {
             let seconds = options.seconds + WARM_UP_SECONDS;
-            abusers = Some(start_abusers(abused, options.abusers, seconds));
+            abusers = Some(start_abusers(&server, options.abusers, seconds));
         }
-        Phase::Measuring => sleeper = Some(Sleeper::start()),
-        _ => {}
     })?;
     Ok(Run {
-        sleeper_p99_us: sleeper.context("it was measured")??.end()?,
         core_percent: core_percent(used, &report),
         report,
         memory_bytes: server.process.memory_peak_bytes()?,
-        deeds: match abusers.transpose()? {
-            Some(abusers) => counted(abused, abusers)?,
+        abuse: match abusers.transpose()? {
+            Some(abusers) => counted(&server, abusers)?,
             None => Vec::new(),
         },
     })

@@ -3,9 +3,9 @@
 //! Each time agents play (and talk so much that pieces of the journal end, are packed, and begin all the time), the game
 //! is saved ten times a second, and the process is killed as no process can prevent, in one of three kills right after a
 //! victory. Then, of what lies on the disk: the journal must verify to its last whole record, and show every line that an agent
-//! or a text viewer received; the newest save must load and be a state that the journal passes through, the game must go on
-//! from it with every invariant checked, and the program itself must resume where the journal ends (so that what was sent has
-//! happened, a victory too), let agents play, and end in order. Good is all of them.
+//! or a text viewer received; the newest save must load and be a state that the journal passes through, and the program itself
+//! must resume where the journal ends (so that what was sent has happened, a victory too), let agents play, and end in order.
+//! Good is all of them.
 
 mod aftermath;
 mod peers;
@@ -86,14 +86,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!(
         "{times} of {times}: every journal verified to its last whole record ({records} records in {pieces} pieces) and \
          showed what was sent ({lines} lines), every newest save loaded, and every game went on where its journal ends, {won} \
-         of them with the victory.\nMet on the way: {torn} torn records, {packing} pieces packed or being \
-         packed, {saving} saves being written, {ahead} saves ahead of the journal.",
+         of them with the victory.\nMet on the way: {torn} torn records, \
+         {ahead} saves ahead of the journal.",
         times = options.times,
         records = found.iter().map(|one| one.records).sum::<u64>(),
         pieces = found.iter().map(|one| one.pieces).sum::<usize>(),
         torn = count(|one| one.is_torn),
-        packing = count(|one| one.was_packing),
-        saving = count(|one| one.was_saving),
         ahead = count(|one| one.is_save_ahead),
         won = count(|one| one.end.winner().is_some()),
     );

@@ -42,9 +42,6 @@ enum What {
     Idle(idle::Options),
     /// Kills a server at random instants, and looks at what is left
     Kills(kills::Options),
-    /// The least program that could serve agents
-    #[command(hide = true)]
-    Least(server::least::Options),
     /// Measures a server in lock-step with agents in processes of their own
     LockStep(lock_step::Options),
     /// Weighs recordings of real matches, and what recording costs
@@ -62,7 +59,6 @@ fn main() -> ExitCode {
         What::Accuracy(options) => accuracy::run(&options),
         What::Idle(options) => idle::run(&options),
         What::Kills(options) => kills::run(&options),
-        What::Least(options) => server::least::serve(&options),
         What::LockStep(options) => lock_step::run(&options),
         What::Replay(options) => replay::run(&options),
         What::Server(options) => server::run(&options),

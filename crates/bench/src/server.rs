@@ -4,11 +4,6 @@
 //! loopback. Each row is a fresh server with ten tiles of map for each agent. Agents join while the game runs at one unit a
 //! second; the figures are of a steady stretch afterwards. Rows take turns, several rounds, and each figure is the median:
 //! a machine that pauses for a second would otherwise decide a row. `chrt -f 50` keeps other programs off the cores.
-//!
-//! Four loads are also put on the [`least`] program that could serve them, in the same rounds. What the server takes is held
-//! against that: the machine's part is most of what is seen, and differs between machines and hours.
-
-pub(crate) mod least;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -49,7 +44,7 @@ pub(crate) struct Options {
 const TILES_PER_AGENT: usize = 10;
 
 /// What a server is put under.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     agents: usize,
     frequency: u32,
@@ -117,14 +112,6 @@ const LOADS: [Load; 16] = [
     },
 ];
 
-/// Under these the least program is measured too.
-const LEAST_LOADS: [Load; 4] = [
-    spread(100, 100),
-    spread(1_000, 100),
-    spread(2_000, 100),
-    spread(100, 1_000),
-];
-
 /// The figures of a load, and the decimals shown.
 const COLUMNS: [(&str, usize); 13] = [
     ("commands/s", 0),
@@ -142,9 +129,7 @@ const COLUMNS: [(&str, usize); 13] = [
     ("generator, % of a core", 0),
 ];
 
-/// Where the figures that other programs have as well are among the columns.
-const LATE_P99_US: usize = 4;
-const CORE_PERCENT: usize = 6;
+/// Where the processor time of a command is among the columns.
 pub(crate) const US_PER_COMMAND: usize = 7;
 
 /// What was found under a load.
@@ -175,9 +160,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             LOADS.into_iter().filter(is_wanted).collect()
         }
     };
-    let mut rounds: Vec<_> = loads.iter().map(|load| (*load, Vec::new(), Vec::new())).collect();
+    let mut rounds: Vec<_> = loads.iter().map(|load| (*load, Vec::new())).collect();
     for round in 1..=options.rounds {
-        for (load, found, least) in &mut rounds {
+        for (load, found) in &mut rounds {
             let figures = measure(&options.program, *load, span, None)?.figures;
             eprintln!(
                 "{round}: {} at {}: {:.0} commands/s",
@@ -186,25 +171,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 figures[0]
             );
             found.push(figures);
-            if LEAST_LOADS.contains(load) {
-                least.push(least::measure(*load, span)?);
-            }
         }
     }
     let mut table = Table::new(&[&["agents", "units/s"][..], &COLUMNS.map(|(name, _)| name)].concat());
-    let mut beside_least = least::table();
-    for (load, found, least) in &rounds {
+    for (load, found) in &rounds {
         let mut cells = vec![load.name(), load.frequency.to_string()];
         for (column, (_, decimals)) in COLUMNS.into_iter().enumerate() {
             let runs: Runs = found.iter().map(|figures| figures[column]).collect();
             cells.push(format!("{:.decimals$}", runs.median()));
         }
         table.row(cells);
-        if !least.is_empty() {
-            least::compare(*load, found, least, &mut beside_least);
-        }
     }
-    println!("{table}\n{beside_least}");
+    println!("{table}");
     Ok(())
 }
 
