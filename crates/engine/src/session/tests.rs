@@ -163,10 +163,13 @@ fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
 #[test]
 fn a_viewer_that_holds_too_much_is_disconnected_and_its_room_is_free_again() {
     let mut sessions = sessions(2);
-    for slot in 0..2 {
-        sessions.get_mut(conn(slot, 0)).unwrap().delay = RealSpan::from_secs(60);
-    }
     for round in 0..2 {
+        // On a large map a viewer may leave more unread, and so hold more.
+        let most = DELAYED_BYTES_PER_VIEWER_MAX * (1 + round as usize);
+        for slot in 0..2 {
+            let session = sessions.get_mut(conn(slot, round)).unwrap();
+            (session.delay, session.outbox_bytes_max) = (RealSpan::from_secs(60), most);
+        }
         // Two take turns, and are sent the same.
         let mut piece = 0_u32;
         while sessions.take_closing().is_none() {
@@ -176,13 +179,15 @@ fn a_viewer_that_holds_too_much_is_disconnected_and_its_room_is_free_again() {
             }
             piece += 1;
         }
-        let pieces = DELAYED_BYTES_PER_VIEWER_MAX / (4 * 4_096);
-        assert!((pieces - 10..=pieces).contains(&(piece as usize)), "{piece}");
+        let pieces = most / (4 * 4_096);
+        assert!(
+            (pieces * 99 / 100..=pieces).contains(&(piece as usize)),
+            "{piece}"
+        );
         sessions.check_text_log();
         for slot in 0..2 {
             sessions.remove(conn(slot, round));
             sessions.insert(session(conn(slot, round + 1)));
-            sessions.get_mut(conn(slot, round + 1)).unwrap().delay = RealSpan::from_secs(60);
         }
         while sessions.take_closing().is_some() {}
     }

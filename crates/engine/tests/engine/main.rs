@@ -6,7 +6,6 @@
 #![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
 
 mod arrival;
-mod bounds;
 mod bursts;
 mod commands;
 mod control;
@@ -16,13 +15,12 @@ mod harness;
 mod lock_step;
 mod meals;
 mod playback;
-mod rates;
 mod sessions;
 mod spectators;
 mod speed;
 mod transcripts;
 
-use trantor_engine::{CloseReason, EngineConfig};
+use trantor_engine::EngineConfig;
 use trantor_game::AdminAction;
 use trantor_time::{Frequency, RealSpan, RealTime};
 
@@ -62,10 +60,4 @@ fn instants(bench: &mut Bench, peer: usize, began: RealTime) -> Vec<i64> {
         .filter(|heard| heard.peer == peer)
         .map(|heard| (heard.real - began).as_nanos())
         .collect()
-}
-
-/// How many connections were closed for this reason.
-fn closed(bench: &mut Bench, reason: CloseReason) -> u64 {
-    let now = bench.now;
-    bench.engine.stats(now).counters.closed[reason.index()]
 }

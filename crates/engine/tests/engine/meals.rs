@@ -1,7 +1,7 @@
 //! Meals that no viewer sees do not wake the server. They are carried out with its next wake-up, as if they had.
 
 use proptest::prelude::*;
-use trantor_engine::{AdminRequest, EngineConfig, Input};
+use trantor_engine::{AdminRequest, EngineConfig};
 use trantor_game::AdminAction;
 use trantor_model::{AgentId, Resource};
 use trantor_time::{GameTime, RealTime};
@@ -73,11 +73,8 @@ fn a_throttled_command_comes_before_a_later_meal() {
     bench.send(busy, b"Left\n");
     bench.take_heard();
     bench.engine.begin_pass(born + ms(1_250));
-    let input = Input::Bytes {
-        conn: bench.peers[idle].conn,
-        bytes: b"Left\n",
-    };
-    bench.engine.handle(input, born + ms(1_257));
+    bench.now = born + ms(1_257);
+    bench.hand_in(idle, b"Left\n");
     // Its budget is spent with the other agent's answer.
     bench.engine.fire_next(born + ms(1_258));
     bench.after_pass();

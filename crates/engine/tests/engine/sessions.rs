@@ -1,6 +1,6 @@
 //! Connections: requests and answers in order, and what happens to peers that do not read.
 
-use trantor_engine::{EngineConfig, FiredKind, Input, JournalPressure, limits};
+use trantor_engine::{EngineConfig, FiredKind, JournalPressure, limits};
 use trantor_game::{AdminAction, DueKind, Replay};
 use trantor_time::RealSpan;
 
@@ -30,59 +30,6 @@ fn replies_leave_in_the_pass_that_made_them() {
     assert_eq!(bench.engine.unsent(conn), b"k\n");
     bench.send(agent, b"Connect_nbr\n");
     assert_eq!(bench.lines(agent), ["k", "19"]);
-}
-
-/// What is owed leaves in the order it came to be owed; a viewer's in one write.
-#[test]
-fn order_is_kept_and_a_viewers_messages_are_joined() {
-    let mut bench = quiet(100);
-    let agent = bench.join("A", "a");
-    let viewer = bench.join("G", "GRAPHIC");
-    bench.take_heard();
-    let conn = bench.peers[viewer].conn;
-    bench.peers[viewer].is_reading = false;
-    for _ in 0..3 {
-        bench.send(agent, b"Right\nBroadcast x\n");
-        bench.run_for(ms(140));
-    }
-    let waiting = String::from_utf8(bench.engine.unsent(conn).to_vec()).expect("text");
-    let words: Vec<_> = waiting.lines().map(|line| &line[..3]).collect();
-    assert_eq!(words, ["ppo", "pbc", "ppo", "pbc", "ppo", "pbc"]);
-    let agent_conn = bench.peers[agent].conn;
-    bench.peers[agent].is_reading = false;
-    bench.send(agent, b"Connect_nbr\nConnect_nbr\n");
-    assert_eq!(
-        bench.engine.unsent(agent_conn),
-        b"19\n",
-        "an agent's leave one by one"
-    );
-}
-
-/// Others hear at the same instants, whether one peer reads or not.
-#[test]
-fn a_peer_that_does_not_read_delays_nobody() {
-    let run = |reads: bool| {
-        let mut bench = quiet(1_000);
-        let agents: Vec<_> = (0..4)
-            .map(|number| bench.join(&number.to_string(), "a"))
-            .collect();
-        let slow = bench.join("G", "GRAPHIC");
-        bench.take_heard();
-        bench.peers[slow].is_reading = reads;
-        for _ in 0..200 {
-            for agent in &agents {
-                bench.send(*agent, b"Forward\nBroadcast hello\n");
-            }
-            bench.run_for(ms(14));
-        }
-        bench.peers[slow].is_reading = false;
-        let heard = bench.take_heard();
-        heard
-            .into_iter()
-            .filter(|heard| heard.peer != slow)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(run(true), run(false));
 }
 
 /// A server that is killed has sent nothing that its journal does not show, whatever it was that came of time alone.
@@ -124,14 +71,9 @@ fn a_journal_waits_until_something_is_sent() {
     let agent = bench.join("A", "a");
     assert_eq!(pressure(&bench), JournalPressure::Waits, "all was sent");
     take(&mut bench);
-    let conn = bench.peers[agent].conn;
-    let handle = |bench: &mut Bench, bytes: &[u8]| {
-        let now = bench.now;
-        bench.engine.handle(Input::Bytes { conn, bytes }, now);
-    };
-    handle(&mut bench, b"Left\n");
+    bench.hand_in(agent, b"Left\n");
     assert_eq!(pressure(&bench), JournalPressure::Waits);
-    handle(&mut bench, b"nonsense\n");
+    bench.hand_in(agent, b"nonsense\n");
     bench.now += ms(70);
     bench.engine.begin_pass(bench.now);
     while bench.engine.fire_next(bench.now).is_some() {}
@@ -151,20 +93,12 @@ fn long_speeches_do_not_wait_to_be_recorded_until_something_is_sent() {
     bench.engine.start_recording();
     let agent = bench.join("A", "a");
     while bench.engine.poll_journal().is_some() {}
-    let conn = bench.peers[agent].conn;
     let speech = format!("Broadcast {}\n", "words ".repeat(1_300));
     let mut bytes = 0;
     while bench.engine.journal_pressure() != JournalPressure::Presses {
         assert!(bytes < 2 * limits::JOURNAL_PRESSING_BYTES);
         bytes += speech.len();
-        let now = bench.now;
-        bench.engine.handle(
-            Input::Bytes {
-                conn,
-                bytes: speech.as_bytes(),
-            },
-            now,
-        );
+        bench.hand_in(agent, speech.as_bytes());
     }
     assert!(bytes > limits::JOURNAL_PRESSING_BYTES / 2);
     while bench.engine.poll_journal().is_some() {}

@@ -1,8 +1,7 @@
 //! Spectators who are told of the game later than it happens: all of it, in order, never early, and with a clock that fits.
 
-use trantor_engine::{AdminRequest, Control, EngineConfig, Token, limits};
+use trantor_engine::{Control, EngineConfig, Token};
 use trantor_game::AdminAction;
-use trantor_model::{Counts, Tile};
 use trantor_time::{RealSpan, RealTime};
 
 use crate::harness::{Bench, Heard, game_config};
@@ -41,84 +40,6 @@ fn play(bench: &mut Bench, span: RealSpan) {
 fn lines_of(heard: &[Heard], peer: usize) -> Vec<(RealTime, String)> {
     let mine = heard.iter().filter(|heard| heard.peer == peer);
     mine.map(|heard| (heard.real, heard.what.to_string())).collect()
-}
-
-/// Many are told by and by. Nothing else has to happen for that.
-#[test]
-fn many_text_spectators_hear_it_also_where_nothing_else_happens() {
-    let mut bench = bench(5, 5, 6);
-    still(&mut bench);
-    let many = limits::TEXT_VIEWERS_AT_ONCE_MAX + 4;
-    let watching: Vec<usize> = (0..many).map(|_| bench.join("S", "GRAPHIC")).collect();
-    bench.run_for(DELAY + GRID);
-    bench.take_heard();
-    bench.join("A", "a");
-    bench.run_for(DELAY + GRID + GRID);
-    for peer in watching {
-        let told = bench.lines(peer);
-        assert!(
-            told.iter().any(|line| line.starts_with("pnw")),
-            "{peer}: {told:?}"
-        );
-    }
-}
-
-/// The end of a sprint as well.
-#[test]
-fn many_text_viewers_hear_of_the_end_of_a_sprint() {
-    let mut bench = Bench::new(EngineConfig::new(game_config(5, 5, 6)));
-    still(&mut bench);
-    let many = limits::TEXT_VIEWERS_AT_ONCE_MAX + 4;
-    let watching: Vec<usize> = (0..many).map(|_| bench.join("G", "GRAPHIC")).collect();
-    bench.run_for(RealSpan::from_secs(1));
-    bench.admin(AdminRequest::Sprint(1_000)).unwrap();
-    bench.run_for(RealSpan::from_secs(1));
-    for peer in watching {
-        let told = bench.lines(peer);
-        assert_eq!(told.last().unwrap(), "sgt 100", "{peer}: {told:?}");
-    }
-}
-
-/// Whether many are told by and by, and whether they see the past, changes nothing in what each of them hears.
-#[test]
-fn nobody_hears_the_end_of_an_elevation_that_it_was_not_told_of() {
-    for (delay, many) in [
-        (RealSpan::ZERO, 1),
-        (RealSpan::ZERO, limits::TEXT_VIEWERS_AT_ONCE_MAX + 4),
-        (DELAY, 1),
-    ] {
-        let mut config = EngineConfig::new(game_config(1, 1, 6));
-        config.control = Control::Nobody;
-        config.spectator_delay = delay;
-        let mut bench = Bench::new(config);
-        still(&mut bench);
-        let watch = |bench: &mut Bench| -> Vec<usize> {
-            let viewers = (0..many).map(|_| bench.join("G", "GRAPHIC")).collect();
-            bench.run_for(RealSpan::from_millis(500));
-            viewers
-        };
-        let tile = Tile { x: 0, y: 0 };
-        let ground = Counts([0, 1, 0, 0, 0, 0, 0]);
-        bench.act(AdminAction::SetGround { tile, ground });
-        let early = watch(&mut bench);
-        let agent = bench.join("A", "a");
-        bench.send(agent, b"Incantation\n");
-        bench.run_for(RealSpan::from_millis(20));
-        bench.close(agent);
-        let late = watch(&mut bench);
-        bench.run_for(RealSpan::from_secs(3));
-        bench.join("B", "b");
-        bench.run_for(delay + GRID + RealSpan::from_millis(500));
-        for (viewers, knew) in [(early, true), (late, false)] {
-            for viewer in viewers {
-                let told = bench.lines(viewer);
-                let heard = |word: &str| told.iter().filter(|line| line.starts_with(word)).count();
-                assert_eq!(heard("pie"), usize::from(knew), "{told:?}");
-                assert_eq!(heard("pnw #1 "), 1, "{told:?}");
-                assert_eq!(heard("pic"), usize::from(knew), "{told:?}");
-            }
-        }
-    }
 }
 
 #[test]
@@ -220,30 +141,4 @@ fn a_spectator_of_ours_is_thinned_before_anybody_is_let_go() {
         "from then on it hears of everything again"
     );
     assert!(bench.peers[watches].is_open && bench.peers[text].is_open);
-}
-
-/// A map of which the description is more than is otherwise held for a viewer; what happens then comes behind it.
-#[test]
-fn text_spectators_of_a_large_map_are_told_all_of_it_later() {
-    let (width, height) = (1_000, 900);
-    let mut bench = bench(width, height, 6);
-    let watches = bench.join("S", "GRAPHIC");
-    let joined = bench.now;
-    // All of it is described after a second, and told so much later.
-    bench.run_for(RealSpan::from_secs(1));
-    bench.join("A", "a");
-    bench.run_until(joined + DELAY - RealSpan::from_nanos(1));
-    assert!(
-        bench
-            .take_heard()
-            .iter()
-            .all(|heard| heard.what.to_string() == "WELCOME" || heard.peer > watches)
-    );
-    bench.run_for(RealSpan::from_secs(2));
-    let told = bench.lines(watches);
-    let tiles = told.iter().filter(|line| line.starts_with("bct"));
-    let bytes: usize = tiles.clone().map(|line| line.len() + 1).sum();
-    assert_eq!(tiles.count(), (width * height) as usize);
-    assert!(bytes > limits::DELAYED_BYTES_PER_VIEWER_MAX);
-    assert!(told.last().unwrap().starts_with("ebo"), "and what happened then");
 }

@@ -39,6 +39,8 @@ pub struct Bench {
     pub journal: Option<Vec<u8>>,
     /// For each write to a peer: the bytes of the journal and the deadlines carried out by then.
     pub sent_at: Vec<(usize, u64)>,
+    /// Whether peers that connect are counted.
+    pub counts_next: bool,
     slots_freed: Vec<u32>,
     slots_used: u32,
     generations: Vec<u32>,
@@ -54,6 +56,8 @@ pub struct Peer {
     pub partial: Vec<u8>,
     /// First words of lines that are not shown.
     pub hidden: Vec<String>,
+    /// Whether transcripts show how much it hears, and not what.
+    pub is_counted: bool,
     pub is_open: bool,
     /// Whether it takes what is written to it.
     pub is_reading: bool,
@@ -112,6 +116,7 @@ impl Bench {
             copies_compared: 0,
             journal: None,
             sent_at: Vec::new(),
+            counts_next: false,
             slots_freed: Vec::new(),
             slots_used: 0,
             generations: Vec::new(),
@@ -124,6 +129,11 @@ impl Bench {
             .iter()
             .rposition(|peer| peer.name == name)
             .unwrap_or_else(|| panic!("there is no peer {name}"))
+    }
+
+    /// The name of the peer behind a connection.
+    pub fn name_of(&self, conn: ConnId) -> &str {
+        self.peer_of(conn).map_or("nobody", |peer| &self.peers[peer].name)
     }
 
     /// Connects a peer from the machine itself.
@@ -157,6 +167,7 @@ impl Bench {
             is_stream: false,
             partial: Vec::new(),
             hidden: Vec::new(),
+            is_counted: self.counts_next,
             is_open: true,
             is_reading: true,
             is_read: true,
@@ -182,6 +193,12 @@ impl Bench {
             return;
         }
         self.pass(|engine, now| engine.handle(Input::Bytes { conn, bytes }, now));
+    }
+
+    /// Hands in bytes of a peer at this instant, outside a pass.
+    pub fn hand_in(&mut self, peer: usize, bytes: &[u8]) {
+        let conn = self.peers[peer].conn;
+        self.engine.handle(Input::Bytes { conn, bytes }, self.now);
     }
 
     /// Connects a peer and lets it say its first line.
@@ -368,15 +385,18 @@ impl Bench {
             return;
         }
         if !peer.is_stream {
-            self.hear(index, Sound::Bytes(bytes));
+            if !peer.hides(&bytes) {
+                self.hear(index, Sound::Bytes(bytes));
+            }
             return;
         }
-        peer.partial.extend_from_slice(&bytes);
-        while let Some(end) = self.peers[index].partial.iter().position(|byte| *byte == b'\n') {
-            let peer = &mut self.peers[index];
-            let line: Vec<u8> = peer.partial.drain(..=end).collect();
-            if !peer.hides(&line) {
-                self.hear(index, Sound::Bytes(line));
+        let mut heard = std::mem::take(&mut peer.partial);
+        heard.extend_from_slice(&bytes);
+        for line in heard.split_inclusive(|byte| *byte == b'\n') {
+            if !line.ends_with(b"\n") {
+                self.peers[index].partial = line.to_vec();
+            } else if !self.peers[index].hides(line) {
+                self.hear(index, Sound::Bytes(line.to_vec()));
             }
         }
     }
@@ -415,16 +435,11 @@ impl Bench {
         }
     }
 
-    fn hang_up(&mut self, peer: usize) {
+    /// Closes a peer's connection at this instant, outside a pass.
+    pub fn hang_up(&mut self, peer: usize) {
         if self.peers[peer].is_open {
-            let conn = self.peers[peer].conn;
-            self.engine.handle(
-                Input::Closed {
-                    conn,
-                    cause: CloseCause::EndOfStream,
-                },
-                self.now,
-            );
+            let (conn, cause) = (self.peers[peer].conn, CloseCause::EndOfStream);
+            self.engine.handle(Input::Closed { conn, cause }, self.now);
             self.free(peer);
         }
     }

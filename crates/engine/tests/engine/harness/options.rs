@@ -6,8 +6,6 @@ use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
-use super::game_config;
-
 /// What a transcript is played with.
 pub struct Options {
     pub config: EngineConfig,
@@ -18,18 +16,17 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads words such as `-x 10 -y 10 -n a b --gui-ids plain`.
+    /// Reads words such as `-x 10 -y 10 -n a b --gui-ids plain`; `config` is what holds without them.
     ///
     /// # Panics
     /// If a word is not understood: a transcript is part of the program.
-    pub fn read(text: &str) -> Self {
+    pub fn read(config: EngineConfig, text: &str) -> Self {
+        let (mut width, mut height) = (config.game.size.width().into(), config.game.size.height().into());
         let mut options = Self {
-            config: EngineConfig::new(game_config(10, 10, 2)),
+            config,
             is_bare: false,
             is_in_real_time: false,
         };
-        options.config.program = "test".to_owned();
-        let (mut width, mut height) = (10, 10);
         let mut words = text.split_whitespace().peekable();
         while let Some(option) = words.next() {
             let mut values = Vec::new();
@@ -104,6 +101,8 @@ fn set_limit(limits: &mut Limits, name: &str, value: u32) {
         "connections" => limits.connections_max = value,
         "connections-per-address" => limits.connections_per_address_max = Some(value),
         "idle-secs" => limits.idle_span = Some(RealSpan::from_secs(i64::from(value))),
+        "fan-out" => limits.fan_out_per_second = value,
+        "stall-ms" => limits.stall_span = RealSpan::from_millis(i64::from(value)),
         "message-bytes" => limits.message_bytes_max = value as usize,
         "violations" => limits.violations_max = value,
         "output-bytes" => limits.output_bytes_max = value as usize,

@@ -3,20 +3,28 @@
 //! ```text
 //! -x 10 -y 10 -n a b -c 2 -f 100          options, as of the server; --bare: nothing lies on the ground
 //! # a comment
-//! @0 A opens                              a connection from the machine itself; `from ADDRESS` from elsewhere
+//! @0 A opens                              a connection from the machine itself
 //! @0 A< WELCOME                           what A hears, in one write: expected, and rewritten by BLESS=1
 //! @0 A> a                                 A sends a line
 //! @0 A>| For                              A sends bytes without a line feed; \n \r \t \s \xHH \\ are understood
 //! @0 A>*12 Right                          A sends a line twelve times, each in a packet of its own
+//! @0 A>*9@5ms+10 Right                    nine packets of ten such lines, 5 ms after each of them (or us)
 //! @0 A closes                             A hangs up
-//! @0 B joins a                            B opens and sends `a`
-//! @0 G watches                            G opens and sends `GRAPHIC`; what it is told at first is not shown
+//! @0 B joins a                            B opens and sends `a`; `from ADDRESS` from elsewhere
+//! @0 C*20 joins a                         twenty peers called C, which count; `C* closes`, `C*> Right`: each of them
+//! @0 G watches                            G opens and sends `GRAPHIC`; what it receives at first is not shown
 //! @0 G hides bct                          lines of G that begin with `bct` are not shown
-//! @0 A stays                              A does not hang up when it is told that there is no more
+//! @0 G counts                             of lines in a row with the same first word, the number and bytes are shown
+//! @0 A stays                              A does not hang up when the server has shut down writing
 //! @0 A stops reading, A reads             as it says
-//! @0 V watches in frames                  V is a frame viewer; its messages are shown as lines; `with TOKEN` shows one
+//! @0 V watches in frames                  V is a frame viewer; its messages are shown as lines; `with TOKEN` shows one,
+//!                                         `without credit` returns no credit
 //! @0 V> pause; step unit                  V sends messages in one packet; the words are in `operator.rs`
-//! @7 admin tp 0 5 5 N                     an operator's request; the words are in `operator.rs`
+//! @7 admin tp 0 5 5 N                     an operator's request; the words are in `operator.rs`; `admin disconnect A`
+//! @7 console                              the shell takes the next line of an operator
+//! @7 O is answered ok                     and answers
+//! @7 clients                              the kind of each connection
+//! @7 reload --token T --limit stall-ms 5  other options while the game goes on
 //! @7 figures agents violations            figures of the engine, each by its name
 //! @7 next wake-up                         when the server wakes up next
 //! @7 silence                              nobody heard anything after the moment of the last action
@@ -28,12 +36,13 @@
 
 use std::fmt::Write as _;
 
+use trantor_engine::{AdminRequest, EngineConfig};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use super::operator::{read_message, read_request};
 use super::options::Options;
 use super::viewer::Viewer;
-use super::{Bench, Heard};
+use super::{Bench, game_config};
 
 /// Runs a transcript; answers it as it should have been written.
 pub fn run(text: &str) -> String {
@@ -47,7 +56,11 @@ pub fn run(text: &str) -> String {
         }
         writeln!(written, "{line}").expect(TEXT_GROWS);
     }
-    let mut stage = Stage::new(Options::read(&options));
+    let config = EngineConfig {
+        program: "test".to_owned(),
+        ..EngineConfig::new(game_config(10, 10, 2))
+    };
+    let mut stage = Stage::new(Options::read(config, &options));
     for line in lines {
         if line.is_empty() || line.starts_with('#') {
             stage.pending_notes.push(line.to_owned());
@@ -70,6 +83,26 @@ fn is_heard(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next();
     words.next().is_some_and(|word| word.ends_with('<'))
+}
+
+/// Notes that are part of what is expected.
+const EXPECTED_NOTES: [&str; 5] = [
+    "# refused: ",
+    "# figure: ",
+    "# wake-up: ",
+    "# console: ",
+    "# client: ",
+];
+
+/// Lines in a row with the same first word.
+#[derive(Default)]
+struct Run {
+    name: String,
+    /// When the last of them was heard.
+    stamp: String,
+    word: String,
+    count: u64,
+    bytes: usize,
 }
 
 struct Stage {
@@ -119,63 +152,125 @@ impl Stage {
         self.last_action = self.bench.now;
         self.flush(written);
         writeln!(written, "{line}").expect(TEXT_GROWS);
-        if let Some(request) = action.strip_prefix("admin ") {
-            match self.bench.admin(read_request(request)) {
-                Ok(()) => {}
-                Err(refusal) => writeln!(written, "# refused: {refusal}").expect(TEXT_GROWS),
-            }
+        if let Some(name) = action.strip_prefix("admin disconnect ") {
+            let conn = self.bench.peers[self.bench.peer(name)].conn;
+            self.admin(AdminRequest::Disconnect(conn), written);
+        } else if let Some(request) = action.strip_prefix("admin ") {
+            self.admin(read_request(request), written);
         } else if let Some(names) = action.strip_prefix("figures ") {
             self.show_figures(names, written);
+        } else if let Some(options) = action.strip_prefix("reload ") {
+            let engine = &mut self.bench.engine;
+            let config = Options::read(engine.config().clone(), options).config;
+            engine.set_control(config.control, config.token);
+            engine.set_limits(&config.limits);
+            self.bench.pass(|_, _| {});
         } else if action == "next wake-up" {
             let at = self.bench.engine.poll_timeout();
             let shown = at.map_or("none".to_owned(), |at| show_real((at - self.began).as_nanos()));
             writeln!(written, "# wake-up: {shown}").expect(TEXT_GROWS);
+        } else if action == "console" {
+            let shown = match self.bench.engine.poll_operator_line() {
+                Some(said) => format!("{} {}", self.bench.name_of(said.conn), said.line),
+                None => "none".to_owned(),
+            };
+            writeln!(written, "# console: {shown}").expect(TEXT_GROWS);
+        } else if action == "clients" {
+            for client in self.bench.engine.clients() {
+                let name = self.bench.name_of(client.conn);
+                writeln!(written, "# client: {name} {:?}", client.kind).expect(TEXT_GROWS);
+            }
         } else if !matches!(action, "silence" | "wait" | "end") {
             let (name, verb) = action.split_once([' ', '>']).unwrap_or((action, ""));
-            if action[name.len()..].starts_with('>') {
-                self.say(name, verb);
+            let is_said = action[name.len()..].starts_with('>');
+            let is_group = name.contains('*');
+            let (name, times) = name.split_once('*').unwrap_or((name, "1"));
+            if times.is_empty() {
+                let named =
+                    |peer: &usize| self.bench.peers[*peer].name == name && self.bench.peers[*peer].is_open;
+                let all: Vec<usize> = (0..self.bench.peers.len()).filter(named).collect();
+                for peer in all {
+                    match is_said {
+                        true => self.say(peer, verb),
+                        false => self.do_verb(peer, verb),
+                    }
+                }
+            } else if is_said {
+                self.say(self.bench.peer(name), verb);
             } else {
-                self.do_verb(name, verb);
+                for _ in 0..times.parse().expect("a number after *") {
+                    self.bench.counts_next = is_group;
+                    self.open_or_do(name, verb);
+                    self.bench.counts_next = false;
+                }
             }
+        }
+    }
+
+    fn admin(&mut self, request: AdminRequest, written: &mut String) {
+        if let Err(refusal) = self.bench.admin(request) {
+            writeln!(written, "# refused: {refusal}").expect(TEXT_GROWS);
         }
     }
 
     /// Writes down what was heard.
     fn flush(&mut self, written: &mut String) {
-        for Heard {
-            game,
-            real,
-            peer,
-            what,
-        } in self.bench.take_heard()
-        {
-            let stamp = if self.is_in_real_time {
-                show_real((real - self.began).as_nanos())
-            } else {
-                show_units(game)
+        let mut runs: Vec<Run> = Vec::new();
+        // The run that each peer is in: many of one name share runs.
+        let mut positions = vec![0; self.bench.peers.len()];
+        for heard in self.bench.take_heard() {
+            let stamp = match self.is_in_real_time {
+                true => show_real((heard.real - self.began).as_nanos()),
+                false => show_units(heard.game),
             };
-            let line = format!("@{stamp:<3} {}< {what}", self.bench.peers[peer].name);
-            writeln!(written, "{}", line.trim_end()).expect(TEXT_GROWS);
+            let (name, what) = (&self.bench.peers[heard.peer].name, heard.what.to_string());
+            if !self.bench.peers[heard.peer].is_counted {
+                let line = format!("@{stamp:<3} {name}< {what}");
+                writeln!(written, "{}", line.trim_end()).expect(TEXT_GROWS);
+                continue;
+            }
+            let word = match what.as_bytes() {
+                [b'0'..=b'9', ..] => "numbers",
+                _ if what.starts_with("[closed") => &what,
+                _ => what.split([' ', ':', '(']).next().unwrap_or_default(),
+            };
+            let word = word.to_owned();
+            let position = &mut positions[heard.peer];
+            let is_same = |run: &Run| run.name == *name && run.word == word;
+            *position = match runs[*position..].iter().position(is_same) {
+                Some(further) => *position + further,
+                None => {
+                    runs.push(Run {
+                        name: name.clone(),
+                        word,
+                        ..Run::default()
+                    });
+                    runs.len() - 1
+                }
+            };
+            let run = &mut runs[*position];
+            (run.stamp, run.count, run.bytes) = (stamp, run.count + 1, run.bytes + what.len() + 1);
+        }
+        for Run {
+            name,
+            stamp,
+            word,
+            count,
+            bytes,
+        } in runs
+        {
+            writeln!(written, "@{stamp:<3} {name}< {count} {word}, {bytes} bytes").expect(TEXT_GROWS);
         }
         for note in self.pending_notes.drain(..) {
-            // These are part of what is expected.
-            if !["# refused: ", "# figure: ", "# wake-up: "]
-                .iter()
-                .any(|start| note.starts_with(start))
-            {
+            if !EXPECTED_NOTES.iter().any(|start| note.starts_with(start)) {
                 writeln!(written, "{note}").expect(TEXT_GROWS);
             }
         }
     }
 
     fn run_until(&mut self, stamp: &str) {
-        let real = |number: &str, nanos: i64| {
-            RealSpan::from_nanos(number.parse::<i64>().unwrap_or_else(|_| panic!("@{stamp}")) * nanos)
-        };
-        if let Some(millis) = stamp.strip_suffix("ms") {
-            self.bench.run_until(self.began + real(millis, 1_000_000));
-        } else if let Some(secs) = stamp.strip_suffix('s') {
-            self.bench.run_until(self.began + real(secs, 1_000_000_000));
+        if let Some(span) = read_span(stamp) {
+            self.bench.run_until(self.began + span);
         } else {
             let until = read_units(stamp);
             if until > self.bench.engine.game_now() {
@@ -197,8 +292,7 @@ impl Stage {
         }
     }
 
-    fn say(&mut self, name: &str, rest: &str) {
-        let peer = self.bench.peer(name);
+    fn say(&mut self, peer: usize, rest: &str) {
         if let Some(raw) = rest.strip_prefix('|') {
             let bytes = unescape(raw.strip_prefix(' ').unwrap_or(raw));
             self.bench.send(peer, &bytes);
@@ -210,63 +304,83 @@ impl Stage {
             }
             return self.bench.speak(peer);
         }
-        let (times, text) = match rest.strip_prefix('*') {
-            Some(rest) => {
-                let (times, text) = rest.split_once(' ').unwrap_or((rest, ""));
-                (times.parse().expect("a number after *"), text)
-            }
-            None => (1, rest.strip_prefix(' ').unwrap_or(rest)),
+        let (how, text) = match rest.starts_with(['*', '+']) {
+            true => rest.split_once(' ').unwrap_or((rest, "")),
+            false => ("", rest.strip_prefix(' ').unwrap_or(rest)),
         };
-        let mut bytes = unescape(text);
-        bytes.push(b'\n');
+        let (how, lines) = how.split_once('+').unwrap_or((how, "1"));
+        let (times, pause) = how.split_once('@').unwrap_or((how, "0ms"));
+        let times: usize = times
+            .strip_prefix('*')
+            .map_or(1, |times| times.parse().expect("a number after *"));
+        let pause = read_span(pause).expect("a span after @");
+        let packet = [&unescape(text)[..], b"\n"]
+            .concat()
+            .repeat(lines.parse().expect("a number after +"));
         for _ in 0..times {
-            self.bench.send(peer, &bytes);
+            self.bench.send(peer, &packet);
+            self.bench.run_for(pause);
         }
     }
 
-    fn do_verb(&mut self, name: &str, verb: &str) {
+    fn open_or_do(&mut self, name: &str, verb: &str) {
         let words: Vec<&str> = verb.split_whitespace().collect();
+        let address = |address: &str| address.parse().expect("an address");
         match words[..] {
             ["opens"] => drop(self.bench.open(name)),
-            ["opens", "from", address] => {
-                self.bench.open_from(name, address.parse().expect("an address"));
+            ["opens", "from", from] => drop(self.bench.open_from(name, address(from))),
+            ["joins", ref first_line @ .., "from", from] => {
+                let peer = self.bench.open_from(name, address(from));
+                self.bench
+                    .send(peer, format!("{}\n", first_line.join(" ")).as_bytes());
             }
-            ["joins", team] => drop(self.bench.join(name, team)),
-            ["joins", team, "from", address] => {
-                let peer = self.bench.open_from(name, address.parse().expect("an address"));
-                self.bench.send(peer, format!("{team}\n").as_bytes());
-            }
+            ["joins", ref first_line @ ..] => drop(self.bench.join(name, &first_line.join(" "))),
             ["watches"] => {
                 let peer = self.bench.join(name, "GRAPHIC");
                 self.bench.heard.retain(|heard| heard.peer != peer);
             }
-            ["watches", "in", "frames"] => drop(self.bench.watch_as(name, Viewer::new("TRANTOR"), true)),
-            ["watches", "in", "frames", "with", token] => {
-                let first_line = format!("TRANTOR {token}");
-                self.bench.watch_as(name, Viewer::new(&first_line), true);
+            ["watches", "in", "frames", ref how @ ..] => {
+                let mut viewer = match how {
+                    ["with", token] => Viewer::new(&format!("TRANTOR {token}")),
+                    _ => Viewer::new("TRANTOR"),
+                };
+                viewer.credits = *how != ["without", "credit"];
+                self.bench.watch_as(name, viewer, true);
             }
-            ["closes"] => self.bench.close(self.bench.peer(name)),
-            ["stays"] => {
-                let peer = self.bench.peer(name);
-                self.bench.peers[peer].hangs_up = false;
-            }
-            ["stops", "reading"] => {
-                let peer = self.bench.peer(name);
-                self.bench.peers[peer].is_reading = false;
-            }
+            _ => self.do_verb(self.bench.peer(name), verb),
+        }
+    }
+
+    fn do_verb(&mut self, peer: usize, verb: &str) {
+        let words: Vec<&str> = verb.split_whitespace().collect();
+        let of = &mut self.bench.peers[peer];
+        match words[..] {
+            ["closes"] => self.bench.close(peer),
+            ["stays"] => of.hangs_up = false,
+            ["stops", "reading"] => of.is_reading = false,
+            ["counts"] => of.is_counted = true,
+            ["hides", ..] => of.hidden = words[1..].iter().map(ToString::to_string).collect(),
             ["reads"] => {
-                let peer = self.bench.peer(name);
-                self.bench.peers[peer].is_reading = true;
+                of.is_reading = true;
                 self.bench.take_writes(peer);
                 self.bench.pass(|_, _| {});
             }
-            ["hides", ..] => {
-                let peer = self.bench.peer(name);
-                self.bench.peers[peer].hidden = words[1..].iter().map(ToString::to_string).collect();
+            ["is", "answered", ..] => {
+                let (conn, answer) = (of.conn, words[2..].join(" ") + "\n");
+                self.bench.pass(|engine, _| engine.answer_operator(conn, &answer));
             }
-            _ => panic!("{name} cannot {verb:?}"),
+            _ => panic!("{} cannot {verb:?}", of.name),
         }
     }
+}
+
+/// `70ms`, `60s` or `5us`.
+fn read_span(text: &str) -> Option<RealSpan> {
+    let units = [("ms", 1_000_000), ("us", 1_000), ("s", 1_000_000_000)];
+    units.into_iter().find_map(|(unit, nanos)| {
+        let number: i64 = text.strip_suffix(unit)?.parse().ok()?;
+        Some(RealSpan::from_nanos(number * nanos))
+    })
 }
 
 /// Bytes of a text with escapes: `\n \r \t \s \\ \xHH`, and `\{a*1000}` for many of one. Written bytes above 0x7F are not taken.
