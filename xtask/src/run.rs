@@ -119,7 +119,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     let value = options.what.to_possible_value().expect("none is skipped");
     let name = value.get_name();
     let target: &[&str] = match options.what {
-        Bench::Stress | Bench::Pacing | Bench::Panels => &["trantor-viewer", "frame_loop", "--", name],
+        Bench::Stress | Bench::Pacing | Bench::Panels => &["trantor-viewer", "view", "--", name],
         Bench::View => &["trantor-viewer", "view", "--"],
         Bench::Leap => &["trantor-engine", "leap", "--"],
         _ => return measure(name, &options.passed_on),

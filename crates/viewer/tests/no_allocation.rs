@@ -27,8 +27,7 @@ fn frames_of_a_busy_world_allocate_nothing() {
     };
     let whole = CameraPose::overview(Vec2::splat(f32::from(SIDE)), 16.0 / 9.0, (Vec2::ZERO, Vec2::ONE));
     let mut frame = |number: u16| {
-        walkers.tell();
-        walkers.draw();
+        walkers.advance();
         // From far to near and back, so that all lists are used.
         let nearer = 0.1 + 0.9 * (f32::from(number % 60) / 30.0 - 1.0).abs();
         let pose = CameraPose {

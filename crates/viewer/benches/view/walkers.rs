@@ -1,6 +1,4 @@
 //! A busy world without a server: all agents walk east for ever, and each step takes or leaves something.
-//!
-//! It fills the scenes that the bench draws.
 
 use trantor_client::Scene;
 use trantor_client::clock_sync::ServerTime;
@@ -12,8 +10,6 @@ use trantor_time::{Frequency, GameSpan, GameTime};
 
 const FRAME_NS: i64 = 1_000_000_000 / 60;
 const STEP_UNITS: i64 = 7;
-/// Tiles of a piece of a world, as servers send it.
-const GROUND_TILES_PER_PART: usize = 1_024;
 /// Agents set out at as many different moments.
 const PHASES: u32 = 64;
 
@@ -24,9 +20,9 @@ pub struct Walkers {
     timeline: Timeline,
     agents: u32,
     now_ns: i64,
-    /// Arrivals told so far, in phases: phase `n` arrives at `7 + 7 n / 64` units.
-    told: i64,
-    /// What was drawn last.
+    /// Arrivals sent so far, in phases: phase `n` arrives at `7 + 7 n / 64` units.
+    phases_sent: i64,
+    /// The scene of the last frame.
     pub scene: Scene,
 }
 
@@ -54,22 +50,18 @@ fn walk(agent: u32, steps: i64) -> ActionState {
     }
 }
 
-/// A world of walkers that is being told, as a server does when somebody joins.
-pub struct Joining {
-    snapshot: Snapshot,
-    agents: u32,
-    parts: std::vec::IntoIter<SnapshotPart>,
-}
-
-impl Joining {
+impl Walkers {
     /// A square map with so many agents, and a resource on every tile.
     pub fn new(side: u32, agents: u32) -> Self {
         let size = MapSize::new(side, side).expect("the sides are sides of a map");
+        let teams = (0..4).map(|team| format!("team {team}").into()).collect();
+        let mut snapshot = Snapshot::new(size, teams);
         let ground = |place: usize| {
             Counts(std::array::from_fn(|kind| {
                 u32::from((place * 13 + kind * 5).is_multiple_of(7))
             }))
         };
+        let tiles = (0..size.area()).map(ground).collect();
         let state = |agent: u32| AgentState {
             view: AgentView {
                 id: AgentId(agent),
@@ -82,37 +74,13 @@ impl Joining {
             action: Some(walk(agent, 0)),
             food_ends: Some(GameTime::from_units(1_000_000)),
         };
-        let mut parts: Vec<SnapshotPart> = (0..size.area())
-            .step_by(GROUND_TILES_PER_PART)
-            .map(|first| SnapshotPart::Ground {
-                first: first as u32,
-                tiles: (first..size.area().min(first + GROUND_TILES_PER_PART))
-                    .map(ground)
-                    .collect(),
-            })
-            .collect();
-        parts.push(SnapshotPart::Agents((0..agents).map(state).collect()));
-        Self {
-            snapshot: Snapshot::new(size, (0..4).map(|team| format!("team {team}").into()).collect()),
-            agents,
-            parts: parts.into_iter(),
+        for part in [
+            SnapshotPart::Ground { first: 0, tiles },
+            SnapshotPart::Agents((0..agents).map(state).collect()),
+        ] {
+            snapshot.load(part).expect("a valid world");
         }
-    }
-
-    /// Takes the next piece; `false` when there is none.
-    pub fn take(&mut self) -> bool {
-        match self.parts.next() {
-            Some(part) => {
-                self.snapshot.load(part).expect("a sound world");
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// The world is complete.
-    pub fn finish(mut self) -> Walkers {
-        self.snapshot.finish(GameTime::ZERO).expect("a whole world");
+        snapshot.finish(GameTime::ZERO).expect("a whole world");
         let mut clock = DisplayClock::new(60_000_000);
         clock.anchor(Anchor {
             at: ServerTime::default(),
@@ -120,34 +88,25 @@ impl Joining {
             frequency: Frequency::new(100).expect("100 is a frequency"),
             paused: false,
         });
-        Walkers {
-            size: self.snapshot.world.size(),
+        Self {
+            size,
             clock,
-            timeline: Timeline::new(self.snapshot, 0),
-            agents: self.agents,
+            timeline: Timeline::new(snapshot, 0),
+            agents,
             now_ns: 0,
-            told: i64::from(PHASES),
+            phases_sent: i64::from(PHASES),
             scene: Scene::default(),
         }
     }
-}
 
-impl Walkers {
-    /// A square map with so many agents, and a resource on every tile.
-    pub fn new(side: u32, agents: u32) -> Self {
-        let mut joining = Joining::new(side, agents);
-        while joining.take() {}
-        joining.finish()
-    }
-
-    /// Tells all that happens until the next frame: arrivals, new steps, and a resource that is picked up.
-    pub fn tell(&mut self) {
+    /// Goes on to the next frame, with arrivals, new steps and resources that are picked up, and writes its scene.
+    pub fn advance(&mut self) {
         self.now_ns += FRAME_NS;
         let until = GameTime::from_nanounits(i128::from(self.now_ns) * 100);
-        while units_of_phase(self.told) <= until {
-            let at = units_of_phase(self.told);
-            let steps = self.told / i64::from(PHASES);
-            let phase = (self.told % i64::from(PHASES)) as u32;
+        while units_of_phase(self.phases_sent) <= until {
+            let at = units_of_phase(self.phases_sent);
+            let steps = self.phases_sent / i64::from(PHASES);
+            let phase = (self.phases_sent % i64::from(PHASES)) as u32;
             self.timeline.advance(at).expect("game time goes on");
             for agent in (phase..self.agents).step_by(PHASES as usize) {
                 let tile = tile_of(self.size, agent, steps);
@@ -169,15 +128,10 @@ impl Walkers {
                     self.timeline.push(at, change).expect("there is room");
                 }
             }
-            self.told += 1;
+            self.phases_sent += 1;
         }
-    }
-
-    /// Writes the scene of this moment.
-    pub fn draw(&mut self) {
-        let server_now = ServerTime::from_nanos(self.now_ns);
         self.timeline
-            .scene(&mut self.clock, server_now, &mut self.scene)
-            .expect("what is told is sound");
+            .scene(&mut self.clock, ServerTime::from_nanos(self.now_ns), &mut self.scene)
+            .expect("the changes are valid");
     }
 }

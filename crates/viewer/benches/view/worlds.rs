@@ -1,4 +1,10 @@
-//! A world that is drawn frame by frame, and seen in some way.
+//! Frames of a busy game at 100 units a second and 60 frames a second, seen as a whole, from near, and by a camera that
+//! flies between the two.
+//!
+//! The parts are processor time of the loop's thread, so that other programs do not show in them. On a software adapter the
+//! picture takes the processor's time as well, and all of its cores: the last two columns.
+
+use std::io::Write as _;
 
 use glam::Vec2;
 use trantor_render::gpu::{Context, Offscreen, Quality, Renderer};
@@ -6,202 +12,153 @@ use trantor_render::picture::compose::Marks;
 use trantor_render::picture::ground::{GroundPaint, PaintMode};
 use trantor_render::picture::palette::Mood;
 use trantor_render::picture::{CameraPose, Compose, DrawList, Options};
-use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::real_clock::{RealClock, thread_time_for_measurement};
 use trantor_time::{Clock as _, RealSpan};
 
-use super::WARMING;
-use super::figures::{Samples, all, own};
 use super::walkers::Walkers;
+use super::{processor_time, quantile};
 
-/// Parts of a frame that are ours, in their order.
-pub const PARTS: [&str; 4] = ["scene", "lists", "ground", "handing over"];
-/// From how far a near view looks, in tiles.
+/// Sides and agents.
+const WORLDS: [(u16, u32); 3] = [(20, 12), (100, 1_000), (1_000, 10_000)];
+const SIZE: (u32, u32) = (1_280, 720);
+/// Frames before the first that counts: they make pipelines, grow buffers, and paint and upload the largest map.
+const WARM_UP_FRAMES: usize = 60;
+/// Distance of a near view, in tiles.
 const NEAR_TILES: f32 = 16.0;
 /// Frames of a flight from the whole to near and back.
 const FLIGHT_FRAMES: f32 = 90.0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+#[derive(Clone, Copy, Debug)]
+enum Seen {
     Whole,
     Near,
     Flying,
 }
 
-pub const SEEN: [Seen; 3] = [Seen::Whole, Seen::Near, Seen::Flying];
-
 impl Seen {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Whole => "whole",
-            Self::Near => "near",
-            Self::Flying => "from the one to the other",
-        }
-    }
-
-    /// From where it is looked at in a frame.
     fn pose(self, whole: CameraPose, frame: usize) -> CameraPose {
+        let near = NEAR_TILES.min(whole.distance);
         let turns = frame as f32 / FLIGHT_FRAMES * std::f32::consts::TAU;
-        match self {
-            Self::Whole => whole,
-            Self::Near => CameraPose {
-                distance: NEAR_TILES.min(whole.distance),
-                ..whole
-            },
+        let (distance, yaw) = match self {
+            Self::Whole => (whole.distance, whole.yaw),
+            Self::Near => (near, whole.yaw),
             Self::Flying => {
                 let away = 0.5 + 0.5 * turns.cos();
-                CameraPose {
-                    distance: NEAR_TILES.min(whole.distance)
-                        * (whole.distance / NEAR_TILES).max(1.0).powf(away),
-                    yaw: turns.sin(),
-                    ..whole
-                }
+                (
+                    near * (whole.distance / NEAR_TILES).max(1.0).powf(away),
+                    turns.sin(),
+                )
             }
+        };
+        CameraPose {
+            distance,
+            yaw,
+            ..whole
         }
     }
 }
 
-/// Everything that shows a world, in the order of a frame.
-pub struct Watched {
-    pub walkers: Walkers,
-    seen: Seen,
-    whole: CameraPose,
-    options: Options,
-    composer: Compose,
-    list: DrawList,
-    paint: GroundPaint,
-    target: Offscreen,
-    renderer: Renderer,
+pub fn measure(frames: usize, side: Option<u16>, fine: bool) -> anyhow::Result<()> {
+    let context = Context::without_window()?;
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{frames} frames of {SIZE:?} on {}; medians in milliseconds\n\n\
+         | world | seen | quality | things | scene | lists | ground | upload | together | p99 | max | picture | its processor time |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        context.adapter.get_info().name
+    )?;
+    let qualities = [Quality::Swift, Quality::Fine];
+    let qualities = &qualities[..1 + usize::from(fine)];
+    for (side, agents) in WORLDS
+        .into_iter()
+        .filter(|world| side.is_none_or(|side| side == world.0))
+    {
+        for seen in [Seen::Whole, Seen::Near, Seen::Flying] {
+            for &quality in qualities {
+                let row = row(&context, frames, (side, agents), seen, quality)?;
+                writeln!(
+                    out,
+                    "| {side} × {side}, {agents} agents | {seen:?} | {quality:?} | {row}"
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The cells of one row: everything that shows a world, frame by frame.
+fn row(
+    context: &Context,
     frames: usize,
-}
-
-impl Watched {
-    pub fn new(
-        context: &Context,
-        (side, agents): (u16, u32),
-        seen: Seen,
-        quality: Quality,
-        size: (u32, u32),
-    ) -> Self {
-        Self::of(
-            context,
-            Walkers::new(u32::from(side), agents),
-            side,
-            seen,
-            quality,
-            size,
-        )
-    }
-
-    pub fn of(
-        context: &Context,
-        walkers: Walkers,
-        side: u16,
-        seen: Seen,
-        quality: Quality,
-        size: (u32, u32),
-    ) -> Self {
-        let sides = Vec2::splat(f32::from(side));
-        Self {
-            walkers,
-            seen,
-            whole: CameraPose::overview(sides, size.0 as f32 / size.1 as f32, (Vec2::ZERO, Vec2::ONE)),
-            options: Options {
-                pixels: size,
-                mood: Mood::dusk(),
-                paint_everywhere: false,
-                middle: None,
-                detail: quality.detail(),
-                elapsed_seconds: 1.0 / 60.0,
-            },
-            composer: Compose::default(),
-            list: DrawList::default(),
-            paint: GroundPaint::default(),
-            target: Offscreen::new(&context.device, Offscreen::FORMAT, size),
-            renderer: Renderer::new(context, quality, Offscreen::FORMAT, size),
-            frames: 0,
-        }
-    }
-
-    pub fn run(mut self, context: &Context, frames: usize) -> anyhow::Result<Row> {
-        let clock = RealClock::new();
-        let mut row = Row::default();
-        for frame in 0..frames + WARMING {
-            let used = all();
-            let spent = self.frame(context);
-            let handed = clock.now();
-            context.device.poll(wgpu::PollType::wait_indefinitely())?;
-            if frame < WARMING {
-                continue;
-            }
-            for (part, spent) in row.parts.iter_mut().zip(spent) {
-                part.push(spent);
-            }
-            let ours = spent.into_iter().fold(RealSpan::ZERO, |sum, part| sum + part);
-            row.ours.push(ours);
-            row.picture.push(clock.now() - handed);
-            row.processor.push((all() - used - ours).max(RealSpan::ZERO));
-        }
-        row.things = self.list.instances();
-        Ok(row)
-    }
-
-    /// One frame up to where the device has it; answers what each part took.
-    pub fn frame(&mut self, context: &Context) -> [RealSpan; PARTS.len()] {
-        let start = own();
-        self.walkers.tell();
-        self.walkers.draw();
-        let written = own();
-        let scene = &self.walkers.scene;
-        let pose = self.seen.pose(self.whole, self.frames);
-        self.frames += 1;
-        self.composer
-            .compose(scene, &pose, &self.options, &Marks::default(), &mut self.list);
-        let listed = own();
+    (side, agents): (u16, u32),
+    seen: Seen,
+    quality: Quality,
+) -> anyhow::Result<String> {
+    let Context { device, queue, .. } = context;
+    let aspect = SIZE.0 as f32 / SIZE.1 as f32;
+    let whole = CameraPose::overview(Vec2::splat(f32::from(side)), aspect, (Vec2::ZERO, Vec2::ONE));
+    let options = Options {
+        pixels: SIZE,
+        mood: Mood::dusk(),
+        paint_everywhere: false,
+        middle: None,
+        detail: quality.detail(),
+        elapsed_seconds: 1.0 / 60.0,
+    };
+    let mut walkers = Walkers::new(u32::from(side), agents);
+    let (mut composer, mut list, mut paint) =
+        (Compose::default(), DrawList::default(), GroundPaint::default());
+    let target = Offscreen::new(device, Offscreen::FORMAT, SIZE);
+    let mut renderer = Renderer::new(context, quality, Offscreen::FORMAT, SIZE);
+    let clock = RealClock::new();
+    // Four parts, their sum, the picture, its processor time.
+    let mut columns: [Vec<f64>; 7] = Default::default();
+    for frame in 0..frames + WARM_UP_FRAMES {
+        let (used, start) = (processor_time(), thread_time());
+        walkers.advance();
+        let written = thread_time();
+        let scene = &walkers.scene;
+        let pose = seen.pose(whole, frame);
+        composer.compose(scene, &pose, &options, &Marks::default(), &mut list);
+        let listed = thread_time();
         if let Some(ground) = &scene.ground {
-            self.paint.update(ground, PaintMode::Mixture);
-            self.paint.follow_agents(ground.size, scene);
+            paint.update(ground, PaintMode::Mixture);
+            paint.follow_agents(ground.size, scene);
         }
-        let painted = own();
-        self.renderer
-            .upload(&context.device, &context.queue, &self.list, &mut self.paint);
-        let mut encoder = context.device.create_command_encoder(&Default::default());
-        self.renderer
-            .encode(&mut encoder, &self.list, &self.target.view());
-        context.queue.submit([encoder.finish()]);
-        [
-            written - start,
-            listed - written,
-            painted - listed,
-            own() - painted,
-        ]
+        let painted = thread_time();
+        renderer.upload(device, queue, &list, &mut paint);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        renderer.encode(&mut encoder, &list, &target.view());
+        queue.submit([encoder.finish()]);
+        let (uploaded, uploaded_at) = (thread_time(), clock.now());
+        device.poll(wgpu::PollType::wait_indefinitely())?;
+        if frame >= WARM_UP_FRAMES {
+            let spans = [
+                written - start,
+                listed - written,
+                painted - listed,
+                uploaded - painted,
+                uploaded - start,
+                clock.now() - uploaded_at,
+                (processor_time() - used - (uploaded - start)).max(RealSpan::ZERO),
+            ];
+            for (column, span) in columns.iter_mut().zip(spans) {
+                column.push(span.as_millis_f64());
+            }
+        }
     }
+    let [scene, lists, ground, upload, together, picture, processor] =
+        columns.each_ref().map(|column| quantile(column, 0.5));
+    let [p99, max] = [0.99, 1.0].map(|share| quantile(&columns[4], share));
+    Ok(format!(
+        "{} | {scene:.3} | {lists:.3} | {ground:.3} | {upload:.3} | {together:.2} | {p99:.2} | {max:.2} | {picture:.1} \
+         | {processor:.1} |",
+        list.instances()
+    ))
 }
 
-#[derive(Default)]
-pub struct Row {
-    things: usize,
-    parts: [Samples; PARTS.len()],
-    ours: Samples,
-    picture: Samples,
-    processor: Samples,
-}
-
-impl Row {
-    pub fn cells(&self, good: f64) -> String {
-        let parts: Vec<String> = self
-            .parts
-            .iter()
-            .map(|part| format!("{:.3}", part.median()))
-            .collect();
-        format!(
-            "{} | {} | {:.2} [{good}] | {:.2} | {:.2} | {:.1} | {:.1} |",
-            self.things,
-            parts.join(" | "),
-            self.ours.median(),
-            self.ours.at(0.99),
-            self.ours.max(),
-            self.picture.median(),
-            self.processor.median(),
-        )
-    }
+/// Processor time of this thread.
+fn thread_time() -> RealSpan {
+    thread_time_for_measurement().unwrap_or_default()
 }
