@@ -25,7 +25,6 @@ pub mod hud;
 pub mod input;
 pub mod intent;
 pub mod logging;
-pub mod net;
 pub mod offscreen;
 pub mod options;
 pub mod painter;
@@ -118,9 +117,7 @@ const FIRST_STEPS: &str =
 fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> {
     let source = match cli.demo_scene {
         Some(which) => source::demo(Demo::new(which)),
-        None => source::live(&cli.host, cli.port, cli.language(), cli.token()?, move || {
-            waker.wake();
-        })?,
+        None => source::live(&cli.host, cli.port, cli.language(), cli.token()?, waker)?,
     };
     let options = StageOptions {
         theme: cli.theme.or(settings.theme).unwrap_or_default(),

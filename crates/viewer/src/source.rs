@@ -1,14 +1,18 @@
 //! Where scenes come from: a server's game ([`mod@live`]), or a synthetic one ([`demo`]).
 
+mod connection;
 mod live;
 mod playing;
 mod repeat;
 
 use std::fmt::Debug;
 
-use trantor_client::{ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene, SceneClock};
+use trantor_client::{
+    Client, ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene, SceneClock,
+};
 use trantor_model::{AgentId, CommandKind};
 use trantor_protocol::wire::ScorePoint;
+use trantor_runtime::wait::Waker;
 use trantor_time::{GameTime, RealTime};
 
 use crate::demo::Demo;
@@ -16,8 +20,7 @@ use live::Live;
 use playing::Playing;
 pub use repeat::Repeat;
 
-/// Watches the server at `host` and `port`, and shows it a token if it has one. `wake` is called, from another thread,
-/// when something came.
+/// Watches the server at `host` and `port`, and shows it a token if there is one. `waker` is called when data came.
 ///
 /// # Errors
 /// If the operating system refuses a thread.
@@ -26,28 +29,27 @@ pub fn live(
     port: u16,
     language: Language,
     token: Option<String>,
-    wake: impl Fn() + Send + 'static,
+    waker: Waker,
 ) -> std::io::Result<Box<dyn Source>> {
-    Ok(Box::new(Live::new(host, port, language, token, wake)?))
+    Ok(Box::new(Live::new(host, port, language, token, waker)?))
 }
 
 pub fn demo(demo: Demo) -> Box<dyn Source> {
     Box::new(Playing::new(demo, |_| false))
 }
 
-/// Shows a demo beside a network that brings pieces without meaning: for tests and measurements of the loop.
-///
-/// `take` handles one piece, given the time, and answers whether there was one.
+/// Shows a demo beside a network with pieces that mean nothing, for tests and benches of the loop: `take` handles one piece
+/// and answers whether there was one.
 pub fn demo_with_network(demo: Demo, take: fn(RealTime) -> bool) -> Box<dyn Source> {
     Box::new(Playing::new(demo, take))
 }
 
 /// Something to watch. The default methods are those of a source without a connection.
 pub trait Source: Debug {
-    /// What is watched, in a few words.
+    /// The name that panels show.
     fn name(&self) -> &str;
 
-    /// Writes what is to be seen at `now`, never less than before. While there is no world, the last one stays.
+    /// Writes the scene of `now`; game time never goes back. While there is no world, the last one stays.
     fn scene(&mut self, now: RealTime, scene: &mut Scene);
 
     /// Asks for another speed, a pause or a step.
@@ -59,17 +61,28 @@ pub trait Source: Debug {
     /// Writes speed and pause as they were asked for, without waiting for the next scene.
     fn fill_speed(&self, clock: &mut SceneClock);
 
-    /// The oldest thing shown and not yet read.
+    /// The oldest entry of the feed that was shown and not yet read.
     fn poll_feed(&mut self) -> Option<FeedEntry>;
 
     fn as_demo(&self) -> Option<&Demo> {
         None
     }
 
-    /// Takes one thing that came from the network; `false` when nothing waits.
-    fn take_network(&mut self, now: RealTime) -> bool;
+    /// The client of the open connection.
+    fn client(&self) -> Option<&Client> {
+        None
+    }
 
-    /// How many pieces from the network wait.
+    fn client_mut(&mut self) -> Option<&mut Client> {
+        None
+    }
+
+    /// Handles one event from the network; `false` when none waits.
+    fn take_network(&mut self, _now: RealTime) -> bool {
+        false
+    }
+
+    /// Pieces from the network that wait.
     fn pieces_waiting(&self) -> usize {
         0
     }
@@ -77,7 +90,7 @@ pub trait Source: Debug {
     /// Handles time-outs that are due, and sends what is to be sent.
     fn tend(&mut self, _now: RealTime) {}
 
-    /// When [`Self::tend`] has something to do without anything having come.
+    /// When [`Self::tend`] has something to do without an event.
     fn next_timeout(&self) -> Option<RealTime> {
         None
     }
@@ -96,46 +109,52 @@ pub trait Source: Debug {
         false
     }
 
-    /// Whether a world came since this was asked last that is none of the game shown before: the server was started
-    /// anew, or it is another one.
+    /// Whether a world came since this was asked last that belongs to another game than the one before: the server was
+    /// restarted, or it is another one.
     fn take_other_run(&mut self) -> bool {
         false
     }
 
-    /// The time-line of what is watched, if it is a recording.
-    fn recording(&self) -> Option<&Recording> {
-        None
-    }
-
-    /// Moves a recording to a moment.
-    ///
-    /// # Errors
-    /// If it cannot be; the text is for the user.
-    fn seek(&mut self, _to: GameTime) -> Result<(), String> {
-        Err("this is no recording".to_owned())
-    }
-
-    /// Asks which commands of an agent wait for their turn, from now on.
+    /// Asks for the queued commands of an agent, from now on.
     fn watch(&mut self, _agent: Option<AgentId>) {}
-
-    /// The commands of `agent` that wait, as far as they are known.
-    fn waiting(&self, _agent: AgentId) -> Option<&[Option<CommandKind>]> {
-        None
-    }
-
-    /// How the score went before the world that is shown, once for each world that came with it.
-    fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
-        None
-    }
 
     fn poll_notice(&mut self) -> Option<String> {
         None
     }
 
-    /// Figures about the connection, if there is one.
-    fn stats(&self, _now: RealTime) -> Option<ClientStats> {
-        None
+    /// Says goodbye to the server.
+    fn leave(&mut self) {}
+
+    /// The timeline of a recording.
+    fn recording(&self) -> Option<&Recording> {
+        self.client()?.recording()
     }
 
-    fn leave(&mut self) {}
+    /// Moves a recording to another game time.
+    ///
+    /// # Errors
+    /// If it cannot be; the text is for the user.
+    fn seek(&mut self, to: GameTime) -> Result<(), String> {
+        let client = self.client_mut().ok_or("this is no recording")?;
+        client.seek(to).map_err(|error| error.to_string())
+    }
+
+    /// The queued commands of `agent`, as far as they are known.
+    fn waiting(&self, agent: AgentId) -> Option<&[Option<CommandKind>]> {
+        let (of, commands) = self.client()?.waiting()?;
+        (of == agent).then_some(commands)
+    }
+
+    /// The score history before the world that is shown, once for each world that came with it.
+    fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
+        self.client_mut()?.take_scores()
+    }
+
+    /// Figures about the connection.
+    fn stats(&self, now: RealTime) -> Option<ClientStats> {
+        Some(self.client()?.stats(now))
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -340,6 +340,4 @@ impl Stage {
 }
 
 #[cfg(test)]
-mod connection_tests;
-#[cfg(test)]
 mod tests;

@@ -95,14 +95,8 @@ struct Person {
 impl Person {
     fn at(port: u16) -> Self {
         let parker = Parker::new();
-        let waker = parker.waker();
-        let source = source::live(
-            "localhost",
-            port,
-            trantor_client::Language::Frames,
-            None,
-            move || waker.wake(),
-        );
+        let language = trantor_client::Language::Frames;
+        let source = source::live("localhost", port, language, None, parker.waker());
         let options = StageOptions {
             panels: true,
             reports: true,

@@ -31,8 +31,7 @@ impl<'a> Watcher<'a> {
     /// If there is nothing to draw with, or no server.
     pub fn connect(context: &'a Context, host: &str, port: u16, size: (u32, u32)) -> Result<Self> {
         let parker = Parker::new();
-        let waker = parker.waker();
-        let source = source::live(host, port, Language::Frames, None, move || waker.wake())?;
+        let source = source::live(host, port, Language::Frames, None, parker.waker())?;
         let options = StageOptions {
             panels: true,
             ..StageOptions::default()

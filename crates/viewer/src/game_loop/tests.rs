@@ -287,10 +287,6 @@ impl Source for JoinedLate {
     fn poll_feed(&mut self) -> Option<FeedEntry> {
         self.past.take()
     }
-
-    fn take_network(&mut self, _: RealTime) -> bool {
-        false
-    }
 }
 
 #[test]

@@ -1,33 +1,50 @@
-//! A server's game, over one connection after the other.
+//! A server's game, over one connection after the other: when to connect, and what the user should know of it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crossbeam_channel::{Sender, TrySendError};
+use crossbeam_channel::Sender;
 use trantor_client::{
-    Client, ClientConfig, ClientEvent, ClientStats, ControlRequest, FeedEntry, Language, LinkState,
-    Recording, Scene, SceneClock,
+    Client, ClientConfig, ClientEvent, ControlRequest, FeedEntry, Language, LinkState, Scene, SceneClock,
 };
-use trantor_model::{AgentId, CommandKind, MapSize};
-use trantor_protocol::wire::ScorePoint;
-use trantor_time::{GameTime, NANOS, RealSpan, RealTime};
+use trantor_model::{AgentId, MapSize};
+use trantor_runtime::wait::Waker;
+use trantor_time::{NANOS, RealSpan, RealTime};
 
 use super::Source;
-use crate::net::{Net, NetEvent};
+use super::connection::{Connection, NetEvent};
+
+/// From a lost connection to the next try. Each try that fails doubles it.
+const RETRY_AFTER: RealSpan = RealSpan::from_secs(1);
+/// Longest wait between two tries: a server that comes back is found soon, and one that does not is hardly disturbed.
+const RETRY_AFTER_MAX: RealSpan = RealSpan::from_secs(8);
+/// After a connection that lasted as long, the first wait is the short one again.
+const GOOD_AFTER: RealSpan = RealSpan::from_secs(10);
+/// Messages for the user that may wait: each is shown for seconds.
+const NOTICES_MAX: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Live {
-    net: Net,
+    host: String,
+    port: u16,
+    waker: Waker,
     address: String,
     language: Language,
     token: Option<String>,
-    /// The connection, and where bytes for the server go.
-    session: Option<(Client, Sender<Vec<u8>>)>,
-    waiting_for: Arc<str>,
-    /// Whether the game shown last was won, and when the server is asked for the next one.
-    was_won: bool,
+    connection: Option<Connection>,
+    /// When the next connection is made while there is none, and how long the wait after the next failure is.
     next_try_at: RealTime,
-    /// The agent whose waiting commands the user wants to see.
+    retry_after: RealSpan,
+    /// Whether the user wants another connection as soon as this one is closed.
+    is_reconnect_asked: bool,
+    opened_at: RealTime,
+    /// The client of the open connection, and where bytes for the server go.
+    session: Option<(Client, Sender<Vec<u8>>)>,
+    /// Shown while there is no session.
+    waiting_for: Arc<str>,
+    /// Whether the game shown last was won.
+    was_won: bool,
+    /// The agent whose queued commands the user wants to see.
     watched: Option<AgentId>,
     /// Whether a whole world came since this was asked last.
     is_world_new: bool,
@@ -36,20 +53,16 @@ pub(super) struct Live {
     ticks_before: u64,
     /// Teams and map of the game joined last.
     game: Option<(Vec<String>, MapSize)>,
-    /// Whether the world to come, or that came since this was asked last, is that of another run of the server, or of
+    /// Whether the next world, or the one that came since this was asked last, is of another run of the server, or of
     /// another server.
     will_be_other_run: bool,
     is_other_run: bool,
-    /// Why the session ended that is not closed yet.
+    /// Why the client ended a session whose connection is not closed yet.
     ended: Option<String>,
-    /// What the server did wrong, after which only the user tries again.
+    /// A protocol error of the server, which it would repeat: only the user reconnects.
     given_up: Option<String>,
-    /// What the user should read: refusals of requests.
-    notices: Vec<String>,
+    notices: VecDeque<String>,
 }
-
-/// Messages for the user that may wait: each is shown for seconds.
-const NOTICES_MAX: usize = 16;
 
 impl Live {
     pub(super) fn new(
@@ -57,7 +70,7 @@ impl Live {
         port: u16,
         language: Language,
         token: Option<String>,
-        wake: impl Fn() + Send + 'static,
+        waker: Waker,
     ) -> std::io::Result<Self> {
         // IPv6 addresses are written in brackets before a port, and looked up without them.
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -66,14 +79,20 @@ impl Live {
             false => format!("{host}:{port}"),
         };
         Ok(Self {
-            net: Net::start(host, port, wake)?,
+            connection: Some(Connection::start(host, port, waker.clone())?),
+            host: host.to_owned(),
+            port,
+            waker,
             waiting_for: format!("waiting for a server at {address} …").into(),
             address,
             language,
             token,
-            was_won: false,
             next_try_at: RealTime::ZERO,
+            retry_after: RETRY_AFTER,
+            is_reconnect_asked: false,
+            opened_at: RealTime::ZERO,
             session: None,
+            was_won: false,
             watched: None,
             is_world_new: false,
             ticks: 0,
@@ -83,8 +102,60 @@ impl Live {
             is_other_run: false,
             ended: None,
             given_up: None,
-            notices: Vec::new(),
+            notices: VecDeque::new(),
         })
+    }
+
+    fn opened(&mut self, out: Sender<Vec<u8>>, token: Option<String>, now: RealTime) {
+        // Servers of other kinds know no token, and text viewers may change the speed without one.
+        let left = token.filter(|_| self.language == Language::Frames);
+        let config = ClientConfig {
+            language: self.language,
+            token: self.token.clone().or(left),
+            program: concat!("trantor-viewer ", env!("CARGO_PKG_VERSION")).to_owned(),
+        };
+        self.session = Some((Client::new(config, now), out));
+        self.opened_at = now;
+    }
+
+    fn closed(&mut self, reason: String, now: RealTime) {
+        self.connection = None;
+        let session = self.session.take();
+        if let Some((client, _)) = &session {
+            self.ticks_before = self.ticks.saturating_add(client.stats(now).ticks);
+            if now.since(self.opened_at) >= GOOD_AFTER {
+                self.retry_after = RETRY_AFTER;
+            }
+        }
+        let because = match (self.ended.take(), session) {
+            (Some(ended), _) => ended,
+            (None, Some((mut client, _))) => {
+                client.closed(&reason, now);
+                last_words(&mut client).unwrap_or(reason)
+            }
+            (None, None) => reason,
+        };
+        if std::mem::take(&mut self.is_reconnect_asked) {
+            self.next_try_at = now;
+            return;
+        }
+        self.waiting_for = match &self.given_up {
+            Some(mistake) => format!("{mistake} — {} was left; F5 joins it again", self.address),
+            None => format!(
+                "waiting for a server at {}, asked again after {} s: {because}",
+                self.address,
+                self.retry_after.as_secs_f64()
+            ),
+        }
+        .into();
+        self.next_try_at = now.saturating_add(self.retry_after);
+        self.retry_after = (self.retry_after + self.retry_after).min(RETRY_AFTER_MAX);
+    }
+}
+
+impl Source for Live {
+    fn name(&self) -> &str {
+        &self.address
     }
 
     fn client(&self) -> Option<&Client> {
@@ -95,78 +166,43 @@ impl Live {
         self.session.as_mut().map(|(client, _)| client)
     }
 
-    fn closed(&mut self, reason: String, again_in: Duration, now: RealTime) {
-        let again_ns = i64::try_from(again_in.as_nanos()).unwrap_or(i64::MAX);
-        self.next_try_at = now.saturating_add(RealSpan::from_nanos(again_ns));
-        let session = self.session.take();
-        if let Some((client, _)) = &session {
-            self.ticks_before = self.ticks.saturating_add(client.stats(now).ticks);
-        }
-        let because = match (self.ended.take(), session) {
-            (Some(ended), _) => ended,
-            (None, Some((mut client, _))) => {
-                client.closed(&reason, now);
-                last_words(&mut client).unwrap_or(reason)
-            }
-            (None, None) => reason,
-        };
-        self.waiting_for = match &self.given_up {
-            Some(mistake) => format!("{mistake} — {} was left; F5 joins it again", self.address),
-            None => {
-                let secs = again_in.as_secs();
-                format!(
-                    "waiting for a server at {}, asked again after {secs} s: {because}",
-                    self.address
-                )
-            }
-        }
-        .into();
-    }
-}
-
-impl Source for Live {
-    fn name(&self) -> &str {
-        &self.address
-    }
-
     fn take_network(&mut self, now: RealTime) -> bool {
-        let Some(event) = self.net.poll() else {
+        let Some(event) = self.connection.as_ref().and_then(Connection::poll) else {
             return false;
         };
         match event {
-            NetEvent::Opened { out, token } => {
-                // Servers of other kinds know no token, and text viewers may change the speed without one.
-                let left = token.filter(|_| self.language == Language::Frames);
-                let config = ClientConfig {
-                    language: self.language,
-                    token: self.token.clone().or(left),
-                    program: concat!("trantor-viewer ", env!("CARGO_PKG_VERSION")).to_owned(),
-                };
-                self.session = Some((Client::new(config, now), out));
-            }
+            NetEvent::Opened { out, token } => self.opened(out, token, now),
             NetEvent::Bytes(piece) => {
                 if let Some(client) = self.client_mut() {
                     client.handle(&piece, now);
                 }
             }
-            NetEvent::Closed { reason, again_in } => self.closed(reason, again_in, now),
+            NetEvent::Closed(reason) => self.closed(reason, now),
         }
         self.tend(now);
         true
     }
 
     fn pieces_waiting(&self) -> usize {
-        self.net.waiting()
+        self.connection.as_ref().map_or(0, Connection::pieces_waiting)
     }
 
     fn next_timeout(&self) -> Option<RealTime> {
-        self.client().and_then(Client::next_timeout)
+        match &self.connection {
+            Some(_) => self.client()?.next_timeout(),
+            None => self.given_up.is_none().then_some(self.next_try_at),
+        }
     }
 
     fn reconnect(&mut self) -> Result<(), String> {
         self.given_up = None;
+        self.retry_after = RETRY_AFTER;
+        self.next_try_at = RealTime::ZERO;
         self.waiting_for = format!("joining {} …", self.address).into();
-        self.net.connect_again();
+        if let Some(connection) = &self.connection {
+            self.is_reconnect_asked = true;
+            connection.shut();
+        }
         Ok(())
     }
 
@@ -178,7 +214,7 @@ impl Source for Live {
     }
 
     fn poll_notice(&mut self) -> Option<String> {
-        (!self.notices.is_empty()).then(|| self.notices.remove(0))
+        self.notices.pop_front()
     }
 
     fn watch(&mut self, agent: Option<AgentId>) {
@@ -191,36 +227,14 @@ impl Source for Live {
         }
     }
 
-    fn waiting(&self, agent: AgentId) -> Option<&[Option<CommandKind>]> {
-        let (of, commands) = self.client()?.waiting()?;
-        (of == agent).then_some(commands)
-    }
-
     fn fill_speed(&self, clock: &mut SceneClock) {
         if let Some(client) = self.client() {
             client.fill_speed(clock);
         }
     }
 
-    fn recording(&self) -> Option<&Recording> {
-        self.client().and_then(Client::recording)
-    }
-
-    fn seek(&mut self, to: GameTime) -> Result<(), String> {
-        let client = self.client_mut().ok_or("there is no connection")?;
-        client.seek(to).map_err(|error| error.to_string())
-    }
-
-    fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
-        self.client_mut().and_then(Client::take_scores)
-    }
-
     fn poll_feed(&mut self) -> Option<FeedEntry> {
-        self.client_mut().and_then(Client::poll_feed)
-    }
-
-    fn stats(&self, now: RealTime) -> Option<ClientStats> {
-        self.client().map(|client| client.stats(now))
+        self.client_mut()?.poll_feed()
     }
 
     fn take_new_world(&mut self) -> bool {
@@ -232,6 +246,12 @@ impl Source for Live {
     }
 
     fn tend(&mut self, now: RealTime) {
+        if self.connection.is_none() && self.given_up.is_none() && now >= self.next_try_at {
+            match Connection::start(&self.host, self.port, self.waker.clone()) {
+                Ok(connection) => self.connection = Some(connection),
+                Err(error) => self.closed(error.to_string(), now),
+            }
+        }
         let Some((client, out)) = &mut self.session else {
             return;
         };
@@ -259,17 +279,14 @@ impl Source for Live {
                 }
                 ClientEvent::Message { text } => text,
                 ClientEvent::Ended { reason, error } => {
+                    // Between two matches.
                     let is_expected = self.was_won && error.is_none();
-                    match error {
-                        // Whatever it said wrong, it would say again.
-                        Some(error) if !error.may_pass() => {
-                            self.given_up = Some(reason.clone());
-                            self.net.hang_up();
-                        }
-                        _ => {
-                            self.ended = Some(reason.clone());
-                            self.net.drop_connection();
-                        }
+                    match error.is_some_and(|error| !error.may_pass()) {
+                        true => self.given_up = Some(reason.clone()),
+                        false => self.ended = Some(reason.clone()),
+                    }
+                    if let Some(connection) = &self.connection {
+                        connection.shut();
                     }
                     if is_expected {
                         continue;
@@ -287,9 +304,9 @@ impl Source for Live {
                 }
             };
             if self.notices.len() == NOTICES_MAX {
-                self.notices.remove(0);
+                self.notices.pop_front();
             }
-            self.notices.push(notice);
+            self.notices.push_back(notice);
         }
         send(client, out);
     }
@@ -307,30 +324,25 @@ impl Source for Live {
             scene.link = LinkState::Ended { reason };
             return;
         };
-        let link = client.link(now);
-        if matches!(
-            link,
-            LinkState::Connecting
-                | LinkState::Greeting
-                | LinkState::Delayed { .. }
-                | LinkState::Loading { .. }
-        ) {
-            // What was seen last stays until there is something newer.
-            scene.link = link;
-        } else {
-            client.scene(now, scene);
-            self.was_won = scene.winner.is_some();
+        match client.link(now) {
+            // The last world stays until there is a newer one.
+            link @ (LinkState::Connecting
+            | LinkState::Greeting
+            | LinkState::Delayed { .. }
+            | LinkState::Loading { .. }) => scene.link = link,
+            _ => {
+                client.scene(now, scene);
+                self.was_won = scene.winner.is_some();
+            }
         }
     }
 
     fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
         let Some((client, _)) = &mut self.session else {
-            let why = if self.was_won {
-                "the match is over"
-            } else {
-                "there is no connection"
-            };
-            return Err(why.to_owned());
+            return Err(match self.was_won {
+                true => "the match is over".to_owned(),
+                false => "there is no connection".to_owned(),
+            });
         };
         client.request(request).map_err(|error| error.to_string())?;
         self.tend(now);
@@ -338,20 +350,18 @@ impl Source for Live {
     }
 }
 
-/// Hands what is to be sent to the socket's thread. Where that has no room the bytes stay with the client, which gives the
-/// connection up if they stay too long.
+/// Hands unsent bytes to the writing thread. Without room there they stay with the client, which ends the connection if they
+/// stay too long.
 fn send(client: &mut Client, out: &Sender<Vec<u8>>) {
     let unsent = client.unsent();
-    if unsent.is_empty() || out.is_full() {
+    let count = unsent.len();
+    if count == 0 || out.is_full() {
         return;
     }
-    let count = unsent.len();
     match out.try_send(unsent.to_vec()) {
         Ok(()) => client.sent(count),
-        // Of the end of a connection the socket's thread tells by itself.
-        Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-            log::debug!("{count} bytes stay unsent")
-        }
+        // If the connection ended, its thread reports that.
+        Err(_) => log::debug!("{count} bytes stay unsent"),
     }
 }
 

@@ -16,8 +16,7 @@ pub(super) struct Playing {
     frequency: u32,
     paused: bool,
     last: Option<RealTime>,
-    /// What was shown and not yet read.
-    news: VecDeque<FeedEntry>,
+    feed: VecDeque<FeedEntry>,
     /// See [`super::demo_with_network`].
     network: fn(RealTime) -> bool,
 }
@@ -30,7 +29,7 @@ impl Playing {
             frequency: demo::FREQUENCY,
             paused: false,
             last: None,
-            news: VecDeque::with_capacity(NEWS_MAX),
+            feed: VecDeque::with_capacity(FEED_MAX),
             network,
         }
     }
@@ -50,7 +49,7 @@ impl Source for Playing {
     }
 
     fn poll_feed(&mut self) -> Option<FeedEntry> {
-        self.news.pop_front()
+        self.feed.pop_front()
     }
 
     fn scene(&mut self, now: RealTime, scene: &mut Scene) {
@@ -60,7 +59,7 @@ impl Source for Playing {
             self.units += elapsed.as_secs_f64() * f64::from(self.frequency);
         }
         self.demo.scene(self.units, scene);
-        add_news(scene, &mut self.news);
+        add_to_feed(scene, &mut self.feed);
         self.fill_speed(&mut scene.clock);
     }
 
@@ -83,11 +82,11 @@ impl Source for Playing {
     }
 }
 
-/// Entries that wait for a reader; one who reads once a frame never misses one.
-const NEWS_MAX: usize = 256;
+/// Entries that wait for a reader; one that reads once a frame never misses one.
+const FEED_MAX: usize = 256;
 
-/// Adds what began in `scene` since the scene before it; the oldest go where there is no room.
-fn add_news(scene: &Scene, news: &mut VecDeque<FeedEntry>) {
+/// Adds the effects of `scene` that began since the scene before it; without room the oldest entries go.
+fn add_to_feed(scene: &Scene, feed: &mut VecDeque<FeedEntry>) {
     for effect in &scene.effects {
         if effect.age_units >= scene.clock.elapsed_units {
             continue;
@@ -101,10 +100,10 @@ fn add_news(scene: &Scene, news: &mut VecDeque<FeedEntry>) {
             (EffectKind::Broadcast { text }, Some(who)) => FeedKind::Said(who, scene.text(text).into()),
             _ => continue,
         };
-        if news.len() == NEWS_MAX {
-            news.pop_front();
+        if feed.len() == FEED_MAX {
+            feed.pop_front();
         }
-        news.push_back(FeedEntry {
+        feed.push_back(FeedEntry {
             at: scene.clock.game - GameSpan::from_nanounits((f64::from(effect.age_units) * 1e9) as i128),
             kind,
         });

@@ -5,10 +5,11 @@ use crate::demo::{Demo, DemoScene};
 use crate::game_loop::pretend::lay_out;
 use crate::source;
 use glam::Vec3;
-use trantor_client::{FeedEntry, FeedKind};
+use trantor_client::{FeedEntry, FeedKind, Language};
 use trantor_model::{AgentId, Resource, TeamId};
 use trantor_render::picture::compose::MIDDLE_HEIGHT;
 use trantor_render::picture::{DecalKind, Shape};
+use trantor_runtime::wait::{Parker, Wait as _};
 
 const PIXELS: (u32, u32) = (1280, 720);
 
@@ -279,7 +280,8 @@ fn first_words_wait_for_a_world() {
         ..StageOptions::default()
     };
     // No server: port 0 is none.
-    let none = source::live("127.0.0.1", 0, trantor_client::Language::Frames, None, || {}).unwrap();
+    let waker = Parker::new().waker();
+    let none = source::live("127.0.0.1", 0, Language::Frames, None, waker).unwrap();
     let mut waiting = Stage::new(none, options());
     waiting.update(None, RealTime::ZERO);
     assert_eq!(waiting.hud().shown_notice(), None);
