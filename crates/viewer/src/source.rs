@@ -17,7 +17,7 @@ use trantor_time::{GameTime, RealTime};
 
 use crate::demo::Demo;
 use live::Live;
-use playing::Playing;
+pub(crate) use playing::Playing;
 pub use repeat::Repeat;
 
 /// Watches the server at `host` and `port`, and shows it a token if there is one. `waker` is called when data came.

@@ -131,7 +131,11 @@ impl Walkers {
             self.phases_sent += 1;
         }
         self.timeline
-            .scene(&mut self.clock, ServerTime::from_nanos(self.now_ns), &mut self.scene)
+            .scene(
+                &mut self.clock,
+                ServerTime::from_nanos(self.now_ns),
+                &mut self.scene,
+            )
             .expect("the changes are valid");
     }
 }

@@ -10,19 +10,20 @@ use super::Source;
 use crate::demo::{self, Demo};
 
 #[derive(Debug)]
-pub(super) struct Playing {
+pub(crate) struct Playing {
     demo: Demo,
     units: f64,
     frequency: u32,
     paused: bool,
     last: Option<RealTime>,
-    feed: VecDeque<FeedEntry>,
+    /// Entries to be read.
+    pub(crate) feed: VecDeque<FeedEntry>,
     /// See [`super::demo_with_network`].
     network: fn(RealTime) -> bool,
 }
 
 impl Playing {
-    pub(super) fn new(demo: Demo, network: fn(RealTime) -> bool) -> Self {
+    pub(crate) fn new(demo: Demo, network: fn(RealTime) -> bool) -> Self {
         Self {
             demo,
             units: 0.0,
