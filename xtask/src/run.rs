@@ -65,7 +65,7 @@ enum Bench {
     Idle,
     /// Completions against the real clock, chains, speed changes
     Accuracy,
-    /// What a frame of the viewer costs: lists, uploads, panels, and the picture on the adapter at hand
+    /// What a frame of the viewer costs: lists, uploads, and the picture on the adapter at hand
     View,
     /// A server in lock-step: actions a second with agents as processes
     LockStep,
