@@ -89,7 +89,7 @@ impl<S> Viewer<S> {
             }
             ("volume", []) => return Ok(self.sound.description()),
             ("reconnect", []) => self.stage.source().reconnect()?,
-            ("clear", []) => self.stage.hud().console.clear(),
+            ("clear", []) => self.stage.hud().console.output.clear(),
             (_, []) => return Err(usage("something is missing".to_owned())),
             (_, [first, ..]) => return Err(usage(format!("{first:?} does not fit here"))),
         }

@@ -14,7 +14,6 @@ const COMMANDS_MAX: usize = 6;
 /// Agents that commands are kept of: more than any game has at once.
 const AGENTS_MAX: usize = 16_384;
 
-/// A command of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CommandRecord {
     /// When it began, in whole units.

@@ -11,7 +11,7 @@ use super::PanelContext;
 use super::figures::{FRAMES_KEPT, Figures, Group};
 use super::layout::KEYS_HEIGHT;
 use super::theme::{self, Colors, text, truncated};
-use crate::console::{Console, Said};
+use crate::console::{Console, Output};
 
 /// Width of the view, in points.
 const WIDTH: f32 = 640.0;
@@ -41,7 +41,6 @@ pub(super) struct DebugView {
 }
 
 impl DebugView {
-    /// Moves the focus into the command line.
     pub(super) fn focus(&mut self) {
         self.wants_focus = true;
     }
@@ -99,7 +98,7 @@ impl DebugView {
             console.complete();
         }
         if up || down {
-            console.look(up);
+            console.recall(up);
         }
         if std::mem::take(&mut console.was_replaced) {
             cursor_to_end(ui.ctx(), id, console.line.chars().count());
@@ -165,7 +164,7 @@ fn frame_times(ui: &mut Ui, colors: &Colors, figures: &Figures) {
 }
 
 fn answers(ui: &mut Ui, colors: &Colors, console: &Console) {
-    if console.said().next().is_none() {
+    if console.output.is_empty() {
         return;
     }
     ui.add_space(3.0);
@@ -173,11 +172,11 @@ fn answers(ui: &mut Ui, colors: &Colors, console: &Console) {
     let scroll = scroll.stick_to_bottom(true).auto_shrink([false, true]);
     scroll.show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        for said in console.said() {
-            let words = match said {
-                Said::Asked(line) => text(format!("> {line}"), 10.0, colors.weak),
-                Said::Answered(line) => text(line, 10.0, colors.text),
-                Said::Refused(line) => text(line, 10.0, colors.gold),
+        for line in &console.output {
+            let words = match line {
+                Output::Command(line) => text(format!("> {line}"), 10.0, colors.weak),
+                Output::Answer(line) => text(line, 10.0, colors.text),
+                Output::Error(line) => text(line, 10.0, colors.gold),
             };
             ui.add(Label::new(words.monospace()).wrap());
         }

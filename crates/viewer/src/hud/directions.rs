@@ -32,7 +32,6 @@ pub(super) fn body(ui: &egui::Ui, text: &str) -> LayoutJob {
     job(text, font, Color32::PLACEHOLDER)
 }
 
-/// The text in pieces of one direction each.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,7 +1,7 @@
 //! The events of the game as lines, newest first, for the panel and the terminal.
 //!
-//! A team that talks has one line, and so have agents of a team that hatch or rise together. Only words for people are
-//! spelled out ([`super::speech`]); the panel shows what was sent under the pointer.
+//! A team that talks has one line, and so have agents of a team that hatch or rise together. Only text for people is
+//! spelled out ([`super::speech`]); the tooltip shows what was sent.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use trantor_client::{FeedEntry, SceneTeam, Who};
 use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::icons::{self, Icon, Pen};
-use super::speech::{self, Talk};
+use super::speech;
 use super::theme::{self, grouped, text};
 use super::{PanelContext, directions};
 use crate::intent::{Intent, Selection};
@@ -24,7 +24,9 @@ const LINE_CHARS_MAX: usize = 60;
 /// Characters of a broadcast that is shown in full: what our servers send.
 pub(super) const TEXT_CHARS_MAX: usize = 256;
 
-/// The last events, newest first.
+/// Broadcasts of a line that are kept as they were sent.
+const SAID_MAX: usize = 6;
+
 #[derive(Clone, Debug, Default)]
 pub struct EventFeed {
     lines: VecDeque<Line>,
@@ -35,6 +37,8 @@ pub struct EventFeed {
 struct Line {
     /// When the last of them happened, in whole units.
     units: i128,
+    /// When it took its place in the list, in whole units.
+    placed: i128,
     text: String,
     icon: Icon,
     subject: Subject,
@@ -44,7 +48,8 @@ struct Line {
     group: Option<Group>,
     /// Events of the group in this line.
     count: u32,
-    talk: Option<Talk>,
+    /// The last broadcasts of the group, newest first.
+    said: VecDeque<(AgentId, Box<[u8]>)>,
 }
 
 /// Events that make one line together.
@@ -52,26 +57,21 @@ struct Line {
 enum Group {
     Joined(TeamId),
     Rose(TeamId, Level),
+    Talk(TeamId),
 }
 
 impl Group {
-    /// How long after its last event another one still joins the group.
-    fn span_units(self) -> i128 {
+    /// Units after the last event in which another one joins the group, and for which its line keeps its place: where
+    /// everybody talks all the time, lines that move up with each broadcast cannot be read.
+    fn spans(self) -> (i128, i128) {
         match self {
-            Self::Joined(_) => 50,
-            Self::Rose(..) => 10,
+            Self::Joined(_) => (50, 0),
+            Self::Rose(..) => (10, 0),
+            Self::Talk(_) => (300, 301),
         }
     }
 }
 
-impl Line {
-    /// When it took its place in the list: a talk that continues stays where it began for a while.
-    fn placed_units(&self) -> i128 {
-        self.talk.as_ref().map_or(self.units, Talk::placed)
-    }
-}
-
-/// What an event is about, for the filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     Life,
@@ -79,51 +79,50 @@ enum Subject {
     Words,
 }
 
+impl Line {
+    /// Adds an event of the same group; returns whether the line moves up.
+    fn add(&mut self, event: Self, keeps_place: i128, teams: &[SceneTeam]) -> bool {
+        (self.units, self.agent) = (event.units, event.agent);
+        self.count += event.count;
+        event.said.into_iter().for_each(|said| self.said.push_front(said));
+        self.said.truncate(SAID_MAX);
+        match event.group {
+            Some(Group::Talk(team)) => self.text = talk_text(team, self.count, &self.said, teams),
+            Some(Group::Joined(team) | Group::Rose(team, _)) => {
+                let (_, verb) = event.text.split_once(' ').unwrap_or_default();
+                self.text = format!("{}: {} {verb}", team_name(teams, team), self.count);
+            }
+            None => {}
+        }
+        let moves_up = event.units - self.placed >= keeps_place;
+        if moves_up {
+            self.placed = event.units;
+        }
+        moves_up
+    }
+}
+
 impl EventFeed {
     /// Adds an event; single steps and objects have no line.
     pub fn add(&mut self, entry: &FeedEntry, teams: &[SceneTeam]) {
-        let units = entry.at.whole_units();
-        if let FeedKind::Said(who, words) = &entry.kind
-            && self.continues(units, *who, words, teams)
-        {
-            return;
-        }
-        let Some(mut line) = line(entry, teams) else {
+        let Some(event) = line(entry, teams) else {
             return;
         };
-        if let Some(group) = line.group
-            && let Some(place) = self
-                .lines
-                .iter()
-                .position(|before| before.group == line.group && units - before.units <= group.span_units())
-            && let Some(before) = self.lines.remove(place)
-        {
-            line.count += before.count;
-            let (Group::Joined(team) | Group::Rose(team, _)) = group;
-            let (_, verb) = line.text.split_once(' ').unwrap_or_default();
-            line.text = format!("{}: {} {verb}", team_name(teams, team), line.count);
+        let (span, keeps_place) = event.group.map_or((0, 0), Group::spans);
+        let continues = |line: &Line| line.group == event.group && event.units - line.units <= span;
+        let place = match event.group {
+            Some(_) => self.lines.iter().position(continues),
+            None => None,
+        };
+        let moved = match place {
+            None => Some(event),
+            Some(place) if self.lines[place].add(event, keeps_place, teams) => self.lines.remove(place),
+            Some(_) => None,
+        };
+        if let Some(line) = moved {
+            self.lines.truncate(LINES_MAX - 1);
+            self.lines.push_front(line);
         }
-        self.lines.truncate(LINES_MAX - 1);
-        self.lines.push_front(line);
-    }
-
-    /// Adds a broadcast to the talk that it continues, if there is one.
-    fn continues(&mut self, units: i128, who: Who, words: &[u8], teams: &[SceneTeam]) -> bool {
-        let lines = self.lines.iter_mut().enumerate();
-        for (place, line) in lines {
-            let Some(talk) = &mut line.talk else { continue };
-            if !talk.goes_on(units, who.team) {
-                continue;
-            }
-            let moves_up = talk.add(units, who, words);
-            (line.units, line.agent) = (units, Some(who.agent));
-            line.text = talk_text(talk, teams);
-            if moves_up && let Some(line) = self.lines.remove(place) {
-                self.lines.push_front(line);
-            }
-            return true;
-        }
-        false
     }
 
     /// Forgets what happened after a moment, in whole units.
@@ -134,7 +133,7 @@ impl EventFeed {
     /// Lines with time, team and place, for screens without colours and pointer; the newest first.
     pub fn plain_lines(&self, teams: &[SceneTeam]) -> impl Iterator<Item = String> {
         self.lines.iter().map(|line| {
-            let (at, text) = (line.placed_units(), &line.text);
+            let (at, text) = (line.placed, &line.text);
             let team = line.team.filter(|_| text.starts_with('#'));
             let team = team.map_or_else(String::new, |team| team_name(teams, team) + " ");
             let place = line.tile.map(|tile| format!(" at {},{}", tile.x, tile.y));
@@ -143,12 +142,12 @@ impl EventFeed {
     }
 }
 
-/// The line of one event.
 fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
     use Subject::{Life, Rituals, Words};
     let units = entry.at.whole_units();
     let line = |(icon, subject), team: Option<TeamId>, tile: Option<Tile>, text: String| Line {
         units,
+        placed: units,
         text,
         icon,
         subject,
@@ -157,7 +156,7 @@ fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
         tile,
         group: None,
         count: 1,
-        talk: None,
+        said: VecDeque::new(),
     };
     let by = |who: &Who, kind, verb: &str| Line {
         agent: Some(who.agent),
@@ -179,11 +178,12 @@ fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
             (icons::LEFT, Life),
             &format!("left at level {}", level.get()),
         ),
-        FeedKind::Said(who, said) => {
-            let talk = Talk::new(units, *who, said);
+        FeedKind::Said(who, words) => {
+            let said = VecDeque::from([(who.agent, words.clone())]);
             Line {
-                text: talk_text(&talk, teams),
-                talk: Some(talk),
+                text: talk_text(who.team, 1, &said, teams),
+                group: Some(Group::Talk(who.team)),
+                said,
                 ..by(who, (icons::TALK, Words), "")
             }
         }
@@ -228,11 +228,11 @@ fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
 }
 
 /// How often a team spoke, and its newest words for people.
-fn talk_text(talk: &Talk, teams: &[SceneTeam]) -> String {
-    let team = team_name(teams, talk.team);
-    let said = talk.for_people();
-    let said = said.map(|(agent, words)| (agent, speech::line(words, LINE_CHARS_MAX)));
-    match (said, talk.count) {
+fn talk_text(team: TeamId, count: u32, said: &VecDeque<(AgentId, Box<[u8]>)>, teams: &[SceneTeam]) -> String {
+    let team = team_name(teams, team);
+    let newest = said.iter().find(|(_, words)| speech::is_for_people(words));
+    let newest = newest.map(|(agent, words)| (agent, speech::line(words, LINE_CHARS_MAX)));
+    match (newest, count) {
         (Some((agent, words)), 1) => format!("#{} “{words}”", agent.0),
         (Some((_, words)), count) => format!("{team} talks · {count} “{words}”"),
         (None, count) => format!("{team} talks · {count}"),
@@ -259,7 +259,6 @@ const FILTERS: [(&str, Subject); 3] = [
     ("words", Subject::Words),
 ];
 
-/// The list with its filters.
 #[derive(Debug, Default)]
 pub(super) struct FeedPanel {
     hidden: Vec<Subject>,
@@ -318,7 +317,7 @@ fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
     }
     let fill = line.team.map_or(colors.gold, |team| colors.team(team));
     Pen::new(&painter, pos2(rect.left() + 6.0, middle), 10.0).icon(line.icon, colors.legible(fill));
-    let age = cx.scene().clock.game.whole_units() - line.placed_units();
+    let age = cx.scene().clock.game.whole_units() - line.placed;
     let age = painter.text(
         pos2(rect.right(), middle),
         Align2::RIGHT_CENTER,
@@ -333,25 +332,25 @@ fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
     let galley = painter.layout_job(job);
     let at = pos2(left, middle - galley.size().y / 2.0);
     painter.galley(at, galley, colors.text);
-    if let Some(talk) = &line.talk {
-        response = show_talk(response, cx, talk);
+    if !line.said.is_empty() {
+        response = show_said(response, cx, line);
     }
     if response.clicked() {
         if let Some(agent) = line.agent.and_then(|id| cx.scene().agent(id)) {
             cx.visit_agent(agent);
         } else if let Some(tile) = line.tile {
-            cx.ask(Intent::Select(Selection::Tile(tile)));
+            cx.request(Intent::Select(Selection::Tile(tile)));
             cx.visit_tile(tile);
         }
     }
 }
 
-/// Shows the last broadcasts of a talk as they were sent, under the pointer.
-fn show_talk(response: Response, cx: &PanelContext<'_>, talk: &Talk) -> Response {
+/// Shows the last broadcasts as they were sent, under the pointer.
+fn show_said(response: Response, cx: &PanelContext<'_>, line: &Line) -> Response {
     response.on_hover_ui(|ui| {
         ui.set_max_width(TEXT_WIDTH);
         ui.spacing_mut().item_spacing.y = 3.0;
-        for (agent, words) in talk.kept() {
+        for (agent, words) in &line.said {
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 ui.label(text(format!("#{}", agent.0), 10.5, cx.colors.weak));

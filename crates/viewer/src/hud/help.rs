@@ -8,7 +8,6 @@ use super::theme::{self, Colors, text, truncated};
 use crate::input::{Action, Bindings};
 use crate::intent::Intent;
 
-/// The keys in the line at the bottom.
 const HINTS: [(Action, &str); 7] = [
     (Action::Pause, "pause"),
     (Action::Faster, "faster"),
@@ -20,7 +19,6 @@ const HINTS: [(Action, &str); 7] = [
 ];
 /// Least width of a window with that line, in points: it would cover the columns of a smaller one.
 pub(super) const HINTS_FROM: f32 = 1_150.0;
-/// What the mouse does.
 const MOUSE: [(&str, &str); 4] = [
     ("select an agent or a tile", "click"),
     ("move the board", "drag"),
@@ -86,7 +84,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) {
     });
     cx.report.widget("help", laid.response.rect);
     if laid.response.clicked() {
-        cx.ask(Intent::Do(Action::Help));
+        cx.request(Intent::Do(Action::Help));
     }
 }
 
@@ -129,7 +127,6 @@ pub(super) fn meaning(action: Action) -> &'static str {
     meaning.strip_prefix("a recording: ").unwrap_or(meaning)
 }
 
-/// A key as it looks.
 fn key_cap(ui: &mut Ui, colors: &Colors, key: &str) {
     let name = match key {
         "arrowup" => "↑",
@@ -156,10 +153,8 @@ mod tests {
 
     #[test]
     fn every_action_is_in_one_group() {
-        for action in Action::ALL {
-            let groups = GROUPS.iter();
-            let groups = groups.filter(|(_, first, last)| (first..=last).contains(&action));
-            assert_eq!(groups.count(), 1, "{action:?}");
-        }
+        let groups = GROUPS.iter().map(|(_, first, last)| *first..=*last);
+        let count = |action| groups.clone().filter(|group| group.contains(action)).count();
+        assert!(Action::ALL.iter().all(|action| count(action) == 1));
     }
 }

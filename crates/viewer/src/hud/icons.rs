@@ -11,7 +11,6 @@ use super::theme::{Colors, color};
 /// Corners: x and y in turn.
 type Points<'a> = &'a [f32];
 
-/// Where an icon is drawn.
 #[derive(Clone, Copy)]
 pub(super) struct Pen<'a> {
     painter: &'a Painter,
@@ -92,7 +91,6 @@ impl<'a> Pen<'a> {
         self.fill(shade, fill.lerp_to_gamma(Color32::BLACK, 0.22), Stroke::NONE);
     }
 
-    /// An egg in a team's colour.
     pub(super) fn egg(&self, team: Color32, colors: &Colors) {
         let shell = Color32::from_rgb(0xF2, 0xE8, 0xD6);
         for (scale, fill, rim) in [(1.0, shell, colors.rim(shell)), (0.52, team, Stroke::NONE)] {

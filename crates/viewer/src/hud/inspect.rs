@@ -83,7 +83,7 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
             .0
             .clicked()
         {
-            cx.ask(Intent::Select(Selection::Agent(agent.id)));
+            cx.request(Intent::Select(Selection::Agent(agent.id)));
         }
     }
     let more = agents.count();
@@ -120,7 +120,7 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
     let ((), response) = Sides::new().shrink_left().show(ui, who, follow);
     cx.report.widget("follow", response.rect);
     if response.clicked() {
-        cx.ask(Intent::Do(Action::Follow));
+        cx.request(Intent::Do(Action::Follow));
     }
     level(ui, &colors, agent);
     action(ui, cx, agent);
@@ -147,14 +147,13 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
     history(ui, cx, agent, activity);
 }
 
-/// The commands that the agent has queued, where they are known.
 fn queue(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(waiting) = cx.input.waiting else { return };
     cx.report.state("queue", waiting.len());
     let name = |kind: &Option<CommandKind>| kind.map_or_else(|| "?".to_owned(), command_name);
     let words: Vec<String> = waiting.iter().map(name).collect();
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new("waits to do").color(cx.colors.weak));
+        ui.label(RichText::new("queued").color(cx.colors.weak));
         ui.label(match words.is_empty() {
             true => "nothing".to_owned(),
             false => words.join(", "),
@@ -162,7 +161,6 @@ fn queue(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// The last commands and their responses.
 fn history(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent, activity: &ActivityLog) {
     let colors = &cx.colors;
     let mut own = activity.of(agent.id, agent.action.is_some()).peekable();
@@ -207,7 +205,6 @@ fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
     });
 }
 
-/// What the agent does now, and how far it is.
 fn action(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
     let (scene, colors) = (cx.scene(), &cx.colors);
     let mut rituals = scene.rituals.iter();
@@ -227,7 +224,6 @@ fn action(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
     titled_bar(ui, colors, (words.into(), left), progress, fill);
 }
 
-/// A progress bar below a name and a value.
 fn titled_bar(ui: &mut Ui, colors: &Colors, words: (RichText, RichText), share: f32, fill: Color32) {
     ui.vertical(|ui| {
         ui.spacing_mut().item_spacing.y = 3.0;
@@ -325,7 +321,7 @@ fn inventory(ui: &mut Ui, colors: &Colors, counts: &Counts) {
 
 fn action_text(action: &SceneAction) -> &'static str {
     if action.refused {
-        return "asks in vain";
+        return "is refused";
     }
     match action.kind {
         CommandKind::Forward => "walks",
@@ -343,7 +339,6 @@ fn action_text(action: &SceneAction) -> &'static str {
     }
 }
 
-/// A command as players write it.
 fn command_name(kind: CommandKind) -> String {
     match kind {
         CommandKind::ConnectNbr => "Connect_nbr".to_owned(),

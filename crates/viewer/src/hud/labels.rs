@@ -5,6 +5,7 @@
 //! the selected agent, then speakers, then by level. A label without room is left out.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use egui::{Align2, Color32, Context, FontId, Id, LayerId, Order, Painter, Pos2, Rect, Stroke, StrokeKind};
 use egui::{pos2, vec2};
@@ -39,9 +40,8 @@ const MAY_BE_POINTED: f32 = 60.0;
 pub(super) struct Labels {
     /// Candidates of a frame, the most important first.
     candidates: Vec<Candidate>,
-    /// Groups of agents that have their badge already.
-    counted: Vec<Group>,
-    /// What labels cover already.
+    /// The candidates that stand for all agents of a tile, team and level.
+    groups: BTreeMap<(Tile, TeamId, Level), usize>,
     taken: Vec<Rect>,
 }
 
@@ -50,24 +50,11 @@ struct Candidate {
     weight: u32,
     agent: AgentId,
     at: Pos2,
-    beside: Beside,
-    /// Whether other agents are on its tile.
-    is_shared: bool,
-}
-
-/// What is beside a badge.
-#[derive(Debug)]
-enum Beside {
-    Nothing,
-    Name(String),
-    Broadcast(String),
-}
-
-/// Agents that share a badge.
-type Group = (Tile, TeamId, Level);
-
-fn group_of(agent: &SceneAgent) -> Group {
-    (agent.tile, agent.team, agent.level)
+    /// What is beside the badge.
+    text: Option<String>,
+    is_spoken: bool,
+    /// Agents that share the badge.
+    count: usize,
 }
 
 impl Labels {
@@ -75,38 +62,27 @@ impl Labels {
     pub(super) fn show(&mut self, context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
         self.collect(context, cx);
         self.taken.clear();
-        self.counted.clear();
         let mut spoken = 0;
         let (screen, colors) = (context.content_rect(), &cx.colors);
         let painter = context.layer_painter(LayerId::new(Order::Background, Id::unique("labels")));
-        for (place, candidate) in self.candidates.iter().enumerate() {
-            let is_spoken = matches!(candidate.beside, Beside::Broadcast(_));
+        for candidate in &self.candidates {
             if self.taken.len() == LABELS_MAX {
                 break;
             }
             let Some(agent) = cx.scene().agent(candidate.agent) else {
                 continue;
             };
-            if is_spoken && spoken == SPOKEN_MAX {
+            if candidate.is_spoken && spoken == SPOKEN_MAX {
                 continue;
             }
-            let (mut at, mut count) = (candidate.at, 1);
-            if candidate.is_shared && matches!(candidate.beside, Beside::Nothing) {
-                if self.counted.contains(&group_of(agent)) {
-                    continue;
-                }
-                self.counted.push(group_of(agent));
-                (at, count) = self.group(place, cx);
-            }
+            let (at, count) = (candidate.at, candidate.count);
             let is_free = |rect: Rect| !self.taken.iter().any(|other| other.intersects(rect));
             // Before text is laid out: of a crowd most have no room for a badge.
             if !is_free(rect_above(at, BADGE)) {
                 continue;
             }
-            let text = match &candidate.beside {
-                Beside::Name(text) | Beside::Broadcast(text) => Some(text.clone()),
-                Beside::Nothing => (count > 1).then(|| format!("×{count}")),
-            };
+            let text = candidate.text.clone();
+            let text = text.or_else(|| (count > 1).then(|| format!("×{count}")));
             let galley = text.map(|text| {
                 let font = FontId::proportional(12.0);
                 painter.layout_job(directions::job(&text, font, colors.text))
@@ -121,7 +97,7 @@ impl Labels {
                 continue;
             }
             self.taken.push(rect.expand(1.0));
-            spoken += usize::from(is_spoken);
+            spoken += usize::from(candidate.is_spoken);
             if let Some(galley) = galley {
                 let edge = Stroke::new(1.0, colors.edge);
                 painter.rect(rect, BADGE / 2.0, colors.card, edge, StrokeKind::Outside);
@@ -134,25 +110,9 @@ impl Labels {
         }
     }
 
-    /// The place above the agents that share a badge with the candidate at `place`, the first of them, and their number.
-    fn group(&self, place: usize, cx: &PanelContext<'_>) -> (Pos2, usize) {
-        let first = &self.candidates[place];
-        let group = |of: &Candidate| cx.scene().agent(of.agent).map(group_of);
-        // Candidates of a level are beside each other.
-        let of_level = self.candidates[place..]
-            .iter()
-            .take_while(|other| other.weight == first.weight);
-        let (mut sum, mut top, mut count) = (0.0, first.at.y, 0);
-        for other in of_level {
-            if matches!(other.beside, Beside::Nothing) && group(other) == group(first) {
-                (sum, top, count) = (sum + other.at.x, top.min(other.at.y), count + 1);
-            }
-        }
-        (pos2(sum / count as f32, top), count)
-    }
-
     fn collect(&mut self, context: &Context, cx: &PanelContext<'_>) {
         self.candidates.clear();
+        self.groups.clear();
         let (input, scene) = (cx.input, cx.scene());
         let Some((view, window)) = input.view else { return };
         let screen = context.content_rect();
@@ -179,8 +139,9 @@ impl Labels {
                     weight: 1_000 - (effect.progress * 500.0) as u32,
                     agent: id,
                     at,
-                    beside: Beside::Broadcast(speech::line(words, TEXT_CHARS_MAX)),
-                    is_shared: place.is_shared,
+                    text: Some(speech::line(words, TEXT_CHARS_MAX)),
+                    is_spoken: true,
+                    count: 1,
                 });
             }
         }
@@ -211,20 +172,29 @@ impl Labels {
                 Some(distance) => 3_000 - distance as u32,
                 None => u32::from(level),
             };
-            let beside = if pointed.is_some() || is_selected {
+            let text = if pointed.is_some() || is_selected {
                 let team = cx.team_name(agent.team);
-                Beside::Name(format!("#{} {team} · level {level}", agent.id.0))
-            } else if place.pixels > NUMBER_PIXELS {
-                Beside::Name(format!("#{}", agent.id.0))
+                Some(format!("#{} {team} · level {level}", agent.id.0))
             } else {
-                Beside::Nothing
+                (place.pixels > NUMBER_PIXELS).then(|| format!("#{}", agent.id.0))
             };
+            if place.is_shared && text.is_none() {
+                let group = (agent.tile, agent.team, agent.level);
+                let first = *self.groups.entry(group).or_insert(self.candidates.len());
+                if let Some(first) = self.candidates.get_mut(first) {
+                    first.count += 1;
+                    let x = first.at.x + (at.x - first.at.x) / first.count as f32;
+                    first.at = pos2(x, first.at.y.min(at.y));
+                    continue;
+                }
+            }
             self.candidates.push(Candidate {
                 weight,
                 agent: agent.id,
                 at,
-                beside,
-                is_shared: place.is_shared,
+                text,
+                is_spoken: false,
+                count: 1,
             });
         }
         // Equal weights in the order of numbers, so that labels do not take turns.

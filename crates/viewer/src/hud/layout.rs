@@ -38,16 +38,12 @@ const REST_UNSCORED_HEIGHT: f32 = 125.0;
 /// Height of a card's edges and the headline.
 const HEADLINE_HEIGHT: f32 = 48.0;
 
-/// How panels share a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// A column on either side.
     Columns,
-    /// Two cards side by side along the top.
     Pair,
     /// Cards one below the other.
     Stack,
-    /// No panels.
     Nothing,
 }
 
@@ -98,7 +94,6 @@ impl Plan {
         }
     }
 
-    /// For a window whose panels are hidden.
     pub(super) fn without_panels(size: egui::Vec2) -> Self {
         Self {
             shape: Shape::Nothing,
@@ -129,12 +124,10 @@ impl Plan {
         }
     }
 
-    /// The top of the banner.
     pub(super) fn middle_top(&self) -> f32 {
         (self.above() + GAP).max(EDGE)
     }
 
-    /// The greatest width of the banner.
     pub(super) fn middle_width(&self) -> f32 {
         self.size.x - self.aside() * 2.0
     }

@@ -47,8 +47,8 @@ pub(super) struct Minimap {
     texture: Option<TextureHandle>,
     /// The texture's content: an equal one is not uploaded again.
     image: Option<ColorImage>,
-    made_at: Option<RealTime>,
-    made_for: Option<(PaintMode, Theme)>,
+    /// When it was made, and for what.
+    made: Option<(RealTime, PaintMode, Theme)>,
 }
 
 impl std::fmt::Debug for Minimap {
@@ -98,7 +98,7 @@ impl Minimap {
                 && let Some(point) = response.interact_pointer_pos()
             {
                 let tile = (point - rect.min) / scale;
-                cx.ask(Intent::LookAt(Vec2::new(tile.x - 0.5, tile.y - 0.5)));
+                cx.request(Intent::LookAt(Vec2::new(tile.x - 0.5, tile.y - 0.5)));
             }
             cx.report.widget("minimap", rect);
             heat_buttons(ui, cx);
@@ -106,23 +106,24 @@ impl Minimap {
     }
 
     fn refresh(&mut self, context: &egui::Context, input: &HudInput<'_>, size: MapSize) {
-        let wanted = Some((input.paint_mode, input.theme));
-        if self.made_for == wanted && self.made_at.is_some_and(|at| input.now.since(at) < REFRESH) {
+        let (now, mode, theme) = (input.now, input.paint_mode, input.theme);
+        let is_recent = |at: RealTime| now.since(at) < REFRESH;
+        if self
+            .made
+            .is_some_and(|(at, of, under)| is_recent(at) && (of, under) == (mode, theme))
+        {
             return;
         }
-        self.made_at = Some(input.now);
-        self.made_for = wanted;
+        self.made = Some((now, mode, theme));
         let image = ground_image(input, size);
         if image == self.image {
             return;
         }
         self.image.clone_from(&image);
-        match (&mut self.texture, image) {
-            (_, None) => {}
-            (Some(texture), Some(image)) => texture.set(image, TextureOptions::NEAREST),
-            (None, Some(image)) => {
-                self.texture = Some(context.load_texture("minimap", image, TextureOptions::NEAREST));
-            }
+        let Some(image) = image else { return };
+        match &mut self.texture {
+            Some(texture) => texture.set(image, TextureOptions::NEAREST),
+            none => *none = Some(context.load_texture("minimap", image, TextureOptions::NEAREST)),
         }
     }
 }
@@ -164,7 +165,6 @@ fn ground_image(input: &HudInput<'_>, size: MapSize) -> Option<ColorImage> {
     Some(ColorImage::new(sides, pixels.collect()))
 }
 
-/// The outline of the part in view.
 fn outline(painter: &Painter, input: &HudInput<'_>, rect: Rect, scale: f32) {
     let Some((view, window)) = input.view else { return };
     // Relative to the target, so that the outline stays whole where the map wraps.
@@ -195,8 +195,7 @@ fn outline(painter: &Painter, input: &HudInput<'_>, rect: Rect, scale: f32) {
                 (3.0, Color32::from_black_alpha(60)),
                 (1.5, Color32::from_white_alpha(210)),
             ] {
-                let stroke = Stroke::new(width, shade);
-                painter.add(Shape::closed_line(corners.clone(), stroke));
+                painter.add(Shape::closed_line(corners.clone(), Stroke::new(width, shade)));
             }
         }
     }
@@ -207,23 +206,19 @@ fn heat_buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     ui.horizontal(|ui| {
         theme::heading(ui, &cx.colors, "Heat");
         ui.spacing_mut().item_spacing.x = BUTTON_GAP;
+        ui.spacing_mut().button_padding = vec2(0.0, 0.0);
         let gaps = BUTTON_GAP * (Resource::COUNT - 1) as f32;
         let width = (ui.available_width() - gaps) / Resource::COUNT as f32;
         for resource in Resource::ALL {
-            let (rect, response) = ui.allocate_exact_size(vec2(width, 20.0), Sense::click());
-            cx.report.widget(&format!("heat-{}", resource.name()), rect);
             let heat = PaintMode::Heat(resource);
-            let chosen = cx.input.paint_mode == heat;
-            if chosen || response.hovered() {
-                let fill = match chosen {
-                    true => cx.colors.accent.gamma_multiply(0.35),
-                    false => cx.colors.well,
-                };
-                ui.painter().rect_filled(rect, 4.0, fill);
-            }
-            Pen::new(ui.painter(), rect.center(), 12.0).resource(resource);
+            let is_chosen = cx.input.paint_mode == heat;
+            let button = theme::toggle(&cx.colors, is_chosen, "".into()).frame_when_inactive(is_chosen);
+            let response = ui.add(button.min_size(vec2(width, 20.0)));
+            cx.report
+                .widget(&format!("heat-{}", resource.name()), response.rect);
+            Pen::new(ui.painter(), response.rect.center(), 12.0).resource(resource);
             if response.clicked() {
-                cx.ask(Intent::Paint(if chosen { PaintMode::Mixture } else { heat }));
+                cx.request(Intent::Paint(if is_chosen { PaintMode::Mixture } else { heat }));
             }
             response.on_hover_text(resource.name());
         }

@@ -51,7 +51,6 @@ pub use self::banner::link_text;
 pub use self::feed::{EventFeed, team_name};
 pub use self::layout::COLUMN_WIDTH;
 
-/// Frame rates for the panels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameFigures {
     /// Frames drawn in the last second; `None` until it is known.
@@ -60,13 +59,11 @@ pub struct FrameFigures {
     pub target: f64,
 }
 
-/// What panels show.
 #[derive(Clone, Copy)]
 pub(crate) struct HudInput<'a> {
     pub now: RealTime,
     pub scene: &'a Scene,
     pub stats: Option<&'a ClientStats>,
-    /// Name of the server or recording.
     pub source: &'a str,
     pub recording: Option<&'a Recording>,
     /// The span of the recording that is repeated.
@@ -82,9 +79,7 @@ pub(crate) struct HudInput<'a> {
     /// Whether the camera follows the selected agent.
     pub follows: bool,
     pub paint_mode: PaintMode,
-    /// The colour of each tile.
     pub paint: &'a GroundPaint,
-    /// `None` while there is no map.
     pub view: Option<(&'a View, &'a TorusWindow)>,
     /// Where agents stand in it.
     pub places: &'a Places,
@@ -112,45 +107,36 @@ impl<'a> PanelContext<'a> {
         team_name(&self.input.scene.teams, team)
     }
 
-    fn ask(&mut self, intent: Intent) {
+    fn request(&mut self, intent: Intent) {
         self.intents.push(intent);
     }
 
     /// Selects an agent and moves the camera to it.
     fn visit_agent(&mut self, agent: &SceneAgent) {
-        self.ask(Intent::Select(Selection::Agent(agent.id)));
-        self.ask(Intent::Visit(Vec2::new(agent.x, agent.y)));
+        self.request(Intent::Select(Selection::Agent(agent.id)));
+        self.request(Intent::Visit(Vec2::new(agent.x, agent.y)));
     }
 
-    /// Moves the camera to a tile.
     fn visit_tile(&mut self, tile: Tile) {
-        self.ask(Intent::Visit(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
+        self.request(Intent::Visit(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
     }
 }
 
-/// Which panels are open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Panels {
-    /// All of them.
     pub any: bool,
-    /// The list of keys.
     pub help: bool,
-    /// The debugging view.
     pub debug: bool,
-    /// Names above agents.
     pub labels: bool,
 }
 
 /// The panels, and what they keep from frame to frame.
 #[derive(Debug, Default)]
 pub struct Hud {
-    /// Which are open.
     pub panels: Panels,
     /// Their size, as a multiple of what the display asks for.
     pub scale: f32,
-    /// Lines for scripted tests.
     pub report: Report,
-    /// The last events.
     pub feed: EventFeed,
     feed_panel: feed::FeedPanel,
     activity: activity::ActivityLog,
@@ -158,7 +144,6 @@ pub struct Hud {
     minimap: minimap::Minimap,
     search: search::Search,
     labels: labels::Labels,
-    /// The command line.
     pub console: Console,
     debug: debug::DebugView,
     /// What panels cover in this frame.
@@ -170,7 +155,6 @@ pub struct Hud {
 }
 
 impl Hud {
-    /// Panels as at a first start. `reports` turns on [`Self::report`].
     pub fn new(reports: bool) -> Self {
         Self {
             panels: Panels {
@@ -184,7 +168,6 @@ impl Hud {
         }
     }
 
-    /// Adds an event.
     pub fn add_event(&mut self, entry: &FeedEntry, scene: &Scene) {
         self.feed.add(entry, &scene.teams);
         self.activity.add(entry);
@@ -196,7 +179,6 @@ impl Hud {
         self.is_notice_new = true;
     }
 
-    /// The message that is shown.
     pub fn shown_notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -206,7 +188,6 @@ impl Hud {
         std::mem::take(&mut self.is_notice_new)
     }
 
-    /// Removes the message.
     pub fn forget_notice(&mut self) {
         self.notice = None;
     }
@@ -223,7 +204,6 @@ impl Hud {
         self.debug.focus();
     }
 
-    /// Samples the standings for the score.
     pub fn sample(&mut self, scene: &Scene) {
         self.score.sample(scene);
     }
@@ -253,7 +233,6 @@ impl Hud {
         self.activity = activity::ActivityLog::default();
     }
 
-    /// Opens or closes the search.
     pub fn toggle_search(&mut self) {
         self.search.toggle();
     }

@@ -113,7 +113,6 @@ impl Report {
         }
     }
 
-    /// The lines since the last call.
     pub fn take_lines(&mut self) -> impl Iterator<Item = String> + '_ {
         self.lines.drain(..)
     }

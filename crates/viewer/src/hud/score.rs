@@ -40,7 +40,6 @@ fn scores_of<'a>(point: &'a ScorePoint, teams: &'a [usize]) -> impl Iterator<Ite
     teams.iter().filter_map(scored)
 }
 
-/// The scores so far.
 #[derive(Debug, Default)]
 pub(super) struct ScoreHistory {
     /// In order of time; a new line begins where the time before is unknown. None is empty.
@@ -185,7 +184,6 @@ impl Plot {
         self.lines.lerp_inside(vec2(across as f32, 1.0 - up as f32))
     }
 
-    /// The game time at a place across.
     fn units_at(&self, x: f32) -> f64 {
         let share = f64::from((x - self.lines.left()) / self.lines.width());
         self.first + (self.last - self.first) * share
@@ -232,7 +230,6 @@ impl Plot {
         }
     }
 
-    /// The scores at the pointer.
     fn tip(
         &self,
         ui: &Ui,

@@ -12,7 +12,6 @@ const FOUND_MAX: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Search {
     text: Option<String>,
-    just_opened: bool,
 }
 
 impl Search {
@@ -21,11 +20,11 @@ impl Search {
     }
 
     pub(super) fn toggle(&mut self) {
-        self.just_opened = !self.is_open();
-        self.text = self.just_opened.then(String::new);
+        self.text = (!self.is_open()).then(String::new);
     }
 
     pub(super) fn show(&mut self, context: &Context, cx: &mut PanelContext<'_>) {
+        let is_new = self.text.as_ref().is_some_and(String::is_empty);
         let Some(text) = &mut self.text else { return };
         let top = if cx.plan.is_wide() { 70.0 } else { EDGE };
         let area = Area::new(Id::unique("search")).order(Order::Foreground);
@@ -38,7 +37,7 @@ impl Search {
                 .desired_width(f32::INFINITY);
             let response = ui.add(field);
             cx.report.widget("search-field", response.rect);
-            if std::mem::take(&mut self.just_opened) {
+            if is_new {
                 response.request_focus();
             }
             let mut enter = ui.input(|keys| keys.key_pressed(Key::Enter));

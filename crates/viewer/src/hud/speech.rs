@@ -1,48 +1,22 @@
-//! Broadcasts as people read them.
-//!
-//! Most broadcasts are for other programs: numbers and checksums without a space, several a second and team. So the
-//! broadcasts of a team without a pause between them are one [`Talk`] with a counter; only text for people is spelled
-//! out, and the last few broadcasts are kept as they came, for the tooltip.
+//! Which broadcasts people can read. Most are for other programs: numbers and checksums without a space.
 
-use std::collections::VecDeque;
-
-use trantor_client::Who;
-use trantor_model::{AgentId, TeamId};
 use trantor_protocol::text::printable;
 
-/// Units of silence after which a team's next words are another talk.
-const SILENCE_UNITS: i128 = 300;
-/// Units for which a talk keeps its place in a list though it goes on: where everybody talks all the time, lines that
-/// went to the top with each word could not be read.
-const PLACE_UNITS: i128 = 300;
-/// Of a talk, what is kept as it was said.
-const KEPT_MAX: usize = 6;
-/// The longest stretch without a space, in characters, that a person is asked to read: longer words are rare in any
-/// language that writes with spaces, and keys and ciphers are mostly longer.
+/// The longest readable stretch of ASCII without a space, in characters: longer words are rare in any language that
+/// writes with spaces, and keys and ciphers are mostly longer.
 const STRETCH_MAX: usize = 24;
 
-/// Whether words are for people: at least two thirds of their characters, spaces left out, are letters of any script,
-/// and no stretch of ASCII without a space is longer than 24. Everything else is for programs.
-///
-/// It is a guess, and a wrong one does little harm: a code that looks like a word is spelled out, and what is taken
-/// for a code is counted and can still be looked at.
+/// Whether a broadcast is for people: at least two thirds of its characters, spaces left out, are letters of any script,
+/// and no stretch of ASCII without a space is longer than 24. A wrong guess does little harm: the tooltip shows all.
 pub fn is_for_people(words: &[u8]) -> bool {
     let words = String::from_utf8_lossy(words);
-    let (mut letters, mut others) = (0, 0);
-    for letter in words.chars().filter(|letter| !letter.is_whitespace()) {
-        let count = if letter.is_alphabetic() {
-            &mut letters
-        } else {
-            &mut others
-        };
-        *count += 1;
-    }
+    let all = words.chars().filter(|letter| !letter.is_whitespace()).count();
+    let letters = words.chars().filter(|letter| letter.is_alphabetic()).count();
     let is_short = |stretch: &str| !stretch.is_ascii() || stretch.len() <= STRETCH_MAX;
-    letters > 0 && letters >= 2 * others && words.split_whitespace().all(is_short)
+    letters > 0 && 3 * letters >= 2 * all && words.split_whitespace().all(is_short)
 }
 
-/// Words as one line of at most `most` characters, with an ellipsis where that is not all. What would control a screen
-/// is left out.
+/// A broadcast as one line of at most `most` characters and an ellipsis, without control characters.
 pub fn line(words: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(words);
     let mut letters = printable(&text);
@@ -51,66 +25,6 @@ pub fn line(words: &[u8], most: usize) -> String {
         line.push('…');
     }
     line
-}
-
-/// What a team says in one go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Talk {
-    /// Who says it.
-    pub team: TeamId,
-    /// How often somebody of it spoke.
-    pub count: u32,
-    placed: i128,
-    last: i128,
-    kept: VecDeque<(AgentId, Box<[u8]>)>,
-}
-
-impl Talk {
-    /// Begins with somebody's words.
-    pub fn new(units: i128, who: Who, words: &[u8]) -> Self {
-        Self {
-            team: who.team,
-            count: 1,
-            placed: units,
-            last: units,
-            kept: VecDeque::from([(who.agent, words.into())]),
-        }
-    }
-
-    /// In which unit it took its place in its list.
-    pub fn placed(&self) -> i128 {
-        self.placed
-    }
-
-    /// Whether what `team` says in that unit belongs to it.
-    pub fn goes_on(&self, units: i128, team: TeamId) -> bool {
-        self.team == team && units - self.last <= SILENCE_UNITS
-    }
-
-    /// Adds somebody's words; answers whether the line of the talk now goes to the top of its list.
-    pub fn add(&mut self, units: i128, who: Who, words: &[u8]) -> bool {
-        self.count = self.count.saturating_add(1);
-        self.last = units;
-        if self.kept.len() == KEPT_MAX {
-            self.kept.pop_front();
-        }
-        self.kept.push_back((who.agent, words.into()));
-        let is_due = units - self.placed > PLACE_UNITS;
-        if is_due {
-            self.placed = units;
-        }
-        is_due
-    }
-
-    /// The last things said, as they came, the newest first.
-    pub fn kept(&self) -> impl Iterator<Item = (AgentId, &[u8])> {
-        self.kept.iter().rev().map(|(agent, words)| (*agent, &**words))
-    }
-
-    /// The newest words that are for people, if any of the last few are.
-    pub fn for_people(&self) -> Option<(AgentId, &[u8])> {
-        self.kept().find(|(_, words)| is_for_people(words))
-    }
 }
 
 #[cfg(test)]
@@ -158,30 +72,5 @@ mod tests {
         assert_eq!(line(b"a\x07b\nc\x1b", 10), "abc");
         assert_eq!(line(&[0xff, b'x'], 10), "\u{fffd}x");
         assert_eq!(line(&[b'x'; 300], 256).chars().count(), 257);
-    }
-
-    #[test]
-    fn a_team_talks_until_it_is_silent_and_its_line_seldom_moves() {
-        let who = |agent| Who {
-            agent: AgentId(agent),
-            team: TeamId(1),
-        };
-        let mut talk = Talk::new(100, who(7), b"hello");
-        assert!(!talk.add(110, who(8), b"t1.7.8"));
-        assert_eq!(talk.for_people(), Some((AgentId(7), &b"hello"[..])));
-        for number in 0..KEPT_MAX {
-            assert!(!talk.add(400, who(number as u32), b"t1.7.9"));
-        }
-        assert_eq!(
-            (talk.count, talk.for_people()),
-            (8, None),
-            "the words are long gone"
-        );
-        assert_eq!(talk.kept().count(), KEPT_MAX);
-        assert_eq!(talk.kept().next(), Some((AgentId(5), &b"t1.7.9"[..])));
-        assert!(talk.add(401, who(7), b"t1.7.9"), "it stood long enough");
-        assert!(!talk.add(402, who(7), b"t1.7.9"));
-        assert!(talk.goes_on(702, TeamId(1)));
-        assert!(!talk.goes_on(703, TeamId(1)) && !talk.goes_on(403, TeamId(2)));
     }
 }

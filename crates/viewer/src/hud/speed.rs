@@ -70,7 +70,7 @@ fn rate(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 fn set_frequency(cx: &mut PanelContext<'_>, frequency: u32) {
     let frequency = frequency.clamp(1, TEXT_FREQUENCY_MAX);
-    cx.ask(Intent::Control(ControlRequest::SetFrequency(frequency)));
+    cx.request(Intent::Control(ControlRequest::SetFrequency(frequency)));
 }
 
 fn slider(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -126,7 +126,7 @@ fn buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ),
         ] {
             if button(ui, cx, (name, icon, tip), width, is_enabled) {
-                cx.ask(Intent::Control(request));
+                cx.request(Intent::Control(request));
             }
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -172,7 +172,7 @@ fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
     cx.report.state("sound", value.replace(' ', ""));
     ui.horizontal(|ui| {
         if button(ui, cx, ("mute", icon, tip), 32.0, true) {
-            cx.ask(Intent::Sound(SoundChange::ToggleMute));
+            cx.request(Intent::Sound(SoundChange::ToggleMute));
         }
         if volume.is_muted {
             ui.visuals_mut().selection.bg_fill = cx.colors.weak.gamma_multiply(0.35);
@@ -183,7 +183,7 @@ fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
         let slider = ui.add(Slider::new(&mut percent, 0..=100).show_value(false));
         cx.report.widget("volume-slider", slider.rect);
         if slider.changed() {
-            cx.ask(Intent::Sound(SoundChange::Volume(percent)));
+            cx.request(Intent::Sound(SoundChange::Volume(percent)));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.label(RichText::new(value).color(cx.colors.weak));

@@ -25,7 +25,6 @@ const SIZES: [(f32, f32); 8] = [
     (480.0, 900.0),
 ];
 
-/// Panels that are shown a scene.
 struct Fixture {
     hud: Hud,
     scene: Scene,
@@ -37,7 +36,6 @@ struct Fixture {
     words: Vec<Words>,
 }
 
-/// A text of the last frame.
 #[derive(Debug)]
 struct Words {
     text: String,

@@ -14,12 +14,10 @@ use super::icons::Pen;
 const DIM_BELOW: u32 = 100;
 const BRIGHT_FROM: u32 = 160;
 
-/// The colours of the panels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Colors {
     /// Background of a card, slightly transparent.
     pub card: Color32,
-    /// Border of a card.
     pub edge: Color32,
     /// Background of fields and rows within a card.
     pub well: Color32,
@@ -134,19 +132,16 @@ pub(super) fn ink_on(fill: Color32) -> Color32 {
     }
 }
 
-/// Perceived brightness, of 255.
 fn brightness(fill: Color32) -> u32 {
     let [red, green, blue, _] = fill.to_array().map(u32::from);
     (red * 299 + green * 587 + blue * 114) / 1_000
 }
 
-/// A colour of the picture, for panels.
 pub(super) fn color(rgb: Rgb) -> Color32 {
     let [red, green, blue] = rgb.0;
     Color32::from_rgb(red, green, blue)
 }
 
-/// Sets egui's style.
 pub(super) fn apply(context: &egui::Context, theme: Theme) {
     let base = match theme {
         Theme::Dark => egui::Theme::Dark,
@@ -227,7 +222,6 @@ pub(super) fn truncated(ui: &mut Ui, words: RichText) -> Response {
     ui.add(Label::new(words).truncate())
 }
 
-/// A button that is on or off.
 pub(super) fn toggle<'a>(colors: &Colors, is_on: bool, words: RichText) -> egui::Button<'a> {
     let button = egui::Button::new(words).selected(is_on);
     match is_on {
@@ -238,7 +232,6 @@ pub(super) fn toggle<'a>(colors: &Colors, is_on: bool, words: RichText) -> egui:
     }
 }
 
-/// A small heading of a card or section.
 pub(super) fn heading(ui: &mut Ui, colors: &Colors, words: &str) {
     let words = text(words.to_uppercase(), 10.0, colors.weak);
     ui.label(words.extra_letter_spacing(1.4).strong());

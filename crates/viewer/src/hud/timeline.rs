@@ -5,8 +5,10 @@
 //!           deaths below, elevations above, ▼ another speed, bright between the ends of a repeated span
 //! ```
 
+use std::ops::RangeInclusive;
+
 use egui::{Align, Align2, Color32, Context, Layout, Margin, Order, Painter, Rect, RichText, Sense, Shape};
-use egui::{Rangef, Stroke, Ui, lerp, pos2, vec2};
+use egui::{Rangef, Stroke, Ui, pos2, remap_clamp, vec2};
 use trantor_client::Recording;
 use trantor_protocol::wire::{Mark, MarkKind};
 use trantor_time::GameTime;
@@ -72,7 +74,7 @@ fn header(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: 
             ] {
                 let words = RichText::new(words).size(10.0);
                 if is_shown && ui.add(theme::toggle(&cx.colors, is_on, words)).clicked() {
-                    cx.ask(Intent::Do(action));
+                    cx.request(Intent::Do(action));
                 }
             }
         });
@@ -109,7 +111,7 @@ fn line(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: Ga
     if let Some(pointer) = response.interact_pointer_pos()
         && (response.clicked() || response.dragged())
     {
-        cx.ask(Intent::Seek(scale.moment_at(pointer.x)));
+        cx.request(Intent::Seek(scale.moment_at(pointer.x)));
     }
     if let Some(pointer) = response.hover_pos() {
         let mut words = format!("{} u", grouped(scale.moment_at(pointer.x).whole_units()));
@@ -132,16 +134,21 @@ struct Scale {
 }
 
 impl Scale {
+    fn units(&self) -> RangeInclusive<f64> {
+        self.begin.as_units_f64()..=self.end.as_units_f64()
+    }
+
+    fn pixels(&self) -> RangeInclusive<f64> {
+        f64::from(self.x.min)..=f64::from(self.x.max)
+    }
+
     fn x_of(&self, at: GameTime) -> f32 {
-        let length = (self.end - self.begin).as_units_f64().max(1e-9);
-        let share = (at - self.begin).as_units_f64() / length;
-        lerp(self.x.min..=self.x.max, share.clamp(0.0, 1.0) as f32)
+        remap_clamp(at.as_units_f64(), self.units(), self.pixels()) as f32
     }
 
     /// The moment at a place, in whole units; the nearer end outside of the line.
     fn moment_at(&self, x: f32) -> GameTime {
-        let share = f64::from((x - self.x.min) / self.x.span().max(1.0));
-        let units = lerp(self.begin.as_units_f64()..=self.end.as_units_f64(), share);
+        let units = remap_clamp(f64::from(x), self.pixels(), self.units());
         GameTime::from_units(units.round() as i64).clamp(self.begin, self.end)
     }
 }

@@ -1,8 +1,8 @@
 //! Draws the panels over the picture.
 //!
-//! A painter of our own, since the one that comes with egui asks of each pixel how textures are to be filtered and
-//! colours to be scattered: on a software adapter that costs five times what this one does, and more than all the rest
-//! of a frame. Ours knows one case: colour times texture, laid over what is there.
+//! The painter that comes with egui asks for each pixel how to filter textures and dither colours: on a software adapter
+//! that costs five times as much as this one, more than the rest of a frame. This one knows one case: colour times
+//! texture, blended over what is there.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use trantor_render::gpu::targets::{texture, view};
 pub struct Painter {
     pipeline: RenderPipeline,
     layout: BindGroupLayout,
-    /// For textures whose texels shall run into each other, and for those whose shall not.
+    /// Linear and nearest.
     samplers: [Sampler; 2],
     screen: Buffer,
     textures: BTreeMap<TextureId, (Texture, BindGroup)>,
@@ -95,8 +95,7 @@ impl Painter {
         }
     }
 
-    /// Takes over what changed in textures since, as has to be done for every layout, and draws on `target`, if there
-    /// is one, of `size` pixels.
+    /// Applies changes of textures, as every layout needs, and draws on `target`, if there is one, of `size` pixels.
     #[expect(
         clippy::iter_over_hash_type,
         reason = "egui keeps changes of textures by texture; which texture is changed first cannot be seen"
@@ -122,7 +121,7 @@ impl Painter {
         }
     }
 
-    /// Puts all triangles into the buffers; answers what is drawn of them, in order.
+    /// Puts all triangles into the buffers; returns what is drawn of them, in order.
     fn upload(&mut self, context: &Context, laid: &Laid, size: (u32, u32)) -> Vec<Piece> {
         let Context { device, queue, .. } = context;
         self.all_corners.clear();
@@ -149,12 +148,8 @@ impl Painter {
         }
         self.corners.upload(device, queue, &self.all_corners);
         self.indices.upload(device, queue, &self.all_indices);
-        let points = [size.0, size.1].map(|side| side.max(1) as f32 / laid.pixels_per_point);
-        queue.write_buffer(
-            &self.screen,
-            0,
-            bytemuck::cast_slice(&[points[0], points[1], 0.0, 0.0]),
-        );
+        let [width, height] = [size.0, size.1].map(|side| side.max(1) as f32 / laid.pixels_per_point);
+        queue.write_buffer(&self.screen, 0, bytemuck::cast_slice(&[width, height, 0.0, 0.0]));
         pieces
     }
 
@@ -238,17 +233,14 @@ mod tests {
 
     #[test]
     fn a_clip_lies_within_the_picture() {
-        let clip = |left, top, right, bottom| {
-            clip_of(
-                Rect::from_min_max(pos2(left, top), pos2(right, bottom)),
-                (100, 50),
-            )
-        };
-        assert_eq!(clip(-5.0, 3.4, 20.0, 60.0), [0, 3, 20, 47]);
-        assert_eq!(
-            clip(f32::NEG_INFINITY, 0.0, f32::INFINITY, f32::INFINITY),
-            [0, 0, 100, 50]
-        );
-        assert_eq!(clip(120.0, 10.0, 130.0, 20.0)[2], 0, "beside it");
+        let infinity = f32::INFINITY;
+        for ([left, top, right, bottom], clip) in [
+            ([-5.0, 3.4, 20.0, 60.0], [0, 3, 20, 47]),
+            ([-infinity, 0.0, infinity, infinity], [0, 0, 100, 50]),
+            ([120.0, 10.0, 130.0, 20.0], [100, 10, 0, 10]),
+        ] {
+            let rect = Rect::from_min_max(pos2(left, top), pos2(right, bottom));
+            assert_eq!(clip_of(rect, (100, 50)), clip);
+        }
     }
 }

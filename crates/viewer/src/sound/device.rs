@@ -21,7 +21,6 @@ const GLIDE: Tween = Tween {
     easing: kira::Easing::Linear,
 };
 
-/// An open device.
 pub(super) struct Device {
     /// Kept open.
     _manager: AudioManager,

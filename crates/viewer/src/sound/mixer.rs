@@ -34,7 +34,6 @@ const TEAM_PITCHES: [f32; 5] = [1.0, 1.125, 1.25, 1.5, 1.6875];
 /// A tone as it is heard.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Voice {
-    /// Which tone.
     pub tone: Tone,
     /// From -1, left, to 1, right.
     pub pan: f32,
@@ -44,7 +43,6 @@ pub struct Voice {
     pub pitch: f32,
 }
 
-/// Where the listener is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Listener {
     at: Vec2,

@@ -42,7 +42,6 @@ pub struct Volume {
 /// Plays what a frame sounds like.
 pub type Speaker = Box<dyn FnMut(&Mix)>;
 
-/// The sound of a viewer.
 pub struct Sound {
     /// Or why there is none.
     speaker: Result<Speaker, String>,

@@ -12,17 +12,12 @@ pub const PEAK: f32 = 0.15;
 /// How long a sine takes to reach its loudness, and how long a tone fades before its end, in seconds.
 const ATTACK_SECONDS: f32 = 0.008;
 const RELEASE_SECONDS: f32 = 0.05;
-/// Lowest sine of the loop; the others are multiples, so that a second has whole swings of each.
-const HUM_HERTZ: f32 = 110.0;
 
-/// A kind of sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// A broadcast.
     Chime,
-    /// An agent died.
     Death,
-    /// An agent hatched.
     Hatch,
     /// An elevation succeeded.
     Risen,
@@ -38,16 +33,10 @@ pub enum Tone {
 type Sine = [f32; 4];
 
 impl Tone {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Chime,
-        Self::Death,
-        Self::Hatch,
-        Self::Risen,
-        Self::Failed,
-        Self::Fanfare,
-        Self::Hum,
-    ];
+    pub const ALL: [Self; 7] = {
+        use Tone::{Chime, Death, Failed, Fanfare, Hatch, Hum, Risen};
+        [Chime, Death, Hatch, Risen, Failed, Fanfare, Hum]
+    };
 
     /// How important it is where not all can be heard.
     pub const fn weight(self) -> f32 {
@@ -59,7 +48,6 @@ impl Tone {
         }
     }
 
-    /// Its samples, one channel.
     pub fn samples(self) -> Vec<f32> {
         let mut samples = match self {
             Self::Hum => hum(),
@@ -134,12 +122,11 @@ fn decaying(seconds: f32, glide: f32, sines: &[Sine]) -> Vec<f32> {
 
 fn hum() -> Vec<f32> {
     // The last one beats against the second, twice a second.
-    let sines = [(1.0, 1.0), (2.0, 0.5), (3.0, 0.3), (2.0 + 2.0 / HUM_HERTZ, 0.4)];
+    let sines = [(110.0, 1.0), (220.0, 0.5), (330.0, 0.3), (222.0, 0.4)];
     let sample = |place: u32| {
         let turn = TAU * (place as f32 / SAMPLES_PER_SECOND as f32);
-        let sine =
-            |(multiple, loudness): &(f32, f32)| loudness * (turn * (HUM_HERTZ * multiple).round()).sin();
-        sines.iter().map(sine).sum()
+        let sine = |(hertz, loudness): (f32, f32)| loudness * (turn * hertz).sin();
+        sines.map(sine).iter().sum()
     };
     (0..SAMPLES_PER_SECOND).map(sample).collect()
 }

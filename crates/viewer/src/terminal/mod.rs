@@ -6,12 +6,12 @@
 //! ```
 //!
 //! The game loop is the window's, with another [`Screen`](crate::game_loop::Screen). [`text_scene`] draws the scene,
-//! [`words`] writes what is below it, [`screen`] puts both on a page, and [`tty`] is the terminal.
+//! [`below`] writes the rows below it, [`screen`] puts both on a page, and [`tty`] is the terminal.
 
+mod below;
 mod screen;
 mod text_scene;
 mod tty;
-mod words;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +39,6 @@ const KEYS_MAX: usize = 1_024;
 enum Event {
     /// A key, by the name that bindings use.
     Key(String),
-    /// A signal.
     End,
 }
 
@@ -57,14 +56,14 @@ pub fn run(
     let terminal = Terminal::open().context("this terminal cannot be drawn on")?;
     let (to_loop, typed) = bounded(KEYS_MAX);
     let mut keyboard = None;
-    if terminal.is_live() {
+    if terminal.abilities.is_live {
         logging::set_quiet(true);
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // The terminal must be restored first, so signals only ask for the end.
             signal_hook::flag::register(signal, Arc::clone(&is_ending))?;
         }
     }
-    if terminal.has_keyboard() {
+    if terminal.has_keyboard {
         let (waker, is_ending) = (parker.waker(), Arc::clone(&is_ending));
         let read = move || {
             while !is_ending.load(Ordering::Relaxed) {
@@ -109,7 +108,7 @@ fn handle(viewer: &mut Viewer<TextScreen>, event: Event) {
         Event::Key(name) => name,
     };
     let Viewer { stage, screen, .. } = viewer;
-    if screen.is_typing() {
+    if screen.is_typing {
         return screen.type_key(&name, &mut stage.hud().console);
     }
     let action = match name.as_str() {
@@ -118,7 +117,7 @@ fn handle(viewer: &mut Viewer<TextScreen>, event: Event) {
         name => stage.bindings().action_of(name),
     };
     match action {
-        Some(Action::Console) => screen.start_typing(),
+        Some(Action::Console) => screen.is_typing = true,
         Some(action) if screen.pans(action, stage) => {}
         Some(action) => viewer.put_input(Input::Act(action)),
         None => {}

@@ -10,9 +10,9 @@ use trantor_model::{MapSize, Tile};
 use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealTime};
 
+use super::below;
 use super::text_scene::{TextScale, TextScene, TextView};
 use super::tty::Terminal;
-use super::words;
 use crate::console::Console;
 use crate::game_loop::Screen;
 use crate::hud::figures::Figures;
@@ -25,19 +25,18 @@ const LIVE_PER_SECOND: f64 = 10.0;
 /// Pages a second in a pipe.
 const PLAIN_PER_SECOND: f64 = 1.0;
 
-/// What is drawn in a terminal.
 #[derive(Debug)]
 pub(super) struct TextScreen {
     terminal: Terminal,
     text: TextScene,
-    /// The rows on the page.
     page: Vec<String>,
     page_size: (u16, u16),
     /// The scale and the tile in the middle that the user chose.
     scale: Option<TextScale>,
     center: Option<Tile>,
     figures: Figures,
-    is_typing: bool,
+    /// Whether keys are letters of a command.
+    pub(super) is_typing: bool,
     has_drawn: bool,
     is_closed: bool,
 }
@@ -58,16 +57,6 @@ impl TextScreen {
         }
     }
 
-    /// Whether keys are letters of a command.
-    pub(super) fn is_typing(&self) -> bool {
-        self.is_typing
-    }
-
-    pub(super) fn start_typing(&mut self) {
-        self.is_typing = true;
-    }
-
-    /// Handles a key of a command.
     pub(super) fn type_key(&mut self, name: &str, console: &mut Console) {
         match name {
             "enter" if console.line.trim().is_empty() => self.is_typing = false,
@@ -81,8 +70,8 @@ impl TextScreen {
             }
             "ctrl-u" => console.line.clear(),
             "tab" => console.complete(),
-            "arrowup" => console.look(true),
-            "arrowdown" => console.look(false),
+            "arrowup" => console.recall(true),
+            "arrowdown" => console.recall(false),
             "space" => console.line.push(' '),
             letter if letter.chars().count() == 1 => console.line.push_str(letter),
             _ => {}
@@ -129,17 +118,17 @@ impl TextScreen {
         let mut lines = Vec::new();
         let shown = stage.scene().clock.game;
         if let Some(recording) = stage.source().recording() {
-            lines.push(words::timeline(recording, shown, columns));
+            lines.push(below::timeline(recording, shown, columns));
         }
-        lines.extend(words::inspected(stage));
+        lines.extend(below::inspected(stage));
         if stage.hud().panels.help {
-            lines.extend(words::help_lines(stage.bindings(), columns));
+            lines.extend(below::help_lines(stage.bindings(), columns));
         }
         if stage.hud().panels.debug {
-            lines.extend(words::figure_lines(&self.figures, columns));
+            lines.extend(below::figure_lines(&self.figures, columns));
         }
         let typed = match self.is_typing {
-            true => words::console_lines(&stage.hud().console, columns, rows),
+            true => below::console_lines(&stage.hud().console, columns, rows),
             false => Vec::new(),
         };
         lines.truncate(rows.saturating_sub(typed.len()));
@@ -150,7 +139,7 @@ impl TextScreen {
     /// Writes the rows that changed; into a pipe, all of them.
     fn show(&mut self, rows: Vec<String>, size: (u16, u16)) -> std::io::Result<()> {
         let mut out = Vec::new();
-        if self.terminal.is_live() {
+        if self.terminal.abilities.is_live {
             if size != self.page_size {
                 queue!(out, Clear(ClearType::All))?;
                 self.page.clear();
@@ -185,7 +174,7 @@ fn middle(size: MapSize) -> Tile {
 
 impl Screen for TextScreen {
     fn display_rate(&mut self, _: RealTime) -> Rate {
-        let per_second = match self.terminal.is_live() {
+        let per_second = match self.terminal.abilities.is_live {
             true => LIVE_PER_SECOND,
             false => PLAIN_PER_SECOND,
         };
@@ -203,7 +192,7 @@ impl Screen for TextScreen {
 
     fn draw(&mut self, stage: &mut Stage, _: RealTime) -> anyhow::Result<bool> {
         // The first frame has no world yet: it is no page in a pipe, so that `| head` shows the game.
-        if !std::mem::replace(&mut self.has_drawn, true) && !self.terminal.is_live() {
+        if !std::mem::replace(&mut self.has_drawn, true) && !self.terminal.abilities.is_live {
             return Ok(true);
         }
         let size = self.terminal.size();
@@ -212,7 +201,7 @@ impl Screen for TextScreen {
         let below = self.lines_below(stage, usize::from(columns), usize::from(rows / 2));
         let footer = match stage.hud().shown_notice() {
             Some(notice) => notice.to_owned(),
-            None => words::hints(stage.bindings()),
+            None => below::hints(stage.bindings()),
         };
         let rows = rows - below.len() as u16;
         let whole = map_size(stage).map_or(TextScale::Close, |map| TextScale::whole(map, columns, rows));
@@ -221,8 +210,8 @@ impl Screen for TextScreen {
             rows,
             scale: self.scale.unwrap_or(whole),
             center: self.center(stage),
-            colored: self.terminal.is_colored(),
-            unicode: self.terminal.is_unicode(),
+            colored: self.terminal.abilities.is_colored,
+            unicode: self.terminal.abilities.is_unicode,
             footer: &footer,
         };
         let mut picture = String::new();
@@ -231,8 +220,8 @@ impl Screen for TextScreen {
         let cut = |line: String| line.chars().take(usize::from(columns)).collect();
         let mut page: Vec<String> = picture.lines().map(str::to_owned).collect();
         page.extend(below.into_iter().map(cut));
-        if !self.terminal.is_unicode() {
-            page.iter_mut().for_each(|row| *row = words::ascii(row));
+        if !self.terminal.abilities.is_unicode {
+            page.iter_mut().for_each(|row| *row = below::ascii(row));
         }
         match self.show(page, size) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
@@ -249,7 +238,11 @@ impl Screen for TextScreen {
         match what {
             Intent::Do(Action::Screenshot) => {
                 let file = format!("trantor-{}.txt", date_for_records().as_millis());
-                let reset = if self.terminal.is_colored() { "\x1b[0m" } else { "" };
+                let reset = if self.terminal.abilities.is_colored {
+                    "\x1b[0m"
+                } else {
+                    ""
+                };
                 let page = format!("{}{reset}\n", self.page.join("\n"));
                 Some(match std::fs::write(&file, page) {
                     Ok(()) => format!("saved as {file}"),
@@ -269,13 +262,17 @@ impl Screen for TextScreen {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tty::Abilities;
     use super::*;
 
     #[test]
     fn commands_are_typed_completed_and_left() {
-        let mut screen = TextScreen::new(Terminal::closed());
+        let mut screen = TextScreen::new(Terminal {
+            abilities: Abilities::of(false, |_| None),
+            has_keyboard: false,
+        });
         let mut console = Console::default();
-        screen.start_typing();
+        screen.is_typing = true;
         for key in ["s", "p", "tab", "5", "x", "backspace", "space", "enter"] {
             screen.type_key(key, &mut console);
         }
@@ -283,6 +280,6 @@ mod tests {
         screen.type_key("arrowup", &mut console);
         assert_eq!(console.line, "speed 5");
         screen.type_key("escape", &mut console);
-        assert!(!screen.is_typing() && console.line.is_empty());
+        assert!(!screen.is_typing && console.line.is_empty());
     }
 }

@@ -16,29 +16,29 @@ const READ_WAIT: Duration = Duration::from_millis(100);
 /// Where frames are written. A terminal is restored when it is dropped.
 #[derive(Debug)]
 pub(super) struct Terminal {
-    is_live: bool,
-    has_keyboard: bool,
-    abilities: Abilities,
+    pub abilities: Abilities,
+    pub has_keyboard: bool,
 }
 
-/// What a terminal can show, according to the usual environment variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Abilities {
-    moves_cursor: bool,
-    is_colored: bool,
-    is_unicode: bool,
+pub(super) struct Abilities {
+    /// Whether it can be drawn on, or only be written to.
+    pub is_live: bool,
+    pub is_colored: bool,
+    pub is_unicode: bool,
 }
 
 impl Abilities {
     /// By `TERM`, `NO_COLOR`, and the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set; without any of these,
     /// Unicode is assumed.
-    fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub(super) fn of(is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name| variable(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
         let is_utf8 = |locale: String| locale.to_lowercase().replace('-', "").contains("utf8");
+        let is_live = is_terminal && set("TERM").is_none_or(|term| term != "dumb");
         Self {
-            moves_cursor: set("TERM").is_none_or(|term| term != "dumb"),
-            is_colored: set("NO_COLOR").is_none(),
+            is_live,
+            is_colored: is_live && set("NO_COLOR").is_none(),
             is_unicode: locale.is_none_or(is_utf8),
         }
     }
@@ -50,52 +50,23 @@ impl Terminal {
     /// # Errors
     /// If the terminal's modes cannot be changed.
     pub(super) fn open() -> io::Result<Self> {
-        let abilities = Abilities::of(|name| std::env::var(name).ok());
-        let is_live = io::stdout().is_terminal() && abilities.moves_cursor;
+        let abilities = Abilities::of(io::stdout().is_terminal(), |name| std::env::var(name).ok());
         let terminal = Self {
-            is_live,
-            has_keyboard: is_live && io::stdin().is_terminal(),
+            has_keyboard: abilities.is_live && io::stdin().is_terminal(),
             abilities,
         };
         if terminal.has_keyboard {
             terminal::enable_raw_mode()?;
         }
-        if is_live {
+        if abilities.is_live {
             execute!(io::stdout(), EnterAlternateScreen, Hide, Clear(ClearType::All))?;
         }
         Ok(terminal)
     }
 
-    /// A pipe, for tests.
-    #[cfg(test)]
-    pub(super) fn closed() -> Self {
-        Self {
-            is_live: false,
-            has_keyboard: false,
-            abilities: Abilities::of(|_| None),
-        }
-    }
-
-    /// Whether it can be drawn on, or only be written to.
-    pub(super) fn is_live(&self) -> bool {
-        self.is_live
-    }
-
-    pub(super) fn has_keyboard(&self) -> bool {
-        self.has_keyboard
-    }
-
-    pub(super) fn is_colored(&self) -> bool {
-        self.is_live && self.abilities.is_colored
-    }
-
-    pub(super) fn is_unicode(&self) -> bool {
-        self.abilities.is_unicode
-    }
-
     /// Columns and rows, as they are now.
     pub(super) fn size(&self) -> (u16, u16) {
-        match self.is_live.then(terminal::window_size) {
+        match self.abilities.is_live.then(terminal::window_size) {
             Some(Ok(size)) if size.columns > 0 && size.rows > 0 => (size.columns, size.rows),
             _ => PAGE,
         }
@@ -115,7 +86,7 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         // A terminal that is gone needs no restoring.
-        if self.is_live {
+        if self.abilities.is_live {
             let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
         }
         if self.has_keyboard {
@@ -139,32 +110,20 @@ pub(super) fn read_key() -> io::Result<Option<String>> {
 }
 
 fn key_name(key: KeyEvent) -> Option<String> {
-    let name = match key.code {
+    let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    Some(match key.code {
         _ if key.modifiers.contains(KeyModifiers::ALT) => return None,
-        KeyCode::Char('h') if key.modifiers.contains(KeyModifiers::CONTROL) => "backspace",
-        KeyCode::Char(letter) if key.modifiers.contains(KeyModifiers::CONTROL) => {
-            return Some(format!("ctrl-{letter}"));
+        KeyCode::Char('h') if has_control => "backspace".to_owned(),
+        KeyCode::Char(letter) if has_control => format!("ctrl-{letter}"),
+        KeyCode::Char(' ') => "space".to_owned(),
+        KeyCode::Char(letter) => letter.to_string(),
+        KeyCode::F(number) => format!("f{number}"),
+        KeyCode::Esc => "escape".to_owned(),
+        arrow @ (KeyCode::Up | KeyCode::Down | KeyCode::Left | KeyCode::Right) => {
+            format!("arrow{arrow:?}").to_lowercase()
         }
-        KeyCode::Char(' ') => "space",
-        KeyCode::Char(letter) => return Some(letter.to_string()),
-        KeyCode::F(number) => return Some(format!("f{number}")),
-        KeyCode::Up => "arrowup",
-        KeyCode::Down => "arrowdown",
-        KeyCode::Left => "arrowleft",
-        KeyCode::Right => "arrowright",
-        KeyCode::Home => "home",
-        KeyCode::End => "end",
-        KeyCode::Insert => "insert",
-        KeyCode::Delete => "delete",
-        KeyCode::PageUp => "pageup",
-        KeyCode::PageDown => "pagedown",
-        KeyCode::Enter => "enter",
-        KeyCode::Tab => "tab",
-        KeyCode::Backspace => "backspace",
-        KeyCode::Esc => "escape",
-        _ => return None,
-    };
-    Some(name.to_owned())
+        other => format!("{other:?}").to_lowercase(),
+    })
 }
 
 #[cfg(test)]
@@ -173,18 +132,42 @@ mod tests {
 
     #[test]
     fn abilities_follow_the_environment() {
-        let abilities = |set: &[(&str, &str)]| {
-            Abilities::of(|name| {
+        for (set, is_live, is_colored, is_unicode) in [
+            (&[][..], true, true, true),
+            (&[("NO_COLOR", "1")], true, false, true),
+            (&[("NO_COLOR", ""), ("TERM", "dumb")], false, false, true),
+            (&[("LANG", "C")], true, true, false),
+            (&[("LC_ALL", "POSIX"), ("LANG", "en_US.utf8")], true, true, false),
+            (
+                &[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")],
+                true,
+                true,
+                true,
+            ),
+        ] {
+            let expected = Abilities {
+                is_live,
+                is_colored,
+                is_unicode,
+            };
+            let variable = |name: &str| {
                 let found = set.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| (*value).to_owned())
-            })
-        };
-        let all = abilities(&[]);
-        assert!(all.moves_cursor && all.is_colored && all.is_unicode);
-        assert!(!abilities(&[("NO_COLOR", "1")]).is_colored && abilities(&[("NO_COLOR", "")]).is_colored);
-        assert!(!abilities(&[("TERM", "dumb")]).moves_cursor);
-        assert!(!abilities(&[("LANG", "C")]).is_unicode);
-        assert!(!abilities(&[("LC_ALL", "POSIX"), ("LANG", "en_US.utf8")]).is_unicode);
-        assert!(abilities(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")]).is_unicode);
+            };
+            assert_eq!(Abilities::of(true, variable), expected, "{set:?}");
+        }
+    }
+
+    #[test]
+    fn keys_have_the_names_that_bindings_use() {
+        for (code, name) in [
+            (KeyCode::Left, "arrowleft"),
+            (KeyCode::PageDown, "pagedown"),
+            (KeyCode::Esc, "escape"),
+            (KeyCode::F(5), "f5"),
+        ] {
+            let key = KeyEvent::new(code, KeyModifiers::NONE);
+            assert_eq!(key_name(key).as_deref(), Some(name));
+        }
     }
 }

@@ -192,7 +192,7 @@ fn help_names_every_command_and_values_are_listed_by_their_beginning() {
     assert_eq!(bench.said("help").lines().count(), Command::all().count());
     assert_eq!(
         bench.said("help step"),
-        "step [unit | event | action] — while paused: one unit on, to the next event, or to the end of an action\n"
+        "step [unit | event | action] — while paused: to the next unit, the next event, or the end of an action\n"
     );
     bench.0.turn();
     let values = bench.said("values frames.took");

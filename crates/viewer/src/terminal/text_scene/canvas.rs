@@ -18,17 +18,13 @@ pub(super) const PLAIN: Style = Style {
 
 impl Style {
     pub(super) const fn color(color: u8) -> Self {
-        Self {
-            color: Some(color),
-            is_bold: false,
-        }
+        let color = Some(color);
+        Self { color, ..PLAIN }
     }
 
     pub(super) const fn bold(self) -> Self {
-        Self {
-            is_bold: true,
-            ..self
-        }
+        let is_bold = true;
+        Self { is_bold, ..self }
     }
 }
 
@@ -61,12 +57,12 @@ impl Canvas {
         text: &str,
         style: Style,
     ) -> usize {
-        let mut at = column;
-        for char in printable(text).take(width) {
-            self.put((at, row), char, style);
-            at += 1;
-        }
-        at
+        let letters = printable(text).take(width);
+        let end = letters.zip(column..).map(|(letter, at)| {
+            self.put((at, row), letter, style);
+            at + 1
+        });
+        end.last().unwrap_or(column)
     }
 
     /// Appends all rows as lines, without trailing spaces.
@@ -77,9 +73,8 @@ impl Canvas {
             for &(char, style) in &row[..last.map_or(0, |last| last + 1)] {
                 if colored && style != before {
                     let bold = if style.is_bold { ";1" } else { "" };
-                    let color = style
-                        .color
-                        .map_or(String::new(), |color| format!(";38;5;{color}"));
+                    let color = style.color.map(|color| format!(";38;5;{color}"));
+                    let color = color.unwrap_or_default();
                     // Writing to a string does not fail.
                     let _ = write!(out, "\x1b[0{bold}{color}m");
                     before = style;

@@ -8,25 +8,17 @@ use super::{DIM, TextScale, TextView, team_style};
 
 /// Columns of a tile close up.
 pub(super) const TILE_COLUMNS: usize = 3;
-/// Ever denser characters.
 const SHADES: [char; 8] = [' ', '.', ':', '-', '=', '+', '*', '#'];
 /// Colours of food and the six stones.
 const RESOURCE_COLORS: [u8; Resource::COUNT] = [203, 252, 69, 114, 222, 141, 213];
 const RITUAL: Style = Style::color(213).bold();
 
-/// What is on the page; keeps its buffer from frame to frame.
-#[derive(Clone, Debug, Default)]
-pub(super) struct TextMap {
-    /// Of each tile or block on the page.
-    spots: Vec<Spot>,
-}
-
 /// What is in one tile or block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spot {
     agents: u32,
-    /// Of the highest agent there: its team, level and heading.
-    highest: Option<(TeamId, u8, f32)>,
+    /// Of the highest agent there: its level, team and heading.
+    highest: Option<(u8, TeamId, f32)>,
     eggs: u32,
     egg_team: Option<TeamId>,
     /// Progress of a ritual, in tenths.
@@ -47,63 +39,32 @@ struct Window {
     block: (usize, usize),
 }
 
-impl TextMap {
-    /// Draws the map into the upper left corner, below the first row.
-    pub(super) fn draw(
-        &mut self,
-        scene: &Scene,
-        ground: &SceneGround,
-        view: &TextView<'_>,
-        (columns, rows): (usize, usize),
-        canvas: &mut Canvas,
-    ) {
-        let window = Window::new(ground.size, view, columns, rows);
-        self.gather(scene, &window);
-        for (place, spot) in self.spots.iter().enumerate() {
-            let (column, row) = (place % window.width, place / window.width);
-            match view.scale {
-                TextScale::Close => {
-                    let tile = ground.size.index_of(window.tile(column, row));
-                    let at = (column * TILE_COLUMNS, row + 1);
-                    draw_tile(canvas, at, spot, &ground.tiles[tile], view.unicode);
-                }
-                TextScale::Blocks(_) => {
-                    let first = window.tile(column, row);
-                    let (char, style) = block_char(spot, ground, window.block, first);
-                    canvas.put((column, row + 1), char, style);
-                }
+/// Draws the map into an area of so many columns and rows in the upper left corner, below the first row.
+pub(super) fn draw(
+    scene: &Scene,
+    ground: &SceneGround,
+    view: &TextView<'_>,
+    (columns, rows): (usize, usize),
+    canvas: &mut Canvas,
+) {
+    let window = Window::new(ground.size, view, columns, rows);
+    for (place, spot) in window.gather(scene).iter().enumerate() {
+        let (column, row) = (place % window.width, place / window.width);
+        let first = window.tile(column, row);
+        match view.scale {
+            TextScale::Close => {
+                let counts = &ground.tiles[ground.size.index_of(first)];
+                draw_tile(
+                    canvas,
+                    (column * TILE_COLUMNS, row + 1),
+                    spot,
+                    counts,
+                    view.unicode,
+                );
             }
-        }
-    }
-
-    fn gather(&mut self, scene: &Scene, window: &Window) {
-        self.spots.clear();
-        self.spots.resize(window.width * window.height, Spot::default());
-        for agent in &scene.agents {
-            if let Some(spot) = window.spot_at(&mut self.spots, agent.x, agent.y) {
-                spot.agents += 1;
-                let level = agent.level.get();
-                if spot.highest.is_none_or(|(_, highest, _)| level > highest) {
-                    spot.highest = Some((agent.team, level, agent.heading));
-                }
-            }
-        }
-        for egg in &scene.eggs {
-            if let Some(spot) = window.spot(&mut self.spots, egg.tile) {
-                spot.eggs += 1;
-                spot.egg_team = Some(egg.team);
-            }
-        }
-        for ritual in &scene.rituals {
-            if let Some(spot) = window.spot(&mut self.spots, ritual.tile) {
-                spot.ritual_tenths = Some(((ritual.progress * 10.0) as u32).min(9));
-            }
-        }
-        for effect in &scene.effects {
-            if matches!(effect.kind, EffectKind::Broadcast { .. })
-                && let Some(spot) = window.spot_at(&mut self.spots, effect.x, effect.y)
-            {
-                spot.speaking = true;
+            TextScale::Blocks(_) => {
+                let (char, style) = block_char(spot, ground, window.block, first);
+                canvas.put((column, row + 1), char, style);
             }
         }
     }
@@ -111,63 +72,74 @@ impl TextMap {
 
 impl Window {
     fn new(size: MapSize, view: &TextView<'_>, columns: usize, rows: usize) -> Self {
-        let (sides, spot_columns, block) = match view.scale {
-            TextScale::Close => (
-                (usize::from(size.width()), usize::from(size.height())),
-                TILE_COLUMNS,
-                (1, 1),
-            ),
-            TextScale::Blocks(tiles) => {
-                let block = (usize::from(tiles.max(1)), 2 * usize::from(tiles.max(1)));
-                let sides = (
-                    usize::from(size.width()).div_ceil(block.0),
-                    usize::from(size.height()).div_ceil(block.1),
-                );
-                (sides, 1, block)
-            }
+        let (spot_columns, block) = match view.scale {
+            TextScale::Close => (TILE_COLUMNS, (1, 1)),
+            TextScale::Blocks(tiles) => (1, (usize::from(tiles.max(1)), 2 * usize::from(tiles.max(1)))),
         };
-        let (width, height) = (sides.0.min(columns / spot_columns), sides.1.min(rows));
         // Where all fits, the map begins at its own corner; else `center` is in the middle.
-        let corner = |center: u16, shown: usize, side: usize, block: usize, tiles: u16| {
-            if shown == side {
-                return 0;
+        let shown = |room: usize, block: usize, tiles: u16, center: u16| {
+            let spots = usize::from(tiles).div_ceil(block);
+            let first = i32::from(center) - (room * block / 2) as i32;
+            match spots <= room {
+                true => (spots, 0),
+                false => (room, first.rem_euclid(i32::from(tiles)) as u16),
             }
-            let half = (shown * block / 2) as i32;
-            (i32::from(center) - half).rem_euclid(i32::from(tiles)) as u16
         };
+        let (width, x) = shown(columns / spot_columns, block.0, size.width(), view.center.x);
+        let (height, y) = shown(rows, block.1, size.height(), view.center.y);
         Self {
             size,
-            corner: Tile {
-                x: corner(view.center.x, width, sides.0, block.0, size.width()),
-                y: corner(view.center.y, height, sides.1, block.1, size.height()),
-            },
+            corner: Tile { x, y },
             width,
             height,
             block,
         }
     }
 
-    /// The first tile of a spot.
     fn tile(&self, column: usize, row: usize) -> Tile {
         let (dx, dy) = (column * self.block.0, row * self.block.1);
         self.size.offset(self.corner, dx as i32, dy as i32)
     }
 
-    fn spot_at<'s>(&self, spots: &'s mut [Spot], x: f32, y: f32) -> Option<&'s mut Spot> {
-        let wrap = |at: f32, side: u16| (at.round() as i32).rem_euclid(i32::from(side)) as u16;
-        let tile = Tile {
-            x: wrap(x, self.size.width()),
-            y: wrap(y, self.size.height()),
-        };
-        self.spot(spots, tile)
+    fn gather(&self, scene: &Scene) -> Vec<Spot> {
+        let mut spots = vec![Spot::default(); self.width * self.height];
+        let spots = &mut spots;
+        for agent in &scene.agents {
+            if let Some(spot) = self.spot(spots, agent.x, agent.y) {
+                spot.agents += 1;
+                let level = agent.level.get();
+                if spot.highest.is_none_or(|(highest, ..)| level > highest) {
+                    spot.highest = Some((level, agent.team, agent.heading));
+                }
+            }
+        }
+        for egg in &scene.eggs {
+            if let Some(spot) = self.spot(spots, egg.tile.x.into(), egg.tile.y.into()) {
+                spot.eggs += 1;
+                spot.egg_team = Some(egg.team);
+            }
+        }
+        for ritual in &scene.rituals {
+            if let Some(spot) = self.spot(spots, ritual.tile.x.into(), ritual.tile.y.into()) {
+                spot.ritual_tenths = Some(((ritual.progress * 10.0) as u32).min(9));
+            }
+        }
+        for effect in &scene.effects {
+            if matches!(effect.kind, EffectKind::Broadcast { .. })
+                && let Some(spot) = self.spot(spots, effect.x, effect.y)
+            {
+                spot.speaking = true;
+            }
+        }
+        std::mem::take(spots)
     }
 
-    fn spot<'s>(&self, spots: &'s mut [Spot], tile: Tile) -> Option<&'s mut Spot> {
-        let from = |at: u16, corner: u16, side: u16| {
-            (i32::from(at) - i32::from(corner)).rem_euclid(i32::from(side)) as usize
+    fn spot<'s>(&self, spots: &'s mut [Spot], x: f32, y: f32) -> Option<&'s mut Spot> {
+        let from = |at: f32, corner: u16, tiles: u16| {
+            (at.round() as i32 - i32::from(corner)).rem_euclid(i32::from(tiles)) as usize
         };
-        let column = from(tile.x, self.corner.x, self.size.width()) / self.block.0;
-        let row = from(tile.y, self.corner.y, self.size.height()) / self.block.1;
+        let column = from(x, self.corner.x, self.size.width()) / self.block.0;
+        let row = from(y, self.corner.y, self.size.height()) / self.block.1;
         (column < self.width && row < self.height).then(|| &mut spots[row * self.width + column])
     }
 }
@@ -193,7 +165,7 @@ fn draw_tile(
     let digit = |count: u32| char::from_digit(count.min(10), 10).unwrap_or('+');
     let (who, number, style) = match (spot.ritual_tenths, spot.highest) {
         (Some(tenths), _) => ('*', digit(tenths), RITUAL),
-        (None, Some((team, level, heading))) => {
+        (None, Some((level, team, heading))) => {
             let (who, number) = match spot.agents {
                 1 => (arrow(heading, unicode), u32::from(level)),
                 agents => ('&', agents),
@@ -215,20 +187,18 @@ fn block_char(spot: &Spot, ground: &SceneGround, block: (usize, usize), first: T
     if spot.ritual_tenths.is_some() {
         return ('*', RITUAL);
     }
-    if let Some((team, ..)) = spot.highest {
+    if let Some((_, team, _)) = spot.highest {
         let digit = char::from_digit(spot.agents, 10);
         return (digit.unwrap_or('&'), team_style(team).bold());
     }
     if spot.eggs > 0 {
         return ('o', spot.egg_team.map_or(PLAIN, team_style));
     }
-    let mut lying = 0;
-    for dy in 0..block.1 {
-        for dx in 0..block.0 {
-            let tile = ground.size.offset(first, dx as i32, dy as i32);
-            lying += ground.tiles[ground.size.index_of(tile)].total();
-        }
-    }
+    let offsets = (0..block.1).flat_map(|dy| (0..block.0).map(move |dx| (dx as i32, dy as i32)));
+    let tiles_of_block = offsets.map(|(dx, dy)| ground.size.offset(first, dx, dy));
+    let lying: u64 = tiles_of_block
+        .map(|tile| ground.tiles[ground.size.index_of(tile)].total())
+        .sum();
     let tiles = (block.0 * block.1) as u64;
     let shade = (lying * 2).div_ceil(tiles).min(SHADES.len() as u64 - 1);
     (SHADES[shade as usize], DIM)

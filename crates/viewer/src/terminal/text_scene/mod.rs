@@ -20,7 +20,7 @@ use trantor_client::{LinkState, Scene};
 use trantor_model::{MapSize, Resource, TeamId, Tile};
 
 use self::canvas::{Canvas, PLAIN, Style};
-use self::map::{TILE_COLUMNS, TextMap};
+use self::map::TILE_COLUMNS;
 use crate::hud::{EventFeed, link_text, team_name};
 
 /// Columns of the panel beside the map, and of a map that leaves room for it; on a narrower page the panel is below.
@@ -31,26 +31,19 @@ const TEAM_COLORS: [u8; 8] = [202, 33, 220, 175, 36, 117, 255, 61];
 const DIM: Style = Style::color(240);
 const WARNING: Style = Style::color(203).bold();
 
-/// What of the scene is drawn, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextView<'a> {
-    /// Columns of the page.
     pub columns: u16,
-    /// Rows of the page.
     pub rows: u16,
-    /// How close the map is seen.
     pub scale: TextScale,
     /// The tile in the middle, where the map is larger than the page.
     pub center: Tile,
-    /// Whether to write colours.
     pub colored: bool,
-    /// Whether to write more than ASCII.
     pub unicode: bool,
     /// The last row: keys, or a message.
     pub footer: &'a str,
 }
 
-/// How close the map is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextScale {
     /// Three characters a tile.
@@ -90,11 +83,9 @@ impl TextScale {
     }
 }
 
-/// Draws scenes; keeps its buffers from frame to frame.
 #[derive(Clone, Debug, Default)]
 pub struct TextScene {
     canvas: Canvas,
-    map: TextMap,
 }
 
 impl TextScene {
@@ -106,7 +97,7 @@ impl TextScene {
         let (map_columns, map_rows) = map_area(columns, rows);
         if let Some(ground) = &scene.ground {
             let area = (map_columns, map_rows);
-            self.map.draw(scene, ground, view, area, &mut self.canvas);
+            map::draw(scene, ground, view, area, &mut self.canvas);
         }
         let (at, width, height) = match map_columns < columns {
             true => ((map_columns + 1, 1), columns - map_columns - 1, map_rows),
@@ -131,11 +122,12 @@ impl TextScene {
         if clock.frequency > 0 {
             let unsure = if clock.unconfirmed { "?" } else { "" };
             let units = clock.game.as_units_f64();
-            let rate = format!(" | unit {units:.1} at {}/s{unsure}", clock.frequency);
-            parts.push(match clock.paused {
-                true => (rate + ", paused", PLAIN.bold()),
-                false => (rate, PLAIN),
-            });
+            let (paused, style) = match clock.paused {
+                true => (", paused", PLAIN.bold()),
+                false => ("", PLAIN),
+            };
+            let rate = format!(" | unit {units:.1} at {}/s{unsure}{paused}", clock.frequency);
+            parts.push((rate, style));
         }
         if let Some(ground) = &scene.ground {
             let (width, height) = (ground.size.width(), ground.size.height());
@@ -160,12 +152,10 @@ impl TextScene {
         // At most half for the teams, so that there is room for events.
         let teams = scene.teams.len().min(height.div_ceil(2));
         for (place, team) in scene.teams.iter().take(teams).enumerate() {
-            let row = row + place;
             let style = team_style(TeamId(place as u16)).bold();
             let name: String = team.name.chars().take(12).collect();
-            let at = self
-                .canvas
-                .text((column, row), width, &format!("{name:<12}"), style);
+            let name = format!("{name:<12}");
+            let at = self.canvas.text((column, row + place), width, &name, style);
             let levels = team.by_level.iter().map(|&agents| match agents {
                 0 => '.',
                 agents => char::from_digit(agents, 10).unwrap_or('+'),
@@ -174,14 +164,14 @@ impl TextScene {
             let (agents, eggs, food) = (team.agents, team.eggs, team.carried[Resource::Food.index()]);
             let figures = format!(" {agents:>4} {levels} o{eggs:<3} f{food}");
             let room = width.saturating_sub(at - column);
-            self.canvas.text((at, row), room, &figures, PLAIN);
+            self.canvas.text((at, row + place), room, &figures, PLAIN);
         }
         let rows = (row + teams + 1)..(row + height);
         for (row, line) in rows.zip(feed.plain_lines(&scene.teams)) {
             self.canvas.text((column, row), width, &line, PLAIN);
             if line.chars().nth(width).is_some() {
-                self.canvas
-                    .put((column + width.saturating_sub(1), row), '…', PLAIN);
+                let last = column + width.saturating_sub(1);
+                self.canvas.put((last, row), '…', PLAIN);
             }
         }
     }

@@ -8,9 +8,9 @@ use trantor_model::{AgentId, Counts, EggId, Level};
 use super::*;
 use crate::demo::{Demo, DemoScene};
 
-fn agent(id: u32, team: u16, x: f32, y: f32, heading: f32, level: u8) -> SceneAgent {
+fn agent(team: u16, x: f32, y: f32, heading: f32, level: u8) -> SceneAgent {
     SceneAgent {
-        id: AgentId(id),
+        id: AgentId(0),
         team: TeamId(team),
         level: Level::new(level).unwrap(),
         tile: Tile { x: 0, y: 0 },
@@ -83,17 +83,15 @@ fn small() -> Scene {
     ground.tiles[0] = Counts([2, 0, 0, 0, 0, 0, 0]);
     ground.tiles[5] = Counts([1, 1, 0, 0, 0, 0, 1]);
     scene.agents = vec![
-        agent(0, 0, 0.0, 0.0, 0.0, 3),
+        agent(0, 0.0, 0.0, 0.0, 3),
         // Across the seam.
-        agent(1, 0, -0.8, 0.1, 4.71, 8),
-        agent(2, 1, 1.0, 2.0, 1.6, 1),
-        agent(3, 0, 1.0, 2.0, 1.6, 2),
+        agent(0, -0.8, 0.1, 4.71, 8),
+        agent(1, 1.0, 2.0, 1.6, 1),
+        agent(0, 1.0, 2.0, 1.6, 2),
     ];
-    scene.eggs = vec![SceneEgg {
-        id: EggId(0),
-        team: TeamId(0),
-        tile: Tile { x: 2, y: 1 },
-    }];
+    let (id, team) = (EggId(0), TeamId(0));
+    let tile = Tile { x: 2, y: 1 };
+    scene.eggs = vec![SceneEgg { id, team, tile }];
     scene.rituals = vec![SceneRitual {
         tile: Tile { x: 0, y: 2 },
         level: Level::FIRST,
@@ -128,12 +126,15 @@ fn a_line_that_does_not_fit_ends_with_an_ellipsis() {
 #[test]
 fn a_large_map_scrolls_round_the_torus() {
     let mut scene = scene(100, 100);
-    scene.agents = vec![agent(0, 0, 99.0, 50.0, 0.0, 5)];
-    let view = TextView {
-        center: Tile { x: 1, y: 50 },
-        ..view(30, 12)
-    };
-    let out = drawn(&scene, &view);
+    scene.agents = vec![agent(0, 99.0, 50.0, 0.0, 5)];
+    let center = Tile { x: 1, y: 50 };
+    let out = drawn(
+        &scene,
+        &TextView {
+            center,
+            ..view(30, 12)
+        },
+    );
     let row = out.lines().nth(4).unwrap();
     let column = row.chars().position(|char| char == '▲');
     assert_eq!(
@@ -150,12 +151,14 @@ fn from_afar_the_whole_map_is_seen() {
     let scale = TextScale::whole(ground.size, 80, 24);
     assert_eq!(scale, TextScale::Blocks(24));
     ground.tiles.fill(Counts([1, 1, 0, 0, 0, 0, 0]));
-    scene.agents = (0..12).map(|id| agent(id, 0, 999.0, 499.0, 0.0, 1)).collect();
-    let far = TextView {
-        scale,
-        ..view(80, 24)
-    };
-    let out = drawn(&scene, &far);
+    scene.agents = vec![agent(0, 999.0, 499.0, 0.0, 1); 12];
+    let out = drawn(
+        &scene,
+        &TextView {
+            scale,
+            ..view(80, 24)
+        },
+    );
     let rows: Vec<&str> = out.lines().skip(1).take(11).collect();
     assert!(rows[0].starts_with(&"=".repeat(42)), "{out}");
     assert_eq!(rows[10].find('&'), Some(41), "{out}");
@@ -183,16 +186,13 @@ fn any_picture_fits_any_page() {
     ];
     for (scene, (columns, rows)) in scenes.iter().flat_map(|scene| pages.map(|page| (scene, page))) {
         for blocks in 0..9u16 {
+            let (x, y) = (blocks * 999, u16::MAX);
             let page = TextView {
-                scale: if blocks == 0 {
-                    TextScale::Close
-                } else {
-                    TextScale::Blocks(blocks)
+                scale: match blocks {
+                    0 => TextScale::Close,
+                    blocks => TextScale::Blocks(blocks),
                 },
-                center: Tile {
-                    x: blocks * 999,
-                    y: u16::MAX,
-                },
+                center: Tile { x, y },
                 colored: blocks % 2 == 0,
                 ..view(columns, rows)
             };

@@ -5,7 +5,7 @@ use trantor_model::Counts;
 use trantor_protocol::wire::MarkKind;
 use trantor_time::GameTime;
 
-use crate::console::{Console, Said};
+use crate::console::{Console, Output};
 use crate::hud::figures::{Figures, Row};
 use crate::hud::team_name;
 use crate::input::{Action, Bindings};
@@ -23,7 +23,7 @@ const HINTS: [(Action, &str); 7] = [
     (Action::Slower, "slower"),
     (Action::StepUnit, "step"),
     (Action::NextAgent, "next agent"),
-    (Action::Debug, "inside"),
+    (Action::Debug, "debug"),
     (Action::Console, "command"),
 ];
 
@@ -51,7 +51,6 @@ pub(super) fn timeline(recording: &Recording, shown: GameTime, columns: usize) -
     format!("{words}[{}]", line.into_iter().collect::<String>())
 }
 
-/// The selected agent or tile in a line.
 pub(super) fn inspected(stage: &Stage) -> Option<String> {
     let scene = stage.scene();
     let id = match stage.selection() {
@@ -81,10 +80,12 @@ pub(super) fn inspected(stage: &Stage) -> Option<String> {
 
 fn counts_text(counts: &Counts) -> String {
     let some = counts.iter().filter(|&(_, count)| count > 0);
-    let words = some.map(|(resource, count)| format!("{count} {}", resource.name()));
-    match words.collect::<Vec<_>>() {
-        words if words.is_empty() => "nothing".to_owned(),
-        words => words.join(", "),
+    let texts: Vec<String> = some
+        .map(|(resource, count)| format!("{count} {}", resource.name()))
+        .collect();
+    match texts.is_empty() {
+        true => "nothing".to_owned(),
+        false => texts.join(", "),
     }
 }
 
@@ -96,7 +97,6 @@ pub(super) fn hints(bindings: &Bindings) -> String {
     HINTS.iter().filter_map(hint).collect::<String>() + "q quit"
 }
 
-/// All keys.
 pub(super) fn help_lines(bindings: &Bindings, columns: usize) -> Vec<String> {
     let keys = Action::ALL.iter().filter_map(|&action| {
         let key = bindings.keys_of(action).next()?;
@@ -117,22 +117,19 @@ pub(super) fn figure_lines(figures: &Figures, columns: usize) -> Vec<String> {
     lines.chain(log).collect()
 }
 
-fn wrapped(title: &str, words: impl IntoIterator<Item = String>, columns: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = format!("{title:<TITLE_COLUMNS$}");
-    let mut is_empty = true;
-    for word in words {
-        let length = line.chars().count() + word.chars().count() + 3;
-        if !is_empty && length > columns {
-            lines.push(std::mem::replace(&mut line, " ".repeat(TITLE_COLUMNS)));
-            is_empty = true;
+fn wrapped(title: &str, items: impl IntoIterator<Item = String>, columns: usize) -> Vec<String> {
+    let mut lines = vec![format!("{title:<TITLE_COLUMNS$}")];
+    let mut is_first = true;
+    for item in items {
+        let Some(line) = lines.last_mut() else { break };
+        let length = line.chars().count() + item.chars().count() + 3;
+        match (is_first, length > columns) {
+            (true, _) => line.push_str(&item),
+            (false, false) => line.push_str(&format!(" | {item}")),
+            (false, true) => lines.push(" ".repeat(TITLE_COLUMNS) + &item),
         }
-        if !std::mem::take(&mut is_empty) {
-            line.push_str(" | ");
-        }
-        line.push_str(&word);
+        is_first = false;
     }
-    lines.push(line);
     lines
 }
 
@@ -141,13 +138,18 @@ fn wrapped(title: &str, words: impl IntoIterator<Item = String>, columns: usize)
 /// Of a command longer than the page, the end is shown.
 pub(super) fn console_lines(console: &Console, columns: usize, rows: usize) -> Vec<String> {
     let answers = ANSWER_ROWS.min(rows.saturating_sub(1));
-    let said = console.said().rev().take(answers).map(|said| match said {
-        Said::Asked(text) => format!("> {text}"),
-        Said::Answered(text) => format!("  {text}"),
-        Said::Refused(text) => format!("! {text}"),
-    });
-    let said = said.flat_map(|line| cut(&line, columns).into_iter().rev());
-    let mut lines: Vec<String> = said.take(answers).collect();
+    let output = console
+        .output
+        .iter()
+        .rev()
+        .take(answers)
+        .map(|output| match output {
+            Output::Command(text) => format!("> {text}"),
+            Output::Answer(text) => format!("  {text}"),
+            Output::Error(text) => format!("! {text}"),
+        });
+    let output = output.flat_map(|line| cut(&line, columns).into_iter().rev());
+    let mut lines: Vec<String> = output.take(answers).collect();
     lines.reverse();
     let room = columns.saturating_sub("> _".len());
     let hidden = console.line.chars().count().saturating_sub(room);
