@@ -34,82 +34,76 @@ const KEYS_KEPT: EventFilter = EventFilter {
     escape: false,
 };
 
-#[derive(Debug, Default)]
-pub(super) struct DebugView {
-    /// Whether the command line gets the focus in the next frame.
-    wants_focus: bool,
+/// `wants_focus`: whether the command line gets the focus.
+pub(super) fn show(
+    context: &Context,
+    cx: &mut PanelContext<'_>,
+    console: &mut Console,
+    wants_focus: &mut bool,
+) {
+    let card = cx.colors.upper_card();
+    let around = Vec2::splat(AROUND) + vec2(0.0, KEYS_HEIGHT) + card.total_margin().sum();
+    let room = (context.content_rect().size() - around).max(Vec2::splat(1.0));
+    let area = theme::area("debug", Order::Foreground).fade_in(true);
+    let area = area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -KEYS_HEIGHT));
+    let (colors, shown) = (cx.colors, cx.input.figures);
+    let laid = area.show(context, |ui| {
+        card.show(ui, |ui| {
+            ui.set_width(room.x.min(WIDTH));
+            ui.spacing_mut().item_spacing.y = 2.0;
+            // The command line stays in view; the rest scrolls.
+            theme::scrolled(ui, (room.y - LINE_HEIGHT).max(1.0), |ui| {
+                figures(ui, &colors, shown);
+                frame_times(ui, &colors, shown);
+                for line in &shown.log {
+                    truncated(ui, text(line, 10.0, colors.gold).monospace());
+                }
+                answers(ui, &colors, console);
+            });
+            command_line(ui, cx, console, wants_focus);
+        });
+    });
+    cx.report.widget("debug", laid.response.rect);
 }
 
-impl DebugView {
-    pub(super) fn focus(&mut self) {
-        self.wants_focus = true;
+fn command_line(ui: &mut Ui, cx: &mut PanelContext<'_>, console: &mut Console, wants_focus: &mut bool) {
+    let id = Id::unique("command");
+    let has_focus = ui.memory(|memory| memory.has_focus(id));
+    // These keys would else move the focus or the cursor.
+    let (tab, up, down) = ui.input_mut(|keys| {
+        let mut pressed = |key| has_focus && keys.consume_key(Modifiers::NONE, key);
+        (pressed(Key::Tab), pressed(Key::ArrowUp), pressed(Key::ArrowDown))
+    });
+    let field = TextEdit::singleline(&mut console.line)
+        .id(id)
+        .font(FontId::monospace(12.0))
+        .hint_text("help, speed 500, rate hud 10 …   tab completes")
+        .event_filter(KEYS_KEPT)
+        .desired_width(f32::INFINITY);
+    let prompt = RichText::new(">").monospace().color(cx.colors.accent);
+    let line = ui.horizontal(|ui| {
+        ui.label(prompt);
+        ui.add(field)
+    });
+    let response = line.inner;
+    cx.report.widget("command-line", response.rect);
+    cx.report.state("command-line-focus", response.has_focus());
+    // Only now the line contains what was typed before these keys.
+    if tab {
+        console.complete();
     }
-
-    pub(super) fn show(&mut self, context: &Context, cx: &mut PanelContext<'_>, console: &mut Console) {
-        let card = cx.colors.upper_card();
-        let around = Vec2::splat(AROUND) + vec2(0.0, KEYS_HEIGHT) + card.total_margin().sum();
-        let room = (context.content_rect().size() - around).max(Vec2::splat(1.0));
-        let area = theme::area("debug", Order::Foreground).fade_in(true);
-        let area = area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -KEYS_HEIGHT));
-        let (colors, shown) = (cx.colors, cx.input.figures);
-        let laid = area.show(context, |ui| {
-            card.show(ui, |ui| {
-                ui.set_width(room.x.min(WIDTH));
-                ui.spacing_mut().item_spacing.y = 2.0;
-                // The command line stays in view; the rest scrolls.
-                theme::scrolled(ui, (room.y - LINE_HEIGHT).max(1.0), |ui| {
-                    figures(ui, &colors, shown);
-                    frame_times(ui, &colors, shown);
-                    for line in &shown.log {
-                        truncated(ui, text(line, 10.0, colors.gold).monospace());
-                    }
-                    answers(ui, &colors, console);
-                });
-                self.command_line(ui, cx, console);
-            });
-        });
-        cx.report.widget("debug", laid.response.rect);
+    if up || down {
+        console.recall(up);
     }
-
-    fn command_line(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, console: &mut Console) {
-        let id = Id::unique("command");
-        let has_focus = ui.memory(|memory| memory.has_focus(id));
-        // These keys would else move the focus or the cursor.
-        let (tab, up, down) = ui.input_mut(|keys| {
-            let mut pressed = |key| has_focus && keys.consume_key(Modifiers::NONE, key);
-            (pressed(Key::Tab), pressed(Key::ArrowUp), pressed(Key::ArrowDown))
-        });
-        let field = TextEdit::singleline(&mut console.line)
-            .id(id)
-            .font(FontId::monospace(12.0))
-            .hint_text("help, speed 500, rate hud 10 …   tab completes")
-            .event_filter(KEYS_KEPT)
-            .desired_width(f32::INFINITY);
-        let prompt = RichText::new(">").monospace().color(cx.colors.accent);
-        let line = ui.horizontal(|ui| {
-            ui.label(prompt);
-            ui.add(field)
-        });
-        let response = line.inner;
-        cx.report.widget("command-line", response.rect);
-        cx.report.state("command-line-focus", response.has_focus());
-        // Only now the line contains what was typed before these keys.
-        if tab {
-            console.complete();
-        }
-        if up || down {
-            console.recall(up);
-        }
-        if std::mem::take(&mut console.was_replaced) {
-            cursor_to_end(ui.ctx(), id, console.line.chars().count());
-        }
-        if response.lost_focus() && ui.input(|keys| keys.key_pressed(Key::Enter)) {
-            console.enter();
-            self.wants_focus = true;
-        }
-        if std::mem::take(&mut self.wants_focus) {
-            response.request_focus();
-        }
+    if std::mem::take(&mut console.was_replaced) {
+        cursor_to_end(ui.ctx(), id, console.line.chars().count());
+    }
+    if response.lost_focus() && ui.input(|keys| keys.key_pressed(Key::Enter)) {
+        console.enter();
+        *wants_focus = true;
+    }
+    if std::mem::take(wants_focus) {
+        response.request_focus();
     }
 }
 

@@ -1,15 +1,15 @@
 //! Icons of resources, eggs, events and controls: polygons and lines.
 //!
-//! Resources have the outlines of the shapes on the board. Coordinates are -1 to 1 around the middle.
+//! Resources have the outlines of the shapes on the board.
 
-use egui::{Color32, Painter, Pos2, Shape, Stroke, Vec2, vec2};
+use egui::{Color32, Painter, Pos2, Shape, Stroke, vec2};
 use trantor_model::Resource;
 use trantor_render::picture::palette;
 
 use super::theme::{Colors, color};
 
-/// Corners: x and y in turn.
-type Points<'a> = &'a [f32];
+/// Corners around the middle, x and y in turn, in hundredths of half the icon's height.
+type Points = &'static [i8];
 
 #[derive(Clone, Copy)]
 pub(super) struct Pen<'a> {
@@ -29,78 +29,58 @@ impl<'a> Pen<'a> {
         }
     }
 
-    fn at(&self, (x, y): (f32, f32)) -> Pos2 {
-        self.middle + vec2(x, y) * self.half
-    }
-
-    fn points(&self, points: Points<'_>) -> Vec<Pos2> {
+    fn points(&self, points: Points) -> Vec<Pos2> {
         let points = points.as_chunks().0.iter();
-        points.map(|&[x, y]| self.at((x, y))).collect()
+        let at = |&[x, y]: &[i8; 2]| self.middle + vec2(f32::from(x), f32::from(y)) / 100.0 * self.half;
+        points.map(at).collect()
     }
 
-    fn fill(&self, points: Points<'_>, fill: Color32, rim: Stroke) {
+    fn fill(&self, points: Points, fill: Color32, rim: Stroke) {
         self.painter
             .add(Shape::convex_polygon(self.points(points), fill, rim));
     }
 
     pub(super) fn resource(&self, resource: Resource) {
         let fill = color(palette::resource(resource));
-        let (outline, shade): (Points<'_>, Points<'_>) = match resource {
+        let (outline, shade): (&[Points], Points) = match resource {
             Resource::Food => {
-                for berry in self.points(&[-0.42, 0.4, 0.42, 0.4, 0.0, -0.2]) {
+                for berry in self.points(&[-42, 40, 42, 40, 0, -20]) {
                     self.painter.circle_filled(berry, self.half * 0.5, fill);
                 }
                 let leaf = Color32::from_rgb(0x5F, 0xB3, 0x4C);
-                return self.fill(&[0.0, -0.5, 0.55, -1.0, 0.35, -0.45], leaf, Stroke::NONE);
+                return self.fill(&[0, -50, 55, -100, 35, -45], leaf, Stroke::NONE);
             }
             Resource::Linemate => (
+                &[&[-75, -55, 0, -95, 75, -55, 75, 45, 0, 90, -75, 45]],
+                &[-75, -55, 0, -15, 0, 90, -75, 45],
+            ),
+            Resource::Deraumere => (&[&[0, -95, 95, 75, -95, 75]], &[0, -95, -15, 75, -95, 75]),
+            Resource::Sibur => (&[&[0, -100, 70, 0, 0, 100, -70, 0]], &[70, 0, 0, 100, -70, 0]),
+            Resource::Mendiane => (&[&[-50, -85, 50, -85, 98, 0, 50, 85, -50, 85, -98, 0]], &[]),
+            Resource::Phiras => (
+                &[&[0, -100, 42, -45, 34, 95, -34, 95, -42, -45]],
+                &[0, -100, -5, 95, -34, 95, -42, -45],
+            ),
+            Resource::Thystame => (
                 &[
-                    -0.75, -0.55, 0.0, -0.95, 0.75, -0.55, 0.75, 0.45, 0.0, 0.9, -0.75, 0.45,
-                ],
-                &[-0.75, -0.55, 0.0, -0.15, 0.0, 0.9, -0.75, 0.45],
-            ),
-            Resource::Deraumere => (
-                &[0.0, -0.95, 0.95, 0.75, -0.95, 0.75],
-                &[0.0, -0.95, -0.15, 0.75, -0.95, 0.75],
-            ),
-            Resource::Sibur => (
-                &[0.0, -1.0, 0.7, 0.0, 0.0, 1.0, -0.7, 0.0],
-                &[0.7, 0.0, 0.0, 1.0, -0.7, 0.0],
-            ),
-            Resource::Mendiane => (
-                &[
-                    -0.5, -0.85, 0.5, -0.85, 0.98, 0.0, 0.5, 0.85, -0.5, 0.85, -0.98, 0.0,
+                    &[100, 0, 0, 28, -100, 0, 0, -28],
+                    &[50, 87, 24, -14, -50, -87, -24, 14],
+                    &[-50, 87, 24, 14, 50, -87, -24, -14],
                 ],
                 &[],
             ),
-            Resource::Phiras => (
-                &[0.0, -1.0, 0.42, -0.45, 0.34, 0.95, -0.34, 0.95, -0.42, -0.45],
-                &[0.0, -1.0, -0.05, 0.95, -0.34, 0.95, -0.42, -0.45],
-            ),
-            Resource::Thystame => {
-                for turn in 0..3u8 {
-                    let along = Vec2::angled(f32::from(turn) * std::f32::consts::PI / 3.0);
-                    let across = along.rot90() * 0.28;
-                    let ray = [along, across, -along, -across].map(|point| [point.x, point.y]);
-                    self.fill(ray.as_flattened(), fill, Stroke::NONE);
-                }
-                return;
-            }
         };
-        self.fill(outline, fill, Stroke::NONE);
+        for points in outline {
+            self.fill(points, fill, Stroke::NONE);
+        }
         self.fill(shade, fill.lerp_to_gamma(Color32::BLACK, 0.22), Stroke::NONE);
     }
 
     pub(super) fn egg(&self, team: Color32, colors: &Colors) {
         let shell = Color32::from_rgb(0xF2, 0xE8, 0xD6);
-        for (scale, fill, rim) in [(1.0, shell, colors.rim(shell)), (0.52, team, Stroke::NONE)] {
-            let outline = (0..20u8).map(|step| {
-                let angle = f32::from(step) / 20.0 * std::f32::consts::TAU;
-                let narrow = if angle.sin() < 0.0 { 0.62 } else { 0.72 };
-                [angle.cos() * narrow * scale, angle.sin() * scale]
-            });
-            self.fill(outline.collect::<Vec<_>>().as_flattened(), fill, rim);
-        }
+        self.fill(SHELL, shell, colors.rim(shell));
+        let yolk = Pen::new(self.painter, self.middle, self.half * 1.04);
+        yolk.fill(SHELL, team, Stroke::NONE);
     }
 
     pub(super) fn icon(&self, icon: Icon, color: Color32) {
@@ -116,94 +96,65 @@ impl<'a> Pen<'a> {
     }
 }
 
+const SHELL: Points = &[
+    72, 0, 68, 31, 58, 59, 42, 81, 22, 95, 0, 100, -22, 95, -42, 81, -58, 59, -68, 31, -72, 0, -59, -31, -50,
+    -59, -36, -81, -19, -95, 0, -100, 19, -95, 36, -81, 50, -59, 59, -31,
+];
+
 /// Lines of a width, and convex areas where that is 0.
-pub(super) type Icon = &'static [(f32, Points<'static>)];
+pub(super) type Icon = &'static [(f32, Points)];
 
 pub(super) const CROWN: Icon = &[
-    (0.0, &[-0.9, 0.7, -0.9, -0.5, -0.2, 0.3, -0.1, 0.7]),
-    (0.0, &[-0.55, 0.7, 0.0, -0.85, 0.55, 0.7]),
-    (0.0, &[0.1, 0.7, 0.2, 0.3, 0.9, -0.5, 0.9, 0.7]),
+    (0.0, &[-90, 70, -90, -50, -20, 30, -10, 70]),
+    (0.0, &[-55, 70, 0, -85, 55, 70]),
+    (0.0, &[10, 70, 20, 30, 90, -50, 90, 70]),
 ];
 pub(super) const PERSON: Icon = &[
     (
         0.0,
         &[
-            0.42, -0.45, 0.3, -0.15, 0.0, -0.03, -0.3, -0.15, -0.42, -0.45, -0.3, -0.75, 0.0, -0.87, 0.3,
-            -0.75,
+            42, -45, 30, -15, 0, -3, -30, -15, -42, -45, -30, -75, 0, -87, 30, -75,
         ],
     ),
-    (
-        0.0,
-        &[
-            -0.75, 0.95, -0.6, 0.35, -0.25, 0.1, 0.25, 0.1, 0.6, 0.35, 0.75, 0.95,
-        ],
-    ),
+    (0.0, &[-75, 95, -60, 35, -25, 10, 25, 10, 60, 35, 75, 95]),
 ];
-pub(super) const EGG: Icon = &[(
-    0.0,
-    &[
-        0.7, 0.2, 0.55, 0.7, 0.0, 0.95, -0.55, 0.7, -0.7, 0.2, -0.55, -0.4, 0.0, -0.95, 0.55, -0.4,
-    ],
-)];
-pub(super) const DIED: Icon = &[
-    (0.32, &[-0.65, -0.65, 0.65, 0.65]),
-    (0.32, &[-0.65, 0.65, 0.65, -0.65]),
-];
-pub(super) const LEFT: Icon = &[
-    (0.32, &[-0.8, 0.0, 0.7, 0.0]),
-    (0.32, &[0.15, -0.6, 0.75, 0.0, 0.15, 0.6]),
-];
+pub(super) const EGG: Icon = &[(0.0, SHELL)];
+pub(super) const DIED: Icon = &[(0.32, &[-65, -65, 65, 65]), (0.32, &[-65, 65, 65, -65])];
+pub(super) const LEFT: Icon = &[(0.32, &[-80, 0, 70, 0]), (0.32, &[15, -60, 75, 0, 15, 60])];
 pub(super) const PUSHED: Icon = &[
-    (0.32, &[-0.7, -0.65, -0.05, 0.0, -0.7, 0.65]),
-    (0.32, &[0.1, -0.65, 0.75, 0.0, 0.1, 0.65]),
+    (0.32, &[-70, -65, -5, 0, -70, 65]),
+    (0.32, &[10, -65, 75, 0, 10, 65]),
 ];
-pub(super) const ROSE: Icon = &[
-    (0.32, &[-0.7, 0.05, 0.0, -0.65, 0.7, 0.05]),
-    (0.32, &[-0.7, 0.75, 0.0, 0.05, 0.7, 0.75]),
-];
+pub(super) const ROSE: Icon = &[(0.32, &[-70, 5, 0, -65, 70, 5]), (0.32, &[-70, 75, 0, 5, 70, 75])];
 pub(super) const RITUAL: Icon = &[
-    (0.26, &[0.0, -0.95, 0.9, 0.65, -0.9, 0.65, 0.0, -0.95, 0.9, 0.65]),
-    (0.0, &[0.0, -0.35, 0.4, 0.35, -0.4, 0.35]),
+    (0.26, &[0, -95, 90, 65, -90, 65, 0, -95, 90, 65]),
+    (0.0, &[0, -35, 40, 35, -40, 35]),
 ];
 pub(super) const TALK: Icon = &[
     (
         0.0,
         &[
-            -0.95, -0.5, -0.7, -0.75, 0.7, -0.75, 0.95, -0.5, 0.95, 0.15, 0.7, 0.4, -0.7, 0.4, -0.95, 0.15,
+            -95, -50, -70, -75, 70, -75, 95, -50, 95, 15, 70, 40, -70, 40, -95, 15,
         ],
     ),
-    (0.0, &[-0.5, 0.3, 0.15, 0.3, -0.55, 0.95]),
+    (0.0, &[-50, 30, 15, 30, -55, 95]),
 ];
-pub(super) const PAUSE: Icon = &[(0.4, &[-0.4, -0.9, -0.4, 0.9]), (0.4, &[0.4, -0.9, 0.4, 0.9])];
-pub(super) const PLAY: Icon = &[(0.0, &[-0.45, -0.85, 0.75, 0.0, -0.45, 0.85])];
-pub(super) const STEP_UNIT: Icon = &[
-    (0.4, &[-0.75, -0.9, -0.75, 0.9]),
-    (0.0, &[-0.2, -0.85, 1.0, 0.0, -0.2, 0.85]),
-];
-pub(super) const STEP_EVENT: Icon = &[
-    (0.0, &[-0.9, -0.85, 0.3, 0.0, -0.9, 0.85]),
-    (0.4, &[0.75, -0.9, 0.75, 0.9]),
-];
+pub(super) const PAUSE: Icon = &[(0.4, &[-40, -90, -40, 90]), (0.4, &[40, -90, 40, 90])];
+pub(super) const PLAY: Icon = &[(0.0, &[-45, -85, 75, 0, -45, 85])];
+pub(super) const STEP_UNIT: Icon = &[(0.4, &[-75, -90, -75, 90]), (0.0, &[-20, -85, 100, 0, -20, 85])];
+pub(super) const STEP_EVENT: Icon = &[(0.0, &[-90, -85, 30, 0, -90, 85]), (0.4, &[75, -90, 75, 90])];
 pub(super) const STEP_ACTION: Icon = &[
-    (0.0, &[-1.0, -0.85, 0.2, 0.0, -1.0, 0.85]),
-    (0.0, &[-0.1, -0.85, 1.1, 0.0, -0.1, 0.85]),
+    (0.0, &[-100, -85, 20, 0, -100, 85]),
+    (0.0, &[-10, -85, 110, 0, -10, 85]),
 ];
-const BODY: Points<'_> = &[
-    -1.1, -0.35, -0.65, -0.35, -0.1, -0.85, -0.1, 0.85, -0.65, 0.35, -1.1, 0.35,
-];
+const BODY: Points = &[-110, -35, -65, -35, -10, -85, -10, 85, -65, 35, -110, 35];
 pub(super) const SOUND: Icon = &[
     (0.0, BODY),
-    (
-        0.26,
-        &[0.36, -0.42, 0.51, -0.21, 0.55, 0.0, 0.51, 0.21, 0.36, 0.42],
-    ),
-    (
-        0.26,
-        &[0.63, -0.72, 0.87, -0.36, 0.95, 0.0, 0.87, 0.36, 0.63, 0.72],
-    ),
+    (0.26, &[36, -42, 51, -21, 55, 0, 51, 21, 36, 42]),
+    (0.26, &[63, -72, 87, -36, 95, 0, 87, 36, 63, 72]),
 ];
 pub(super) const MUTED: Icon = &[
     (0.0, BODY),
-    (0.26, &[0.3, -0.4, 1.1, 0.4]),
-    (0.26, &[0.3, 0.4, 1.1, -0.4]),
+    (0.26, &[30, -40, 110, 40]),
+    (0.26, &[30, 40, 110, -40]),
 ];

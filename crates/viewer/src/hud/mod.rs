@@ -142,10 +142,12 @@ pub struct Hud {
     activity: activity::ActivityLog,
     score: score::ScoreHistory,
     minimap: minimap::Minimap,
-    search: search::Search,
+    /// The text of the search while it is open.
+    search: Option<String>,
     labels: labels::Labels,
     pub console: Console,
-    debug: debug::DebugView,
+    /// Whether the command line gets the focus in the next frame.
+    wants_focus: bool,
     /// What panels cover in this frame.
     cards: Vec<egui::Rect>,
     notice: Option<String>,
@@ -201,7 +203,7 @@ impl Hud {
     /// Opens the debugging view with the focus in its command line.
     pub fn open_console(&mut self) {
         self.panels.debug = true;
-        self.debug.focus();
+        self.wants_focus = true;
     }
 
     pub fn sample(&mut self, scene: &Scene) {
@@ -234,13 +236,13 @@ impl Hud {
     }
 
     pub fn toggle_search(&mut self) {
-        self.search.toggle();
+        self.search = self.search.is_none().then(String::new);
     }
 
     /// Closes the topmost panel; `false` if none was open.
     pub fn close_top(&mut self) -> bool {
-        if self.search.is_open() {
-            self.search.toggle();
+        if self.search.is_some() {
+            self.search = None;
         } else if self.panels.help {
             self.panels.help = false;
         } else if self.panels.debug {
@@ -290,9 +292,9 @@ impl Hud {
         if self.panels.labels {
             self.labels.show(context, cx, &self.cards);
         }
-        self.search.show(context, cx);
+        search::show(context, cx, &mut self.search);
         match self.panels.debug {
-            true => self.debug.show(context, cx, &mut self.console),
+            true => debug::show(context, cx, &mut self.console, &mut self.wants_focus),
             false => cx.report.state("command-line-focus", false),
         }
         if self.panels.help {

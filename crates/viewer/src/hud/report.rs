@@ -49,7 +49,7 @@ impl Report {
             ("debug", hud.panels.debug),
             ("labels", hud.panels.labels),
             ("panels", hud.panels.any),
-            ("search", hud.search.is_open()),
+            ("search", hud.search.is_some()),
             ("follows", input.follows),
         ] {
             self.state(name, is_on);

@@ -9,58 +9,44 @@ use super::{HudInput, PanelContext, directions, theme};
 /// Agents listed.
 const FOUND_MAX: usize = 8;
 
-#[derive(Debug, Default)]
-pub(super) struct Search {
-    text: Option<String>,
-}
-
-impl Search {
-    pub(super) fn is_open(&self) -> bool {
-        self.text.is_some()
-    }
-
-    pub(super) fn toggle(&mut self) {
-        self.text = (!self.is_open()).then(String::new);
-    }
-
-    pub(super) fn show(&mut self, context: &Context, cx: &mut PanelContext<'_>) {
-        let is_new = self.text.as_ref().is_some_and(String::is_empty);
-        let Some(text) = &mut self.text else { return };
-        let top = if cx.plan.is_wide() { 70.0 } else { EDGE };
-        let area = Area::new(Id::unique("search")).order(Order::Foreground);
-        let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, top));
-        let card = cx.colors.upper_card();
-        let content = |ui: &mut egui::Ui| {
-            ui.set_width(300.0);
-            let field = TextEdit::singleline(text)
-                .hint_text("number of an agent, or name of a team")
-                .desired_width(f32::INFINITY);
-            let response = ui.add(field);
-            cx.report.widget("search-field", response.rect);
-            if is_new {
-                response.request_focus();
-            }
-            let mut enter = ui.input(|keys| keys.key_pressed(Key::Enter));
-            let mut chosen = None;
-            for agent in found(cx.input, text).take(FOUND_MAX) {
-                ui.horizontal(|ui| {
-                    theme::swatch(ui, &cx.colors, cx.colors.team(agent.team), 9.0);
-                    let (id, level) = (agent.id.0, agent.level.get());
-                    let words = format!("#{id} · {} · level {level}", cx.team_name(agent.team));
-                    let words = directions::body(ui, &words);
-                    let button = ui.add(egui::Button::new(words).frame(false).truncate());
-                    if button.clicked() || std::mem::take(&mut enter) {
-                        chosen = Some(agent);
-                    }
-                });
-            }
-            chosen
-        };
-        let laid = area.show(context, |ui| card.show(ui, content).inner);
-        if let Some(agent) = laid.inner {
-            self.text = None;
-            cx.visit_agent(agent);
+/// Shows the search while there is a text.
+pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Option<String>) {
+    let Some(text) = search else { return };
+    let is_new = text.is_empty();
+    let top = if cx.plan.is_wide() { 70.0 } else { EDGE };
+    let area = Area::new(Id::unique("search")).order(Order::Foreground);
+    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, top));
+    let card = cx.colors.upper_card();
+    let content = |ui: &mut egui::Ui| {
+        ui.set_width(300.0);
+        let field = TextEdit::singleline(text)
+            .hint_text("number of an agent, or name of a team")
+            .desired_width(f32::INFINITY);
+        let response = ui.add(field);
+        cx.report.widget("search-field", response.rect);
+        if is_new {
+            response.request_focus();
         }
+        let mut enter = ui.input(|keys| keys.key_pressed(Key::Enter));
+        let mut chosen = None;
+        for agent in found(cx.input, text).take(FOUND_MAX) {
+            ui.horizontal(|ui| {
+                theme::swatch(ui, &cx.colors, cx.colors.team(agent.team), 9.0);
+                let (id, level) = (agent.id.0, agent.level.get());
+                let words = format!("#{id} · {} · level {level}", cx.team_name(agent.team));
+                let words = directions::body(ui, &words);
+                let button = ui.add(egui::Button::new(words).frame(false).truncate());
+                if button.clicked() || std::mem::take(&mut enter) {
+                    chosen = Some(agent);
+                }
+            });
+        }
+        chosen
+    };
+    let laid = area.show(context, |ui| card.show(ui, content).inner);
+    if let Some(agent) = laid.inner {
+        *search = None;
+        cx.visit_agent(agent);
     }
 }
 
