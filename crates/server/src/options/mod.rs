@@ -55,30 +55,27 @@ pub type OrNone<T> = Option<T>;
 /// Names of hosts, from one word. An alias, since clap takes a `Vec` for a flag with many words.
 pub type Hosts = Vec<String>;
 
+/// Longest of most times: a day. The interval of log lines, a peer's limits, and a wait in lock-step, for a person who
+/// debugs a bot.
+const SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Longest match: a year. No arithmetic on it can overflow.
-const MATCH_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
-/// Longest time between two lines with figures: a day.
-const METRICS_SECONDS_MAX: u64 = 24 * 60 * 60;
+const MATCH_SECONDS_MAX: u64 = 365 * SECONDS_MAX;
 /// Longest silence before the first keep-alive probe: the maximum of Linux.
 const KEEP_ALIVE_SECONDS_MAX: u64 = 32_767;
 /// Longest delay of spectators: ten minutes. The output held for them is bounded too, and a match is seldom longer.
 const SPECTATOR_DELAY_SECONDS_MAX: u64 = 600;
 /// Longest lag: an hour. Beyond that, 0 for no limit is meant.
 const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
-/// Longest wait in lock-step: a day, for a person who debugs a bot.
-const LOCK_STEP_SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Highest frequency to start with: a unit is then 100 µs, still well above the lateness of a wake-up.
 pub const FREQUENCY_MAX: u64 = TEXT_FREQUENCY_MAX as u64;
 
 /// Saves kept. More is an archive, which a copy elsewhere does better.
 const SAVES_KEPT_MAX: u64 = 1_000;
 /// Time between saves, in milliseconds: a tenth of a second to a day. Less would only wear the disk.
-const SAVE_EVERY_MS: std::ops::RangeInclusive<i64> = 100..=24 * 60 * 60 * 1_000;
+const SAVE_EVERY_MS: std::ops::RangeInclusive<u64> = 100..=SECONDS_MAX * 1_000;
 
 /// Connections: as many as a system has descriptors for.
 const CONNECTIONS_LIMIT_MAX: u64 = 1_000_000;
-/// Longest time that a peer may be given: a day.
-const LIMIT_SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Shortest message that must pass: the text protocol promises as much.
 const MESSAGE_BYTES_MIN: u64 = 8_192;
 /// Longest message: it has to fit the input that is held of a throttled peer.
@@ -122,14 +119,14 @@ pub struct Options {
     /// Places (eggs) each team starts with
     #[arg(short = 'c', long = "clients", value_name = "PLACES", alias = "places", value_parser = whole::<u32>(1, 100_000))]
     pub places_per_team: u32,
-    /// What all chance is drawn from; the same seed makes the same world
+    /// Seed of all random numbers; the same seed makes the same world
     #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>(0, u64::MAX))]
     pub seed: Option<u64>,
     /// End the match after this long, counted anew with --resume; the leading team wins
     #[arg(long, value_name = "SECONDS", aliases = ["match_duration", "game-duration", "game_duration"])]
     #[arg(value_parser = seconds(1, MATCH_SECONDS_MAX))]
     pub match_duration: Option<RealSpan>,
-    /// Once a team has won: stay for those who watch, or exit with status 0
+    /// Once a team has won: stay for viewers, or exit with status 0
     #[arg(long = "after-win", value_name = "stay|exit", alias = "after_win", action = ArgAction::Set)]
     #[arg(value_parser = choice(&[("stay", false), ("exit", true)]))]
     pub ends_at_win: bool,
@@ -142,15 +139,15 @@ pub struct Options {
     /// Milliseconds the game may fall behind before it slows down instead; 0 lets it catch up all of it
     #[arg(long, value_name = "MS", alias = "lag_limit", value_parser = lag_limit())]
     pub lag_limit: OrNone<RealSpan>,
-    /// Let game time wait for every player that owes a command instead of for the clock; -f has no effect then
+    /// Let game time wait for the command of every idle player instead of for the clock; -f has no effect then
     #[arg(long, value_name = ON_OFF, alias = "lock_step", action = ArgAction::Set, value_parser = switch())]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     pub lock_step: bool,
-    /// How long lock-step waits for players at one moment of the game, and before it begins
+    /// How long lock-step waits for players at one instant of the game, and before it begins
     #[arg(long, value_name = "SECONDS", alias = "lock_step_timeout")]
-    #[arg(value_parser = seconds(1, LOCK_STEP_SECONDS_MAX))]
+    #[arg(value_parser = seconds(1, SECONDS_MAX))]
     pub lock_step_timeout: RealSpan,
-    /// Wake early and spin until the deadline, on a machine with a core to spare: sharper answers for processor time
+    /// Wake early and spin until the deadline, on a machine with a core to spare: lower lateness for processor time
     #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = switch())]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     pub precise: bool,
@@ -164,25 +161,25 @@ pub struct Options {
     /// Units until a laid egg is a place; 0 for at once, 600 as in the older rules
     #[arg(long = "egg-hatch", value_name = "UNITS", alias = "egg_hatch", value_parser = whole::<u32>(0, 1_000_000))]
     pub egg_hatch_units: u32,
-    /// Give a team its place back when a player is gone
+    /// Give a team its place back when a player dies or leaves
     #[arg(long, value_name = ON_OFF, alias = "respawn_slots", action = ArgAction::Set, value_parser = switch())]
     pub respawn_slots: bool,
-    /// Words spoken with players: Epitech's of today or until 2016, or School 42's in French (42) or English (42en)
+    /// Protocol of players: Epitech's of today or until 2016, or School 42's in French (42) or English (42en)
     #[arg(long, value_name = "WORDS", value_parser = choice(&DIALECTS))]
     pub dialect: Dialect,
     /// Food in inventories of the dialects 42 and 42en: units of life left, or meals
     #[arg(long, value_name = "HOW", alias = "food_told")]
     #[arg(value_parser = choice(&[("life", FoodTold::Life), ("meals", FoodTold::Meals)]))]
     pub food_told: FoodTold,
-    /// Places of its team that a newcomer is told: those left after it, or before it took its own
+    /// Free places reported to a player that joins: without its own (after), or with it (before)
     #[arg(long, value_name = "WHEN", alias = "places_told")]
     #[arg(value_parser = choice(&[("after", PlacesTold::After), ("before", PlacesTold::Before)]))]
     pub places_told: PlacesTold,
-    /// Numbers to text viewers: with # (hash), without (plain), with # in pnw only (pnw)
+    /// Agent numbers for text viewers: with # (hash), without (plain), with # in pnw only (pnw)
     #[arg(long, value_name = "STYLE", alias = "gui_ids")]
     #[arg(value_parser = choice(&[("hash", GuiIds::Hash), ("plain", GuiIds::Plain), ("pnw", GuiIds::Pnw)]))]
     pub gui_ids: GuiIds,
-    /// Tiles that text viewers are told of when the ground is refilled
+    /// Tiles sent to text viewers when the ground is refilled
     #[arg(long, value_name = "WHICH", alias = "refill_news", value_parser = choice(&REFILL_NEWS))]
     pub refill_news: RefillNews,
     /// Who may change the speed, pause, step and operate: programs of the user who runs it (user), any on this machine
@@ -192,18 +189,18 @@ pub struct Options {
     /// The token for --control token: the first line of FILE
     #[arg(long, value_name = "FILE", alias = "token_file", value_parser = path("the path of a file"))]
     pub token_file: Option<PathBuf>,
-    /// Show viewers that may not control the game what was so long ago; 0 for the present
+    /// Delay of what viewers see that may not control the game; 0 for none
     #[arg(long, value_name = "SECONDS", alias = "spectator_delay")]
     #[arg(value_parser = seconds(0, SPECTATOR_DELAY_SECONDS_MAX))]
     pub spectator_delay: RealSpan,
-    /// Read the console's words on standard input: if it is a terminal (auto), always (on), never (off), always and end
+    /// Read console commands from standard input: if it is a terminal (auto), always (on), never (off), always and end
     /// with it (until-end)
     #[arg(long, value_name = "WHEN", value_parser = choice(&CONSOLES))]
     pub console: ConsoleInput,
-    /// What peers may do to the server.
+    /// The limits of peers.
     #[command(flatten)]
     pub limits: LimitOptions,
-    /// Silence after which the system asks whether a peer is still there; 0 for never
+    /// Silence before TCP keep-alive probes; 0 for none
     #[arg(long, value_name = "SECONDS", alias = "keep_alive")]
     #[arg(value_parser = seconds_or_never(KEEP_ALIVE_SECONDS_MAX))]
     pub keep_alive: OrNone<RealSpan>,
@@ -224,7 +221,7 @@ pub struct Options {
     pub log: LogFilter,
 }
 
-/// What peers may do to the server: the [`Limits`] that can be chosen.
+/// The [`Limits`] that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 pub struct LimitOptions {
     /// Connections at one time, all together
@@ -237,25 +234,25 @@ pub struct LimitOptions {
     /// Connections taken in within a second; more wait
     #[arg(long = "accept-rate", value_name = "COUNT", value_parser = whole::<u32>(1, CONNECTIONS_LIMIT_MAX))]
     pub accepts_per_second: u32,
-    /// How long a peer may take to say what it is
-    #[arg(long = "greeting-limit", value_name = "SECONDS", value_parser = seconds(1, LIMIT_SECONDS_MAX))]
+    /// How long a peer may take to send its first line
+    #[arg(long = "greeting-limit", value_name = "SECONDS", value_parser = seconds(1, SECONDS_MAX))]
     pub greeting_span: RealSpan,
     /// Longest line or message taken from a peer
     #[arg(long = "message-limit", value_name = "BYTES")]
     #[arg(value_parser = whole::<usize>(MESSAGE_BYTES_MIN, MESSAGE_BYTES_MAX))]
     pub message_bytes_max: usize,
-    /// Longer ones that a peer may send before it is let go
+    /// Longer ones that a peer may send before it is disconnected
     #[arg(long = "violations-limit", value_name = "COUNT", value_parser = whole::<u32>(1, 1_000_000))]
     pub violations_max: u32,
-    /// Requests of one peer carried out in a second, besides one for each unit of game time; viewers of text share 20
-    /// times as many more
+    /// Requests of one peer carried out in a second, besides one for each unit of game time; text viewers share 20 times
+    /// as many more
     #[arg(long = "request-rate", value_name = "COUNT", value_parser = whole::<u32>(1, 1_000_000))]
     pub requests_per_second: u32,
     /// Messages to other players that broadcasts and pushes may cause in a second, shared equally by the teams; every
     /// 512 bytes of a message count as another one
     #[arg(long = "fan-out-rate", value_name = "COUNT", value_parser = whole::<u32>(1, 1_000_000_000))]
     pub fan_out_per_second: u32,
-    /// Kibibytes that may wait for a player that takes nothing for ten seconds
+    /// Kibibytes that a player may leave unread for ten seconds
     #[arg(long = "agent-output-limit", value_name = "KIB")]
     #[arg(value_parser = number(AGENT_OUTPUT_KIB_MIN, OUTPUT_KIB_MAX, |n| fits::<usize>(n) * 1_024))]
     pub agent_outbox_bytes_max: usize,
@@ -263,22 +260,22 @@ pub struct LimitOptions {
     #[arg(long = "viewer-output-limit", value_name = "KIB")]
     #[arg(value_parser = number(VIEWER_OUTPUT_KIB_MIN, OUTPUT_KIB_MAX, |n| fits::<usize>(n) * 1_024))]
     pub viewer_outbox_bytes_max: usize,
-    /// Mebibytes that may wait for all peers together
+    /// Mebibytes that all peers together may leave unread
     #[arg(long = "output-limit", value_name = "MIB")]
     #[arg(value_parser = number(16, OUTPUT_MIB_MAX, |n| fits::<usize>(n) * 1_024 * 1_024))]
     pub output_bytes_max: usize,
-    /// How long a peer that is owed much may read nothing
-    #[arg(long = "stall-limit", value_name = "SECONDS", value_parser = seconds(1, LIMIT_SECONDS_MAX))]
+    /// Disconnect a peer with a large backlog after this long without reading
+    #[arg(long = "stall-limit", value_name = "SECONDS", value_parser = seconds(1, SECONDS_MAX))]
     pub stall_span: RealSpan,
-    /// Let players go who say and do nothing for this long (at most twice as long); 0 for never
+    /// Disconnect players that send and do nothing for this long (at most twice as long); 0 for never
     #[arg(long = "idle-limit", value_name = "SECONDS", alias = "idle_limit")]
-    #[arg(value_parser = seconds_or_never(LIMIT_SECONDS_MAX))]
+    #[arg(value_parser = seconds_or_never(SECONDS_MAX))]
     pub idle_span: OrNone<RealSpan>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 pub struct SaveOptions {
-    /// Save the game in DIR now and then, and at the end
+    /// Save the game in DIR regularly, and at the end
     #[arg(long = "save", value_name = "DIR", value_parser = path("the path of a directory"))]
     pub directory: Option<PathBuf>,
     /// How often the game is saved: 60s, 5m, 500ms
@@ -287,7 +284,7 @@ pub struct SaveOptions {
     /// How many saves are kept, the newest ones
     #[arg(long = "save-keep", value_name = "COUNT", value_parser = whole::<usize>(1, SAVES_KEPT_MAX))]
     pub keep: usize,
-    /// Go on with the newest good save in the directory of --save; a new game if there is none
+    /// Resume the newest good save in the directory of --save; a new game if there is none
     #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = switch())]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     pub resume: bool,
@@ -302,12 +299,12 @@ pub struct MetricsOptions {
     /// Names of this host that --metrics answers to, separated by commas; its addresses and localhost always count
     #[arg(long = "metrics-hosts", value_name = "NAMES", value_parser = host_names())]
     pub hosts: Hosts,
-    /// Log a line with the most important figures at this level, again and again
+    /// Log a line with the most important metrics at this level
     #[arg(id = "metrics-log", long = "metrics-log", value_name = "LEVEL", value_parser = choice(&LEVELS))]
     pub log: LevelFilter,
     /// How often that line is logged
     #[arg(id = "metrics-every", long = "metrics-every", value_name = "SECONDS")]
-    #[arg(value_parser = seconds(1, METRICS_SECONDS_MAX))]
+    #[arg(value_parser = seconds(1, SECONDS_MAX))]
     pub every: RealSpan,
 }
 

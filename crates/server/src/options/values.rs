@@ -145,7 +145,7 @@ pub(super) fn record_keep() -> impl Reader<RecordKeep> {
 pub(super) fn save_span() -> impl Reader<RealSpan> {
     text("a time from 100ms to 24h, such as 60s or 5m", |text| {
         let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        let number: i64 = digits.parse().ok().filter(|number| *number >= 0)?;
+        let number: u64 = digits.parse().ok()?;
         let unit_ms = match &text[digits.len()..] {
             "ms" => 1,
             "s" => 1_000,
@@ -154,7 +154,9 @@ pub(super) fn save_span() -> impl Reader<RealSpan> {
             _ => return None,
         };
         let ms = number.checked_mul(unit_ms)?;
-        SAVE_EVERY_MS.contains(&ms).then(|| RealSpan::from_millis(ms))
+        SAVE_EVERY_MS
+            .contains(&ms)
+            .then(|| RealSpan::from_millis(fits(ms)))
     })
 }
 

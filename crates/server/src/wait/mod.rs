@@ -199,9 +199,7 @@ impl MioWait {
     fn has_io(&self) -> bool {
         self.events.iter().any(|event| !is_own(event.token()))
     }
-}
 
-impl MioWait {
     /// Sleeps until `until`, or a little after it if the limiter defers it, or until something else ends the sleep.
     fn sleep(&mut self, until: Option<RealTime>) {
         self.stats.sleeps += 1;

@@ -1,0 +1,241 @@
+//! The loop as a whole: its ends, its tasks and jobs, and the time at which it handles input.
+
+use super::*;
+
+use std::cell::{Cell, RefCell};
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::rc::Rc;
+
+use trantor_time::ManualClock;
+
+use crate::console;
+use crate::options::Options;
+use crate::shell::tasks::TaskError;
+
+fn event_loop(options: Options) -> EventLoop {
+    let options = Options { port: 0, ..options };
+    EventLoop::new(options.listen_address(), |now| {
+        Ok(Engine::new(options.engine_config(1), now))
+    })
+    .unwrap()
+}
+
+#[test]
+fn what_is_recorded_is_forced_to_the_disk_in_the_background() {
+    let directory = std::env::temp_dir().join(format!("trantor-sync-{}", std::process::id()));
+    let mut event_loop = event_loop(Options::default());
+    event_loop.record(&directory, RecordKeep::default()).unwrap();
+    event_loop.tasks().send("wake", |_| {}).unwrap();
+    event_loop.pass();
+    let synced = |event_loop: &EventLoop| {
+        let recorder = event_loop.shell.recorder.as_ref();
+        recorder.map_or(0, |recorder| recorder.stats().synced)
+    };
+    let timer = event_loop.next_wake().unwrap();
+    assert!(
+        timer > RealClock::new().now(),
+        "the beginning of the journal waits for its turn"
+    );
+    keeping::sync(&mut event_loop.shell);
+    while synced(&event_loop) == 0 {
+        event_loop.pass();
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_save_that_is_not_begun_is_not_said_to_be() {
+    let directory = std::env::temp_dir().join(format!("trantor-save-twice-{}", std::process::id()));
+    let mut event_loop = event_loop(Options::default());
+    let say = |event_loop: &mut EventLoop| console::carry_out(&mut event_loop.shell, None, "save");
+    assert!(say(&mut event_loop).unwrap_err().contains("--save DIR"));
+    let autosave = Autosave::new(&directory, 3).unwrap();
+    event_loop.save(autosave, RealSpan::from_secs(60)).unwrap();
+    assert!(say(&mut event_loop).unwrap().starts_with("saving in "));
+    let refused = say(&mut event_loop).unwrap_err();
+    assert!(refused.contains("still being written"), "{refused}");
+    drop(event_loop);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_pass_allocates_nothing() {
+    let mut event_loop = event_loop(Options::default());
+    let waker = event_loop.shell.wait.waker();
+    let mut pass = || {
+        waker.wake();
+        assert_eq!(event_loop.pass(), None);
+    };
+    (0..10).for_each(|_| pass());
+    assert_eq!(
+        allocation_counter::measure(|| (0..100).for_each(|_| pass())).count_total,
+        0
+    );
+}
+
+#[test]
+fn a_stopping_loop_runs_the_tasks_it_has_accepted_and_refuses_others() {
+    let event_loop = event_loop(Options::default());
+    let (tasks, stop) = (event_loop.tasks(), event_loop.stop_signal());
+    let (told, ran) = std::sync::mpsc::sync_channel(2);
+    let (other, told_too) = (tasks.clone(), told.clone());
+    let first = move |_: &mut Shell| told.send(other.send("late", |_| {})).unwrap();
+    tasks.send("first", first).unwrap();
+    tasks
+        .send("second", move |_| told_too.send(Ok(())).unwrap())
+        .unwrap();
+    stop.request();
+    assert_eq!(event_loop.run().why, EndReason::Stopped);
+    let outcomes: Vec<_> = ran.iter().collect();
+    assert_eq!(outcomes, [Err(TaskError::Closed), Ok(())]);
+    assert_eq!(tasks.send("after the end", |_| {}), Err(TaskError::Closed));
+}
+
+#[test]
+fn the_queue_of_tasks_is_bounded() {
+    let event_loop = event_loop(Options::default());
+    let tasks = event_loop.tasks();
+    let refusal = (0..100_000).find_map(|_| tasks.send("one of many", |_| {}).err());
+    assert_eq!(refusal, Some(TaskError::Full));
+}
+
+#[test]
+fn a_panic_ends_the_loop_and_is_told_with_its_place() {
+    let event_loop = event_loop(Options::default());
+    event_loop.tasks().send("broken", |_| panic!("no way")).unwrap();
+    match event_loop.run().why {
+        EndReason::Failed(fault) => assert_eq!(fault.to_string(), "tasks: broken failed: no way"),
+        why => panic!("{why:?}"),
+    }
+}
+
+#[test]
+fn there_is_one_disk_job_of_a_name_and_its_failure_comes_to_the_loop() {
+    let mut event_loop = event_loop(Options::default());
+    let disk = &mut event_loop.shell.disk;
+    disk.start().unwrap();
+    let (told, outcomes) = std::sync::mpsc::sync_channel(2);
+    let done = move |_: &mut Shell, outcome| told.send(outcome).unwrap();
+    let broken = || -> Result<(), String> { panic!("no disk") };
+    disk.submit("sync", broken, done.clone()).unwrap();
+    assert!(disk.submit("sync", broken, done.clone()).is_err());
+    disk.submit("save", || Ok::<_, String>(()), done).unwrap();
+    while event_loop.shell.disk.in_flight() > 0 {
+        event_loop.pass();
+    }
+    assert_eq!(
+        outcomes.try_iter().collect::<Vec<_>>(),
+        [Err("no disk".to_owned()), Ok(())]
+    );
+    let stats = event_loop.shell.disk.stats();
+    assert_eq!((stats.done, stats.failed, stats.refused), (1, 1, 1));
+}
+
+/// Drawing a map takes milliseconds, and an operator may ask for hundreds at once.
+#[test]
+fn an_operator_that_asks_for_much_at_once_gets_it_in_many_passes() {
+    let mut event_loop = event_loop(Options {
+        width: 200,
+        height: 200,
+        control: Control::Loopback,
+        ..Options::default()
+    });
+    let mut peer = TcpStream::connect(event_loop.address()).unwrap();
+    let lines = format!("ADMIN\n{}tick rate 200\n", "map\n".repeat(100));
+    peer.write_all(lines.as_bytes()).unwrap();
+    let now = event_loop.clock.now();
+    loop {
+        event_loop.pass();
+        let engine = &mut event_loop.shell.engine;
+        if engine.has_operator_line() {
+            break;
+        }
+        assert_eq!(engine.stats(now).counters.admin_requests, 0, "all in one pass");
+    }
+}
+
+/// A manual clock that moves between any two readings, by so little that no agent starves in all passes together, and an
+/// agent's peer that speaks within a pass.
+#[derive(Clone)]
+struct MovingClock {
+    clock: ManualClock,
+    peer: Rc<RefCell<TcpStream>>,
+    /// Readings until it speaks, while it is yet to speak.
+    speaks_in: Rc<Cell<Option<u32>>>,
+    spoke_at: Rc<Cell<RealTime>>,
+}
+
+impl Clock for MovingClock {
+    fn now(&self) -> RealTime {
+        self.clock.advance(RealSpan::from_micros(1));
+        match self.speaks_in.get() {
+            Some(0) => {
+                self.spoke_at.set(self.clock.now());
+                self.peer.borrow_mut().write_all(b"ght\n").unwrap();
+                self.speaks_in.set(None);
+            }
+            more => self.speaks_in.set(more.map(|readings| readings - 1)),
+        }
+        self.clock.now()
+    }
+}
+
+/// Passes until `is_reached`, without sleeping; everything is on loopback and comes at once, or soon. The peer speaks in the
+/// first pass if `speaks`: at the second reading, which is not that of the pass.
+fn pass_until(
+    event_loop: &mut EventLoop,
+    clock: &MovingClock,
+    mut speaks: bool,
+    is_reached: impl Fn(&Engine) -> bool,
+) {
+    for _ in 0..100_000 {
+        if is_reached(&event_loop.shell.engine) {
+            return;
+        }
+        event_loop.shell.wait.wait(Some(RealTime::ZERO));
+        if std::mem::take(&mut speaks) {
+            clock.speaks_in.set(Some(1));
+        }
+        event_loop.shell.now = clock.now();
+        assert_eq!(event_loop.run_stages(), None);
+    }
+    panic!("it is never reached");
+}
+
+/// The peer sends the end of its command when the pass has begun, and the read stage finds it.
+#[test]
+fn what_is_read_is_stamped_after_it_was_sent() {
+    let options = Options {
+        port: 0,
+        ..Options::default()
+    };
+    let listener = Listener::open(options.listen_address().into()).unwrap();
+    let address = listener.address();
+    let clock = MovingClock {
+        clock: ManualClock::default(),
+        peer: Rc::new(RefCell::new(TcpStream::connect(address).unwrap())),
+        speaks_in: Rc::default(),
+        spoke_at: Rc::default(),
+    };
+    let now = clock.clock.now();
+    let engine = Engine::new(options.engine_config(1), now);
+    let shell = Shell::new(engine, listener, now).unwrap();
+    let mut event_loop = EventLoop::of(shell, Box::new(clock.clone()), address);
+    let team = options.engine_config(1).game.teams[0].clone();
+    let say = |text: &str| clock.peer.borrow_mut().write_all(text.as_bytes()).unwrap();
+    say(&format!("{team}\n"));
+    pass_until(&mut event_loop, &clock, false, |engine| {
+        engine.game().world().agents().len() == 1
+    });
+    // The system reports the beginning before the pass; the rest comes within it.
+    say("Ri");
+    let started = |engine: &Engine| {
+        let agent = engine.game().world().agents().next()?;
+        agent.action().map(|action| action.start)
+    };
+    pass_until(&mut event_loop, &clock, true, |engine| started(engine).is_some());
+    let engine = &event_loop.shell.engine;
+    let spoke_at = engine.game_clock().now(clock.spoke_at.get());
+    assert!(started(engine).unwrap() >= spoke_at);
+}

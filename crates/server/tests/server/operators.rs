@@ -1,0 +1,192 @@
+//! Operators of a running program: who they are, and `trantor-server console`.
+
+use std::fs::Permissions;
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::support::{Folder, Peer, Program, command, outcome, run, run_in};
+
+/// What operators did is in the journal, so that the game can be played again to the same end.
+#[test]
+fn an_operators_connection_does_what_the_console_does_and_is_recorded() {
+    let folder = Folder::new();
+    let arguments = "--auto-start off --record journals";
+    let mut program = Program::start_in(&folder, arguments);
+    let console = |line: &str| program.console(line);
+    let told = |status: i32, text: &str| (status, text.to_owned(), String::new());
+    let mut agent = Peer::connect(program.address);
+    agent.send("red\n");
+    let waiting = told(0, "100 units/s, not started yet, at unit 0\n");
+    assert_eq!(console("tick query"), waiting);
+    assert_eq!(console("start").0, 0);
+    assert_eq!(agent.line(), "WELCOME");
+    agent.lines_until("20 20");
+    // What others wrote and a script passes on is one line, whatever is in it.
+    let mut two_lines = command(&folder, &format!("console -p {} say", program.address.port()));
+    let (status, out, err) = outcome(two_lines.arg("hello\ntick freeze"));
+    assert_eq!((status, out.as_str()), (84, ""));
+    assert!(
+        err.contains(r#""say hello\ntick freeze": words are one line"#),
+        "{err}"
+    );
+    assert!(console("tick query").1.contains("running"));
+    assert_eq!(console("tick freeze").0, 0);
+    for line in [
+        "tp 0 3 4 north",
+        "setlevel 0 2",
+        "setinventory 0 food 77",
+        "settile linemate 5 3 4",
+        "egg blue 1 1",
+        "tick step 7",
+    ] {
+        assert_eq!(console(line).0, 0, "{line}");
+    }
+    agent.send("Inventory\n");
+    assert_eq!(console("tick rate 1000").0, 0);
+    assert_eq!(console("tick unfreeze").0, 0);
+    assert!(agent.line().starts_with("[ food 7"));
+    let off_map = told(1, "the map has columns 0 to 19 and rows 0 to 19\n");
+    assert_eq!(console("tile 99 0"), off_map);
+    assert_eq!(console("save").0, 1, "it has no place to save to");
+    assert_eq!(console("kick 0").0, 0);
+    agent.rest().unwrap();
+    assert_eq!(console("quit"), told(0, "ending\n"));
+    program.log();
+    assert_eq!(run_in(&folder, "replay verify journals").0, 0);
+
+    let (status, out, err) = program.console("tick query");
+    assert_eq!((status, out.as_str()), (84, ""));
+    assert!(err.contains("is a trantor-server running there?"), "{err}");
+}
+
+#[test]
+fn refused_operators_do_not_fill_the_log() {
+    const ATTEMPTS: usize = 60;
+    let mut program = Program::start("--control off");
+    for _ in 0..ATTEMPTS {
+        let mut peer = Peer::connect(program.address);
+        peer.send("ADMIN\n");
+        assert!(peer.rest().unwrap().contains("\nko "));
+    }
+    let log = program.stop();
+    let lines = log.matches("may not operate").count();
+    assert!((1..ATTEMPTS / 2).contains(&lines), "{log}");
+}
+
+#[test]
+fn an_operator_shows_the_token_where_control_is_by_token() {
+    let folder = Folder::new();
+    folder.write("right", b"a-token-for-this-test\n");
+    folder.write("wrong", b"another-token-for-this-test\n");
+    folder.write("short", b"123\n");
+    let program = Program::start_in(&folder, "--control token --token-file right");
+    let port = program.address.port();
+    let console = |token: &str| run_in(&folder, &format!("console -p {port} {token} tick"));
+    assert_eq!(console("--token-file right").0, 0);
+    for (token, reason) in [
+        ("", "only by those who show its token"),
+        ("--token-file wrong", "not the server's token"),
+        ("--token-file short", "16 to 256 characters"),
+        ("--token-file /nowhere", "/nowhere: cannot be read"),
+    ] {
+        let (status, out, err) = console(token);
+        assert_eq!((status, out.as_str()), (84, ""));
+        assert!(err.contains(reason) && err.lines().count() == 1, "{err}");
+    }
+    let (status, _, err) = run_in(&folder, "-p 0 --control token --token-file short");
+    assert_eq!(status, 84);
+    assert!(err.contains("16 to 256 characters, this one has 3"), "{err}");
+}
+
+#[test]
+fn programs_of_the_user_alone_control_the_server_by_a_token_that_they_find() {
+    let folder = Folder::new();
+    let server = |arguments: &str, runtime: &Path| {
+        let mut server = command(&folder, arguments);
+        server.env("XDG_RUNTIME_DIR", runtime);
+        server
+    };
+    let mut program = Program::by(server("", &folder), Stdio::null());
+    let address = program.address;
+    let file = folder.join(format!("trantor/{address}.token"));
+    let found = std::fs::metadata(&file).unwrap();
+    assert_eq!(found.mode() & 0o777, 0o600);
+    assert_eq!(found.uid(), rustix::process::geteuid().as_raw());
+    let directory = std::fs::metadata(file.parent().unwrap()).unwrap();
+    assert_eq!(directory.mode() & 0o777, 0o700);
+
+    // Without the token: an operator is refused, a text viewer changes the speed.
+    let mut other = Peer::connect(address);
+    other.send("ADMIN\nquit\n");
+    let refusal = other.lines_until("ko").pop().unwrap();
+    assert!(
+        refusal.contains("controlled by the user who runs it"),
+        "{refusal}"
+    );
+    other.rest().unwrap();
+    let mut viewer = Peer::connect(address);
+    viewer.send("GRAPHIC\nsst 300\n");
+    while viewer.lines_until("sgt").last().unwrap() != "sgt 300" {}
+
+    let line = format!("console -p {} tick rate 200", address.port());
+    let console = |runtime: &Path| outcome(&mut server(&line, runtime));
+    assert_eq!(console(&folder).0, 0);
+    // A file that others can read is not believed, and one elsewhere is not found.
+    std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(console(&folder).0, 84);
+    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let (status, _, err) = console(Path::new("/nowhere"));
+    assert_eq!(status, 84);
+    assert!(err.contains("controlled by the user who runs it"), "{err}");
+
+    program.stop();
+    assert!(!file.exists(), "the token ends with its server");
+}
+
+/// A server that says `words` to everybody who connects, until the connection ends.
+fn server_that_says(words: impl Fn(&mut std::net::TcpStream) + Send + 'static) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let serve = move || {
+        let (mut peer, _) = listener.accept().unwrap();
+        words(&mut peer);
+        // What it was asked is read, so that the end is in order.
+        let _asked = peer.read(&mut [0; 1024]);
+    };
+    trantor_runtime::threads::spawn("other server", serve)
+        .unwrap()
+        .abandon();
+    port
+}
+
+#[test]
+fn the_console_takes_no_endless_line_and_no_control_of_the_terminal() {
+    let port = server_that_says(|peer| {
+        peer.write_all(b"WELCOME\nok\n\x1b]0;PWNED\x07 100 \xc2\x9b2J units/s\nok\n")
+            .unwrap();
+    });
+    let console = |port: &str| run(&format!("console -h 127.0.0.1 -p {port} tick"));
+    assert_eq!(
+        console(&port),
+        (0, "]0;PWNED 100 2J units/s\n".to_owned(), String::new())
+    );
+
+    for beginning in ["", "WELCOME\nok\n"] {
+        let port = server_that_says(move |peer| {
+            let mut is_taken = peer.write_all(beginning.as_bytes()).is_ok();
+            // Far more than it keeps; it hangs up long before.
+            for _ in 0..64 * 1024 {
+                is_taken = is_taken && peer.write_all(&[b'x'; 1024]).is_ok();
+            }
+            assert!(!is_taken, "64 MiB were taken");
+        });
+        let (status, out, err) = console(&port);
+        assert_eq!((status, out.as_str()), (84, ""));
+        assert!(err.contains("a line has more than 65536 bytes"), "{err}");
+    }
+
+    let port = server_that_says(|peer| while peer.write_all(b"WELCOME\n").is_ok() {});
+    assert!(console(&port).2.contains("this is no trantor-server"));
+}
