@@ -108,9 +108,9 @@ mod tests {
         limiter
     }
 
-    fn of_game(at: RealTime) -> Due {
-        let game = Some(at);
-        Due { first: at, game }
+    fn of_game(first: RealTime) -> Due {
+        let game = Some(first);
+        Due { first, game }
     }
 
     /// Sleeps to the first deadline, serves all that are due, and so on; each wake-up is late by what `lateness` says.
@@ -185,48 +185,24 @@ mod tests {
 
     #[test]
     fn other_deadlines_defer_none_of_the_game_and_run_up_no_debt() {
+        let due = |first, game| Due { first, game };
         let mut limiter = limiter();
         let mut now = RealTime::ZERO;
         for _ in 0..10_000 {
             now += RealSpan::from_micros(1);
-            limiter.take(
-                Due {
-                    first: now,
-                    game: None,
-                },
-                now,
-            );
+            limiter.take(due(now, None), now);
         }
         let game = now + RealSpan::from_micros(3);
         assert_eq!(limiter.wake_at(of_game(game)), game);
         let first = now + RealSpan::from_micros(1);
-        let both = Due {
-            first,
-            game: Some(game),
-        };
-        assert_eq!(
-            limiter.wake_at(both),
-            game,
-            "one that is deferred shares the game's"
-        );
-        assert_eq!(limiter.wake_at(Due { first, game: None }), now + SPACING);
+        let shared = limiter.wake_at(due(first, Some(game)));
+        assert_eq!(shared, game, "one that is deferred shares the game's");
+        assert_eq!(limiter.wake_at(due(first, None)), now + SPACING);
         now += SPACING * (TOKENS_MAX + 1);
-        let alone = Due {
-            first: now,
-            game: None,
-        };
-        assert_eq!(limiter.wake_at(alone), now, "the bucket fills again");
+        assert_eq!(limiter.wake_at(due(now, None)), now, "the bucket fills again");
         // A wake-up that serves both takes one token, of the game.
-        for _ in 0..=TOKENS_MAX {
-            limiter.take(
-                Due {
-                    first: now,
-                    game: Some(now),
-                },
-                now,
-            );
-        }
-        assert_eq!(limiter.wake_at(alone), now);
+        (0..=TOKENS_MAX).for_each(|_| limiter.take(due(now, Some(now)), now));
+        assert_eq!(limiter.wake_at(due(now, None)), now);
         assert!(limiter.wake_at(of_game(now)) > now);
     }
 

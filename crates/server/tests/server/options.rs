@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use trantor_server::cli::config;
-use trantor_server::cli::{Asked, parse};
+use trantor_server::cli::{Asked, Resolved, parse};
 use trantor_server::headless::simulate;
 use trantor_server::options::settings::{Origins, is_common, names};
 use trantor_server::options::{Options, layers};
@@ -25,11 +25,15 @@ fn ask_with(line: &str, environment: &[(&str, &str)]) -> Result<Asked, String> {
     parse(arguments, environment).map_err(|error| error.to_string())
 }
 
-fn options(line: &str) -> Options {
-    match ask_with(line, &[]) {
-        Ok(Asked::Run(resolved)) => resolved.options,
+fn resolved(line: &str, environment: &[(&str, &str)]) -> Resolved {
+    match ask_with(line, environment) {
+        Ok(Asked::Run(resolved)) => *resolved,
         other => panic!("{line:?} should run, but: {other:?}"),
     }
+}
+
+fn options(line: &str) -> Options {
+    resolved(line, &[]).options
 }
 
 /// Reads a text of the file over `options`; the mistakes, if it is refused.
@@ -40,16 +44,6 @@ fn read_file(options: &mut Options, text: &str) -> Result<(), Vec<String>> {
 
 fn refusal(line: &str) -> String {
     ask_with(line, &[]).expect_err(line)
-}
-
-#[test]
-fn without_arguments_the_defaults_run() {
-    let defaults = options("");
-    assert_eq!(defaults, Options::default());
-    assert_eq!(defaults.listen_address().to_string(), "127.0.0.1:4242");
-    assert_eq!((defaults.width, defaults.height), (20, 20));
-    assert_eq!(defaults.teams, ["red", "blue"]);
-    assert_eq!((defaults.places_per_team, defaults.frequency.get()), (6, 100));
 }
 
 /// A command line, and the file of options that means the same.
@@ -119,14 +113,6 @@ fn refusals_are_one_line_that_says_what_is_accepted() {
         std::fs::write(&path, answers).unwrap();
     } else {
         assert_eq!(answers, expected, "BLESS=1 rewrites what is expected");
-    }
-}
-
-#[test]
-fn a_variable_names_several_teams() {
-    match ask_with("", &[("TRANTOR_SERVER_TEAMS", "a b")]) {
-        Ok(Asked::Run(resolved)) => assert_eq!(resolved.options.teams, ["a", "b"]),
-        other => panic!("{other:?}"),
     }
 }
 
@@ -237,6 +223,7 @@ fn flags_win_over_the_environment_and_it_over_the_file() {
     let environment = [
         ("TRANTOR_SERVER_PORT", "2"),
         ("TRANTOR_SERVER_WIDTH", "2"),
+        ("TRANTOR_SERVER_TEAMS", "a b"),
         ("PATH", "/bin"),
     ];
 
@@ -250,6 +237,7 @@ fn flags_win_over_the_environment_and_it_over_the_file() {
         port: 3,
         width: 2,
         height: 1,
+        teams: vec!["a".to_owned(), "b".to_owned()],
         ..Options::default()
     };
     for asked in [by_flag, by_variable] {
@@ -299,10 +287,7 @@ fn printed_options_are_a_file_of_the_same_options() {
 
 #[test]
 fn options_differ_by_their_values_and_not_by_how_they_are_written() {
-    let origins = |line: &str| match ask_with(line, &[]) {
-        Ok(Asked::Run(resolved)) => resolved.origins,
-        other => panic!("{other:?}"),
-    };
+    let origins = |line: &str| resolved(line, &[]).origins;
     for (one, other, differ) in [
         ("", "-p 4242 -n red blue --save-every 1m --log info", &[][..]),
         ("--save-every 1m -f 007", "--save-every 60s -f 7", &[]),
@@ -365,15 +350,20 @@ fn checking_a_file_tells_every_mistake_with_its_line() {
 
 #[test]
 fn rust_log_counts_where_nothing_else_is_said_of_the_log() {
-    let log = |line: &str, environment: &[(&str, &str)]| match ask_with(line, environment) {
-        Ok(Asked::Run(resolved)) => resolved.options.log.to_string(),
-        other => panic!("{other:?}"),
-    };
     let common = ("RUST_LOG", "warn,mio=off");
-    assert_eq!(log("", &[common]), "warn,mio=off");
-    assert_eq!(log("-v", &[common]), "debug,mio=off");
-    assert_eq!(log("--log error", &[common]), "error");
-    assert_eq!(log("", &[common, ("TRANTOR_SERVER_LOG", "trace")]), "trace");
-    // Said to another program.
-    assert_eq!(log("", &[("RUST_LOG", "my_program[span]=debug/x")]), "info");
+    for (line, environment, expected) in [
+        ("", &[common][..], "warn,mio=off"),
+        ("-v", &[common], "debug,mio=off"),
+        ("--log error", &[common], "error"),
+        ("", &[common, ("TRANTOR_SERVER_LOG", "trace")], "trace"),
+        // Set for another program.
+        ("", &[("RUST_LOG", "my_program[span]=debug/x")], "info"),
+    ] {
+        let resolved = resolved(line, environment);
+        assert_eq!(
+            resolved.options.log.to_string(),
+            expected,
+            "{line:?} {environment:?}"
+        );
+    }
 }
