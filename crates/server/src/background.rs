@@ -1,8 +1,6 @@
-//! A server on a thread of its own, for programs that do other things too: tests, measurements, an arena inside an
-//! application.
+//! A server on a thread of its own, for programs that do other things too: tests and measurements.
 //!
-//! The loop itself is [`crate::event_loop`]'s. A program that is a server and nothing else runs that on its main
-//! thread instead.
+//! `trantor-server` runs the [`crate::event_loop`] on its main thread instead.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,16 +25,16 @@ impl Background {
     /// # Errors
     /// If there is no thread, or [`EventLoop::new`] fails.
     pub fn start(address: SocketAddr, config: EngineConfig) -> Result<Self, StartError> {
-        let (tell, told) = sync_channel(1);
+        let (send, sent) = sync_channel(1);
         let make = move || {
             let event_loop = EventLoop::new(address, |now| Ok(Engine::new(config, now)))?;
             let signal = event_loop.stop_signal();
-            tell.send((event_loop.address(), event_loop.tasks()))
+            send.send((event_loop.address(), event_loop.tasks()))
                 .expect("the starter keeps the other end until the loop is made");
             Ok::<_, io::Error>((event_loop, signal))
         };
         let thread = LoopThread::start("server", make, EventLoop::run)?;
-        let (address, tasks) = told.recv().expect("a loop that was made has told of itself");
+        let (address, tasks) = sent.recv().expect("a loop that was made has sent its address");
         Ok(Self {
             address,
             tasks,

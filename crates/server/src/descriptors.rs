@@ -2,12 +2,12 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors that connections leave free: for the journal, saves, metrics and the listening sockets. A server
-/// that has no room for another peer goes on recording.
+/// Descriptors that connections leave free: for the journal, saves, metrics and the listening sockets. A full server
+/// continues to record.
 const RESERVED: u64 = 64;
 
-/// Every connection takes a descriptor, and what a process is given at first is seldom more than 1,024; what it may
-/// take without asking anybody is often far more. Answers the limit as it then is; `None` if there is none.
+/// Raises the soft limit of descriptors, which is seldom more than 1,024, to the hard limit. Answers the limit; `None`
+/// for no limit.
 pub fn raise_limit() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current == limit.maximum {
@@ -26,9 +26,9 @@ pub fn raise_limit() -> Option<u64> {
     }
 }
 
-/// Connections that there is room for under a limit of so many descriptors.
+/// Connections that fit under a limit of so many descriptors.
 pub(crate) fn connections_within(limit: Option<u64>) -> usize {
-    // With next to nothing some have to be taken in all the same; what then fails is backed off from.
+    // Under a tiny limit some are accepted all the same; failures are backed off from.
     let room = limit.map(|limit| limit.saturating_sub(RESERVED).max(limit / 4 * 3));
     room.and_then(|room| usize::try_from(room).ok())
         .unwrap_or(usize::MAX)

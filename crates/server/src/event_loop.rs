@@ -29,8 +29,8 @@ use crate::shell::Shell;
 use crate::shell::tasks::TaskSender;
 use crate::stages::{self, STAGES};
 
-/// How long an ending loop goes on trying to deliver what it owes. With the rest of the end it stays well within
-/// the second that people and service managers wait.
+/// How long an ending loop flushes its outboxes. The whole end stays well within the second that people and service
+/// managers wait.
 const ENDING_SPAN: RealSpan = RealSpan::from_millis(500);
 
 pub struct EventLoop {
@@ -100,7 +100,7 @@ impl EventLoop {
         self.shell.reload = Some(Box::new(move |shell| reload.again(shell)));
     }
 
-    /// Tells a service manager that `what` is ready, that it is alive as often as that is wanted, and of its end.
+    /// Notifies a service manager that `what` is ready, of each watchdog interval, and of the end.
     pub fn serve(&mut self, manager: ServiceManager, what: &str) {
         manager.ready(what);
         if let Some(every) = manager.watchdog_interval() {
@@ -110,7 +110,7 @@ impl EventLoop {
         self.shell.manager = manager;
     }
 
-    /// Keeps a journal of everything in `directory`, and of older ones as much as `keep` says.
+    /// Records a journal in `directory`, and removes old ones as `keep` says.
     ///
     /// # Errors
     /// If no file can be made there, or the system refuses a thread.
@@ -119,7 +119,7 @@ impl EventLoop {
         self.shell.disk.start()
     }
 
-    /// Saves the game so often, and once more at the end.
+    /// Saves the game at this interval, and once more at the end.
     ///
     /// # Errors
     /// If the system refuses a thread.
@@ -257,12 +257,12 @@ impl EventLoop {
 pub struct Ended {
     pub why: EndReason,
     pub stats: EngineStats,
-    /// One number for the state in which the game was left, as `trantor-server sim` tells it.
+    /// The digest of the last state, as `trantor-server sim` prints it.
     pub digest: u64,
 }
 
 impl fmt::Display for Ended {
-    /// One line for people and scripts: how long, how much, how late, and what the machine could not keep up with.
+    /// One line for people and scripts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let EngineStats {
             uptime_ms,

@@ -1,4 +1,4 @@
-//! What sockets are set to: when a peer that nothing is heard of counts as gone.
+//! Socket options: no delay, and TCP keep-alive.
 
 use std::io;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use mio::net::TcpStream;
 use rustix::net::sockopt;
 use trantor_time::RealSpan;
 
-/// Silence after which the system asks whether a peer is still there, unless told otherwise. With the questions that
-/// follow, a machine that vanished is found within two minutes, also one that was owed something.
+/// Default silence before the first probe. With the probes that follow, a machine that vanished is found within two
+/// minutes, also one with output pending.
 pub const KEEP_ALIVE: RealSpan = RealSpan::from_secs(60);
 /// The interval between probes, and how many go unanswered before the connection counts as broken.
 const KEEP_ALIVE_PAUSE: RealSpan = RealSpan::from_secs(15);
-const KEEP_ALIVE_QUESTIONS: u32 = 4;
+const KEEP_ALIVE_PROBES: u32 = 4;
 
 /// When a silent peer counts as gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// How long what was sent may wait for the peer to take it. While it waits the system asks no questions, and by
-    /// itself tries for a quarter of an hour.
-    fn patience(self) -> Duration {
-        self.silence.max(self.stall).to_std() + KEEP_ALIVE_PAUSE.to_std() * KEEP_ALIVE_QUESTIONS
+    /// How long sent data may stay unacknowledged. Meanwhile the system sends no probes, and by default retransmits for a
+    /// quarter of an hour.
+    fn user_timeout(self) -> Duration {
+        self.silence.max(self.stall).to_std() + KEEP_ALIVE_PAUSE.to_std() * KEEP_ALIVE_PROBES
     }
 }
 
@@ -39,9 +39,9 @@ pub(crate) fn prepare(socket: &TcpStream, keep_alive: Option<KeepAlive>) {
         sockopt::set_socket_keepalive(socket, true)?;
         sockopt::set_tcp_keepidle(socket, keep_alive.silence.to_std())?;
         sockopt::set_tcp_keepintvl(socket, KEEP_ALIVE_PAUSE.to_std())?;
-        sockopt::set_tcp_keepcnt(socket, KEEP_ALIVE_QUESTIONS)?;
-        let patience_ms = keep_alive.patience().as_millis();
-        set_patience(socket, u32::try_from(patience_ms).unwrap_or(u32::MAX))
+        sockopt::set_tcp_keepcnt(socket, KEEP_ALIVE_PROBES)?;
+        let user_timeout_ms = keep_alive.user_timeout().as_millis();
+        set_user_timeout(socket, u32::try_from(user_timeout_ms).unwrap_or(u32::MAX))
     });
     for refused in [no_delay, keep_alive.map_err(io::Error::from)]
         .into_iter()
@@ -52,13 +52,13 @@ pub(crate) fn prepare(socket: &TcpStream, keep_alive: Option<KeepAlive>) {
 }
 
 #[cfg(target_os = "linux")]
-fn set_patience(socket: &TcpStream, patience_ms: u32) -> rustix::io::Result<()> {
-    sockopt::set_tcp_user_timeout(socket, patience_ms)
+fn set_user_timeout(socket: &TcpStream, user_timeout_ms: u32) -> rustix::io::Result<()> {
+    sockopt::set_tcp_user_timeout(socket, user_timeout_ms)
 }
 
 /// Elsewhere a peer that vanishes with output pending is found when the system gives up retransmitting.
 #[cfg(not(target_os = "linux"))]
-fn set_patience(_socket: &TcpStream, _patience_ms: u32) -> rustix::io::Result<()> {
+fn set_user_timeout(_socket: &TcpStream, _user_timeout_ms: u32) -> rustix::io::Result<()> {
     Ok(())
 }
 
@@ -78,7 +78,7 @@ mod tests {
             sockopt::tcp_user_timeout(&socket).unwrap()
         };
         assert_eq!(asked(RealSpan::from_secs(60)), 120_000);
-        // Who may take nothing for an hour is not let go by the system before that.
+        // A peer that may read nothing for an hour is not disconnected by the system before that.
         assert_eq!(asked(RealSpan::from_secs(3_600)), 3_660_000);
     }
 }

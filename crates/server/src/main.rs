@@ -78,7 +78,7 @@ fn run(
     if let Some(running) = resolved.filter(|_| !io::stdin().is_terminal()) {
         event_loop.reload_at_hang_up(Reload::new(running, logging, Box::new(resolve_again)));
     }
-    // Whoever reads that the server listens may rely on all of it.
+    // Before the line that it listens: a script may rely on all of it then.
     let exporter = match options.metrics.are_wanted() {
         false => None,
         true => match Exporter::start(&options.metrics, event_loop.tasks()) {
@@ -93,7 +93,7 @@ fn run(
         false => None,
         true => match ConsoleThread::start(event_loop.tasks(), at_end) {
             Ok(console) => {
-                log::info!("the console is open; help lists its words");
+                log::info!("the console is open; help lists its commands");
                 Some(console)
             }
             Err(error) => return refuse(error),
@@ -104,7 +104,7 @@ fn run(
     }
 
     let ended = event_loop.run();
-    // One that is left behind holds standard output, and nobody reads that.
+    // A console that was left behind is blocked in a write and holds standard output.
     match console.is_none_or(ConsoleThread::end) {
         true => tell(&format!("{PROGRAM}: {ended}")),
         false => log::info!("{ended}"),

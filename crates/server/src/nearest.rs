@@ -1,4 +1,4 @@
-//! What a misspelt word was probably meant for.
+//! Suggestions for misspelt words.
 
 /// The name most like `unknown`, if any is similar; of equals the first in the alphabet.
 pub fn nearest<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

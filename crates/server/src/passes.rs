@@ -87,7 +87,7 @@ impl Passes {
         self.count += 1;
         self.slowest = None;
         for stage in &mut self.stages {
-            // Times stay as they were: until a stage has had its turn, its last one tells what it takes.
+            // Times stay: until a stage has had its turn, its last one counts.
             stage.left_over = false;
             stage.items = 0;
         }
@@ -136,10 +136,8 @@ impl Passes {
         }
     }
 
-    /// Half the time of the longest turn that another stage had: `stage` may go on that long whatever its budget.
-    ///
-    /// Without it a stage of many cheap items, cut at its count, would starve beside one of few dear items, which both are
-    /// within their budgets.
+    /// The time that `stage` may take whatever its budget: half of the longest turn of another stage. Without it a stage of
+    /// many cheap items, cut at its count, would starve beside one of few expensive items.
     fn floor_against(&self, stage: usize) -> RealSpan {
         let others = self
             .stages
@@ -209,8 +207,8 @@ impl Turn<'_> {
         is_admitted
     }
 
-    /// As [`Self::admits`], for items of a few microseconds: they are timed [`SHORT_ITEMS`] at a time, since a reading of the
-    /// clock for each would be a good part of what they take.
+    /// As [`Self::admits`], for items of a few microseconds, which are timed [`SHORT_ITEMS`] at a time: reading the clock for
+    /// each would cost a good part of their time.
     pub(crate) fn admits_short(&mut self) -> bool {
         match self.items.is_multiple_of(SHORT_ITEMS) {
             true => self.admits(),
@@ -241,8 +239,8 @@ impl Turn<'_> {
             .map_or(RealSpan::ZERO, |start| self.clock.now().since(start))
     }
 
-    /// The time of something that has just come in: the clock, read again. The pass goes on at it, so that no input is older
-    /// than the time it is handled at.
+    /// The time of input that has just come in: the clock, read again. The pass continues at it, so that no input is handled
+    /// before it came.
     pub(crate) fn arrival(&mut self) -> RealTime {
         let now = self.read_clock();
         self.arrived_at = Some(now);

@@ -1,4 +1,4 @@
-//! SIGHUP: the options are read again, and those that harm nobody take effect at once.
+//! SIGHUP: the options are read again, and those that can change take effect at once.
 //!
 //! What is read is what the program was started with: its command line, its environment, and the file as it is now.
 //! Options that would need another game, another socket or another file are named in the log, and wait for a restart.

@@ -1,8 +1,8 @@
 //! `--resume` with `--record`: a save rolled forward by the journal that goes on after it.
 //!
-//! A save is as old as `--save-every` allows; the journal goes as far as anything that was sent. Which runs there are is found
-//! out here; how one is played on from a save is [`replay::roll_forward`]'s. So that there is a save for each run that it passes
-//! through, one is written where a run begins.
+//! A save is as old as `--save-every` allows; the journal has everything that peers were sent. This module finds the run
+//! that continues a save; [`replay::roll_forward`] plays it. A save is written where a run begins, so that each run passes
+//! through one.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use trantor_game::{Game, Replay, replay};
 use crate::recorder;
 use crate::replay::{pieces_in, read};
 
-/// Runs that are looked at, from the newest on. The one that belongs to the save is the newest, but where servers with
-/// saves of their own record in one directory.
+/// Runs that are tried, from the newest on. The newest continues the save, unless servers with saves of their own record in
+/// one directory.
 const RUNS_MAX: usize = 16;
 
-/// Goes on with `saved` as far as a run in `recordings` does, and answers the game and that run. `None` if none goes on from it, which
-/// is so for a save that is newer than the journal.
+/// Plays `saved` on to the end of a run in `recordings`, and answers the game and that run. `None` if no run passes through
+/// it, as for a save that is newer than the journal.
 pub fn roll_forward(saved: &Game, recordings: &Path) -> Option<(Game, PathBuf)> {
     if saved.winner().is_some() {
         return None;
     }
     let runs = recorder::runs_in(recordings).unwrap_or_default();
     for run in runs.into_iter().rev().take(RUNS_MAX) {
-        // One that is held belongs to a server that lives.
+        // A locked run belongs to a running server.
         let Ok(lock) = File::open(&run) else { continue };
         if let Err(std::fs::TryLockError::WouldBlock) = lock.try_lock() {
             continue;

@@ -5,10 +5,9 @@
 //!  ─> round
 //! ```
 //!
-//! The clock is read right after the wait, and again after each read: what came in is stamped with that instant, and the
-//! pass goes on at it, so that no input is older than its stamp. Every stage takes at least one
-//! item and stops at its budget, so that a storm of due work does not starve the sockets, nor a flood of input
-//! the due work; what is left over comes first in the next pass, which then does not wait.
+//! The clock is read right after the wait, and again after each read: input is stamped with that instant, and the pass
+//! continues at it, so that no input is handled before it came. Every stage takes at least one item and stops at its
+//! budget, so that neither due work nor input starves the other; the rest comes first in the next pass, which does not wait.
 //!
 //! The start of an idle agent's next command has no stage of its own: it is a deadline of the game, the last in
 //! rank at its instant, so that due work reaches it in the one order that does not depend on where passes are cut.
@@ -41,7 +40,7 @@ pub(crate) struct Stage {
 pub(crate) const STAGES: [Stage; 11] = [
     Stage {
         name: "accept",
-        // Each takes some tens of microseconds, and those inside are not to notice (docs/decisions/0092); see also
+        // Each takes some tens of microseconds, which players shall not notice (docs/decisions/0092); see also
         // `Listener::limit_rate`.
         budget: Budget::new(8, RealSpan::from_micros(50)),
         run: accept,
@@ -56,7 +55,6 @@ pub(crate) const STAGES: [Stage; 11] = [
     Stage {
         name: "operators",
         // Some lines take milliseconds, and an operator that sends hundreds at once delays others by one of them at most.
-        // Those that come later, of operators that were throttled, are taken in the next pass.
         budget: Budget::new(16, RealSpan::from_micros(50)),
         run: operators,
     },
@@ -95,13 +93,13 @@ pub(crate) const STAGES: [Stage; 11] = [
     },
     Stage {
         name: "messages",
-        // So many writes that a player whose deadline falls into them is not late by more than its wake-up.
+        // So few writes that a deadline among them is late by no more than a wake-up.
         budget: Budget::new(32, RealSpan::from_micros(120)),
         run: messages,
     },
     Stage {
         name: "watch",
-        // What it changes is bounded by what was flushed, and a socket left out would wait for ever.
+        // Bounded by what was flushed; a socket left out would wait for ever.
         budget: Budget::UNLIMITED,
         run: watch,
     },
@@ -272,13 +270,13 @@ fn flush(shell: &mut Shell, turn: &mut Turn<'_>) {
             break;
         }
     }
-    // A connection that was owed nothing more may be closed now, without waiting for another pass.
+    // A connection whose outbox is empty may be closed now, without another pass.
     shell.carry_out_outputs(|| {});
     shell.unwritten = shell.conns.blocked() + usize::from(is_cut_short);
 }
 
-/// Writes to viewers, and to players what they are sent because of others: a thousand may watch, and a thousand hear what one
-/// says. Within a budget of its own, after all answers.
+/// Writes to viewers, and to players what other players cause: thousands may watch, and a thousand hear one broadcast. After
+/// all replies, with a budget of its own.
 fn messages(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
     shell.has_messages_left = false;

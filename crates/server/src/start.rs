@@ -19,7 +19,7 @@ use crate::playback::{self, PlayAsked};
 use crate::roll_forward::roll_forward;
 use crate::service_manager;
 
-/// Makes the loop that `options` ask for. Answers it with the line that tells what was started.
+/// Makes the loop that `options` ask for. Answers it with the line that describes it.
 ///
 /// # Errors
 /// One line that says what is wrong and what would help.
@@ -29,8 +29,8 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         && matches!(options.control, Control::Loopback | Control::Everyone)
     {
         log::warn!(
-            "who may control the game sees the present: spectator-delay holds up the others only; with --control user, token \
-             or off, those are all who show no token"
+            "viewers that may control the game see it without delay: spectator-delay is for the others; with --control user, \
+             token or off, those are all that show no token"
         );
     }
     let address = options.listen_address();
@@ -47,7 +47,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     let autosave = directory.map(|directory| Autosave::new(directory, options.save.keep));
     let autosave = autosave.transpose().map_err(not_saved)?;
     let saved = saved_game(options)?;
-    // Where matches follow upon each other, one that is over is not gone on with.
+    // With --after-win exit matches follow each other: a finished one is not resumed.
     let saved = saved.filter(|game| {
         let Some(winner) = game.winner() else {
             return true;
@@ -86,7 +86,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     }
     if let Some(mut autosave) = autosave {
         if options.record.is_some() {
-            // The run that has just begun goes on from it, whenever this server is killed.
+            // The run that has just begun continues this save, whenever this server is killed.
             autosave
                 .save_now(event_loop.shell.engine.state_to_save())
                 .map_err(not_saved)?;
@@ -111,7 +111,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     Ok((event_loop, line))
 }
 
-/// Makes the loop that shows the recording that was asked for. Answers it with the line that tells what was started.
+/// Makes the loop that plays a recording. Answers it with the line that describes it.
 ///
 /// # Errors
 /// One line that says what is wrong and what would help.
@@ -204,8 +204,8 @@ fn no_place(error: &io::Error) -> String {
     }
 }
 
-/// Another number each time: the system seeds the standard library's hash maps, and that is enough for a game. A file of
-/// options has signed numbers, and what the first line tells is to be written into one.
+/// Another number each time: the system seeds the standard library's hash maps, and that is enough for a game. Half of the
+/// range, since numbers of TOML are signed.
 fn seed_from_system() -> u64 {
     RandomState::new().hash_one("trantor") >> 1
 }

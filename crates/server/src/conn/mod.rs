@@ -1,7 +1,6 @@
 //! The table of connections: sockets, what is ready on them, and what they are watched for.
 //!
-//! It moves bytes and knows nothing of what they mean. Which bytes wait to be written, and when a connection has
-//! had its day, is the engine's to say; how much is read before others get their turn is the loop's.
+//! It moves bytes and knows nothing of their meaning. Outboxes and closing are the engine's, budgets are the loop's.
 
 mod read_turns;
 
@@ -19,16 +18,15 @@ use crate::keep_alive::{KeepAlive, prepare};
 use crate::options::Options;
 use crate::wait::Ready;
 
-/// Bytes taken by one read. A peer that has sent more waits for its next turn with others that have (`read_turns`), so that a
-/// flood is no loss to the rest; honest peers send a few hundred at a time.
+/// Bytes of one read. A peer with more waits for its next turn (`read_turns`), so that a flood does not delay others;
+/// honest peers send a few hundred at a time.
 pub const READ_BYTES_MAX: usize = 1024;
 
 /// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and whatever comes later is
 /// reported anew. Elsewhere only a read that would block proves it.
 const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
 
-/// Reads of what a peer has sent, before its connection is closed for good at the end: more than a player ever has
-/// under way.
+/// Reads from a connection before it is closed at the end: more than a player ever has in flight.
 const LAST_READS_MAX: usize = 8;
 
 #[derive(Debug)]
@@ -61,7 +59,7 @@ struct Conn {
     is_paused: bool,
     /// The system reported something to read meanwhile, and does not report it again.
     is_ready_while_paused: bool,
-    /// The last write did not take everything: no use in trying before the system says so.
+    /// The last write was partial: another is pointless until the system reports readiness.
     write_blocked: bool,
     /// What the socket is registered for at present, besides reading.
     watched_for_write: bool,
@@ -150,8 +148,8 @@ impl Conns {
         Ok(id)
     }
 
-    /// Notes what the system reported. A late report about a slot's former owner does its successor no harm: it
-    /// is tried, and finds nothing.
+    /// Notes what the system reported. A late report about the former connection of a slot is harmless: the new one is
+    /// tried, and would block.
     pub fn note_ready(&mut self, ready: Ready) {
         let Some(conn) = self.slots.get_mut(ready.token.0) else {
             return;
@@ -159,7 +157,7 @@ impl Conns {
         self.stats.reports += 1;
         if ready.readable && !self.reading_ended {
             conn.hung_up |= ready.hung_up;
-            // A peer that has gone is noticed even while it is not read; what it leaves behind is bounded.
+            // The end of a peer is noticed even while it is paused; what it has sent is bounded.
             if conn.is_paused && !conn.hung_up {
                 conn.is_ready_while_paused = true;
             } else if !conn.in_read_list {
@@ -273,9 +271,8 @@ impl Conns {
         }
     }
 
-    /// Brings what the system watches up to date: reading always, writing only where bytes wait. It costs
-    /// nothing for connections that did not change. Answers those that the system does not let be watched, as
-    /// without memory: they must be closed, since nothing would be heard of them.
+    /// Updates what the system watches: always read readiness, write readiness only where bytes wait. It costs nothing for
+    /// connections that did not change. Answers those that cannot be watched, as without memory: they must be closed.
     #[must_use]
     pub fn update_watch(&mut self, registry: &Registry) -> Vec<ConnId> {
         let mut failed = Vec::new();
@@ -302,10 +299,10 @@ impl Conns {
         failed
     }
 
-    /// Tells the peer that nothing more will come. Reading goes on.
+    /// Shuts the write side down. Reading continues.
     pub fn shut_down_write(&mut self, id: ConnId) {
         if let Some(conn) = get(&mut self.slots, id) {
-            // It fails only where the peer is gone already, which reading will tell.
+            // It fails only if the peer is gone already, which reading shows.
             let _gone = conn.socket.shutdown(Shutdown::Write);
         }
     }
@@ -329,14 +326,14 @@ impl Conns {
         self.to_read.clear();
     }
 
-    /// Closes every connection, in a way that lets peers read what was written before.
+    /// Closes every connection so that peers can read the last lines.
     ///
-    /// Input that nobody has read makes the system reset a connection when it is closed, and a reset takes the
-    /// last lines with it; so whatever has come is taken first. `buffer` is for that.
+    /// The system resets a connection that is closed with unread input, and a reset discards output; so input is read first,
+    /// into `buffer`.
     pub fn close_all(&mut self, buffer: &mut [u8]) {
         for mut conn in self.slots.drain() {
             let _gone = conn.socket.shutdown(Shutdown::Write);
-            // A peer that sends without end could hold this up; it is not owed so much care.
+            // Bounded, for a peer that sends without end.
             for _ in 0..LAST_READS_MAX {
                 if !matches!(conn.socket.read(buffer), Ok(count) if count == buffer.len()) {
                     break;

@@ -1,15 +1,15 @@
 //! Read scheduling: connections with fresh data go before connections with a backlog.
 //!
-//! A player's command is a few bytes, all of which one read takes. A peer that floods always has more, and a hundred such
-//! peers would delay a player's command by a hundred reads, a millisecond. They have a queue of their own, with a turn after
-//! each [`FRESH_IN_A_ROW_MAX`] of the others, or when that queue is empty.
+//! One read takes a player's command whole. A flooding peer always has more, and a hundred of them would delay a command by
+//! a hundred reads, a millisecond. They have a queue of their own, with a turn after each [`FRESH_IN_A_ROW_MAX`] fresh
+//! connections, or when no connection is fresh.
 
 use std::collections::VecDeque;
 
 use trantor_engine::ConnId;
 
-/// Turns of those who have just sent something, before one of those with more to read has his. Few enough for a large message of an
-/// honest peer to be read while thousands play, and enough for floods to cost the others no more than an eighth.
+/// Fresh connections in a row. Few enough for a large message of an honest peer to be read while thousands play, and enough
+/// for floods to cost others no more than an eighth.
 const FRESH_IN_A_ROW_MAX: u32 = 8;
 
 /// Connections with something to read. The owner sees to it that each is in it once at most.
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_does_not_wait_for_all_who_send_without_end() {
+    fn a_command_does_not_wait_for_floods() {
         let mut turns = ReadTurns::default();
         (0..100).for_each(|flood| turns.push_more(id(flood)));
         turns.push_fresh(id(1_000));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_more_is_not_put_off_for_ever_by_those_who_keep_sending() {
+    fn a_backlog_is_not_starved_by_fresh_data() {
         let mut turns = ReadTurns::default();
         turns.push_more(id(7));
         turns.push_more(id(8));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_one_turn_for_each_time_of_asking() {
+    fn each_queued_connection_has_one_turn() {
         let mut turns = ReadTurns::default();
         for slot in 0..50 {
             match slot % 3 {

@@ -1,8 +1,8 @@
-//! Standard input, where the operator of this very machine types.
+//! The console on standard input.
 //!
-//! A thread reads it, since a terminal or a file cannot be waited for beside sockets. Each line is sent to the loop,
-//! and the answer comes back to be printed here: a terminal that is held must not hold the loop. The end of standard
-//! input ends nothing, unless somebody asks for it: servers are often started without any input at all.
+//! A thread reads it, since a file cannot be polled beside sockets. Each line is sent to the loop, and the answer is printed
+//! by the thread: a stopped terminal must not block the loop. The end of standard input ends the server only with
+//! `--console until-end`: servers are often started without any input.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::net::UnixStream;
@@ -104,9 +104,9 @@ fn read_lines(mut output: impl Write, stopped: &UnixStream, tasks: &TaskSender) 
             Awaited::Nothing => continue,
             Awaited::Stop => return,
         }
-        // Not through the standard library's buffer, in which bytes would wait that nobody is told of.
+        // Not through the standard library's buffer: a poll does not see the bytes in it.
         let mut bytes = match rustix::io::read(io::stdin(), &mut piece) {
-            // Ctrl-D: the terminal is still there, and so is whoever types.
+            // Ctrl-D: the terminal is still there.
             Ok(0) if is_terminal && !has_hung_up() => {
                 show(&mut output, "the console stays open; quit ends the server\n");
                 continue;
@@ -157,8 +157,7 @@ enum Awaited {
     Stop,
 }
 
-/// Waits until there is something to read. A program that was sent to the background (Ctrl-Z, then `bg`) must not read
-/// what is typed for others: the system would stop it.
+/// Waits for input. A program in the background (Ctrl-Z, then `bg`) must not read its terminal: the system would stop it.
 fn await_input(stopped: &UnixStream, is_terminal: bool) -> Awaited {
     let stdin = io::stdin();
     let mut watched = [
@@ -190,7 +189,7 @@ fn ask(tasks: &TaskSender, line: &str) -> Option<Answer> {
     let (told, answer) = sync_channel(1);
     let line = line.to_owned();
     let carry_out = move |shell: &mut Shell| {
-        // Whoever asked is waiting, or the program is ending.
+        // The console waits for it, or the program is ending.
         let _received = told.send(super::carry_out(shell, None, &line));
     };
     match tasks.send("console", carry_out) {

@@ -1,6 +1,6 @@
 //! `trantor-server console`: the other end of an operator's connection, for a terminal or a script.
 //!
-//! With words on the command line it says them as one line and ends; without, it says what it reads on standard input.
+//! It sends the words of the command line as one line and ends; without words it sends the lines of standard input.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -44,7 +44,7 @@ pub struct ConsoleAsked {
 /// The words as one line.
 ///
 /// # Errors
-/// If they are several: a script may hand on what others wrote, and nobody is to operate through it.
+/// If they have line feeds: a script may pass on what others wrote, which must not become commands.
 fn one_line(words: &[String]) -> Result<String, String> {
     let line = words.join(" ");
     match line.contains(['\n', '\r']) {
@@ -53,10 +53,10 @@ fn one_line(words: &[String]) -> Result<String, String> {
     }
 }
 
-/// Connects, says the lines, prints the answers. Answers whether the server did all that was asked.
+/// Connects, sends the lines, prints the answers. Answers whether the server did all of it.
 ///
 /// # Errors
-/// If the words are no line, there is no connection, or the server does not let us operate: in one line.
+/// If the words are no line, there is no connection, or the server refuses operators: in one line.
 pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
     let words = one_line(&asked.words)?;
     let at = format!("{}:{}", asked.host, asked.port);
@@ -83,7 +83,7 @@ pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
 /// Bytes of the longest line that is taken from a server: its own have a few hundred.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
-/// Lines of a server before it says whether we may operate: the greeting, and one more.
+/// Lines of a server before it accepts or refuses an operator: the greeting, and one more.
 const GREETING_LINES_MAX: usize = 16;
 
 /// The connection. What the server sends may be endless, and may be no text.

@@ -30,7 +30,7 @@ use crate::shell::Shell;
 use crate::shell::tasks::TaskSender;
 
 /// Connections at one time; a new one evicts another. A few scrapers stay far below, and a peer that opens thousands
-/// takes descriptors from nobody.
+/// takes no descriptors from players.
 const CONNECTIONS_MAX: usize = 32;
 
 /// Threads of connections, with those that were evicted and wait for the server's loop.

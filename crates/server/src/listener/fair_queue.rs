@@ -1,7 +1,7 @@
 //! A queue for accepted connections that serves addresses in turn.
 //!
-//! The system's own queue is first in, first out: whoever connects thousands of times a second fills it for all.
-//! Here each address waits behind its own connections only. How fast connections leave is [`super`]'s.
+//! The system's backlog is first in, first out: one address that connects thousands of times a second fills it for all.
+//! Here each address waits behind its own connections only. The rate is [`super`]'s.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;

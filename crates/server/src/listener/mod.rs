@@ -1,8 +1,8 @@
-//! The listening socket: accepts connections, hands them on at a rate and in turn by address, and backs off when the
-//! system has no room.
+//! The listening socket: accepts connections, hands them on at a limited rate and fairly by address, and backs off when
+//! the system has no descriptors.
 //!
-//! The system's queue is emptied as fast as it fills, also beyond the rate: a connection that waits there is behind all
-//! that came before it, from whichever address. What is over the rate waits here, or is closed ([`FairQueue`]).
+//! The system's backlog is emptied as fast as it fills, since it is first in, first out for all addresses together.
+//! Connections over the rate wait in a [`FairQueue`], or are reset.
 
 mod fair_queue;
 
@@ -18,26 +18,26 @@ use trantor_time::{NANOS, RealSpan, RealTime};
 
 use self::fair_queue::FairQueue;
 
-/// How long no connection is accepted after the system had no descriptor for one. Descriptors come back when
-/// connections close, and those are not waited for: another program may hold them.
+/// How long no connection is accepted after the system had no descriptor for one. Connections of ours that close end it
+/// early; another program may hold the descriptors.
 const BACK_OFF_SPAN: RealSpan = RealSpan::from_secs(1);
 
 /// Between two warnings about it: it may begin anew hundreds of times a second.
-const TOLD_SPAN: RealSpan = RealSpan::from_secs(10);
+const LOG_SPAN: RealSpan = RealSpan::from_secs(10);
 
-/// Connections that may wait to be accepted. The usual 128 overflow when a class starts its bots all at once, and
-/// the system then lets those who came too late wait a second before they try again. The system may allow fewer.
+/// Connections that may wait to be accepted. The usual 128 overflow when a class starts its bots all at once, and late
+/// peers then retry after a second. The system may allow fewer.
 const BACKLOG_MAX: i32 = 4_096;
 
-/// Accepted connections that may wait for the rate: those of eight seconds at the default rate, after which few peers
-/// wait any more. Each takes a descriptor and the system's buffers, some KiB.
+/// Accepted connections that may wait for the rate: eight seconds at the default rate, after which few peers still wait.
+/// Each takes a descriptor and some KiB of the system's buffers.
 pub(crate) const WAITING_MAX: usize = 4_096;
 
 /// The burst: connections of so long a quiet time may be accepted at once.
 const SAVED_UP_SPAN: RealSpan = RealSpan::from_secs(1);
 
-/// Shortest wait once no more are allowed: thousands a second are not to be as many wake-ups, and those inside are not to
-/// notice how many come at once.
+/// Shortest wait once the bucket is empty: thousands of connections a second shall not be as many wake-ups, nor delay
+/// players.
 const WAIT_SPAN_MIN: RealSpan = RealSpan::from_millis(2);
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub struct Listener {
     pending: bool,
     backing_off_until: Option<RealTime>,
     /// When it was last logged.
-    told_at: Option<RealTime>,
+    logged_at: Option<RealTime>,
     stats: ListenerStats,
 }
 
@@ -91,7 +91,7 @@ impl From<SocketAddr> for Door {
 }
 
 impl Listener {
-    /// Listens there. A port that a former server has just left can be taken again at once.
+    /// Listens there. A port that a former server has just left can be used again at once.
     ///
     /// # Errors
     /// If the port is in use, the address is none of this machine's, or the port is not for ordinary users.
@@ -116,13 +116,12 @@ impl Listener {
             waiting: FairQueue::new(WAITING_MAX),
             pending: false,
             backing_off_until: None,
-            told_at: None,
+            logged_at: None,
             stats: ListenerStats::default(),
         })
     }
 
-    /// Hands on so many connections within a second from now on, and as many at once if there were none before;
-    /// more wait.
+    /// Sets the rate, and a burst of as many connections after a quiet second; more wait.
     pub fn limit_rate(&mut self, accepts_per_second: u32) {
         self.accept_span = RealSpan::from_nanos(NANOS / i64::from(accepts_per_second.max(1)));
     }
@@ -153,7 +152,7 @@ impl Listener {
         self.next_try().is_some_and(|at| at <= now)
     }
 
-    /// When to call [`Self::accept`] next, at once if that is past; `None` if nobody waits.
+    /// When to call [`Self::accept`] next, at once if that is past; `None` if no connection waits.
     pub fn next_try(&self) -> Option<RealTime> {
         let at_once = RealTime::from_nanos(i64::MIN);
         let accepting = self.pending.then_some(at_once);
@@ -162,8 +161,7 @@ impl Listener {
         Some(next.max(self.backing_off_until.unwrap_or(at_once)))
     }
 
-    /// Accepts a connection if the system has one. Answers the one whose turn it is, if the rate allows any, and where it
-    /// comes from.
+    /// Accepts a connection if the system has one. Answers the next in turn with its address, if the rate allows one.
     pub fn accept(&mut self, now: RealTime) -> Option<(TcpStream, IpAddr)> {
         if self.backing_off_until.is_some_and(|until| until > now) {
             return None;
@@ -225,7 +223,7 @@ impl Listener {
         match error.kind() {
             io::ErrorKind::WouldBlock => self.pending = false,
             io::ErrorKind::Interrupted => {}
-            // The peer has gone again while it waited; the next one may be well.
+            // The peer is gone already; the next one may be there.
             io::ErrorKind::ConnectionAborted => self.stats.aborted += 1,
             // No descriptor, no memory: the same would come at once for the next one too.
             _ => self.back_off(error, now),
@@ -235,8 +233,8 @@ impl Listener {
     /// Accepts no connection for a while, or until one is closed; new ones wait with the system.
     pub fn back_off(&mut self, why: impl fmt::Display, now: RealTime) {
         // Where connections come and go at the limit it begins anew each time.
-        if self.told_at.is_none_or(|told| now >= told + TOLD_SPAN) {
-            self.told_at = Some(now);
+        if self.logged_at.is_none_or(|at| now >= at + LOG_SPAN) {
+            self.logged_at = Some(now);
             log::warn!("cannot accept connections for now: {why}");
         }
         self.stats.back_offs += 1;
@@ -252,8 +250,7 @@ fn is_gone(socket: &TcpStream) -> bool {
     }
 }
 
-/// Where a peer comes from. What has the same address at both ends never left this machine, whichever of its addresses
-/// that is.
+/// The address of a peer: loopback if both ends have the same address, since the connection then never left this machine.
 fn origin(peer: IpAddr, local: Option<SocketAddr>) -> IpAddr {
     match local {
         Some(local) if local.ip() == peer && !peer.to_canonical().is_loopback() => Ipv4Addr::LOCALHOST.into(),
@@ -271,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_comes_from_an_address_of_this_machine_is_on_it() {
+    fn a_peer_with_an_address_of_this_machine_is_local() {
         for (peer, local, expected) in [
             ("192.168.1.2", "192.168.1.2:4242", "127.0.0.1"),
             ("2001:db8::2", "[2001:db8::2]:4242", "127.0.0.1"),
@@ -288,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_are_taken_in_at_once_and_the_rest_by_and_by() {
+    fn a_burst_is_handed_on_at_once_and_the_rest_at_the_rate() {
         let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
         listener.limit_rate(2);
         let now = RealTime::ZERO + RealSpan::from_secs(5);
@@ -300,7 +297,11 @@ mod tests {
         assert_eq!(accepted(&mut listener, now), 2);
         assert_eq!(listener.stats().slowed, 1);
         let span = RealSpan::from_millis(500);
-        assert_eq!(listener.next_try(), Some(now + span), "it is known when to go on");
+        assert_eq!(
+            listener.next_try(),
+            Some(now + span),
+            "the next one is allowed then"
+        );
         assert_eq!(accepted(&mut listener, now + span - RealSpan::from_nanos(1)), 0);
         assert_eq!(accepted(&mut listener, now + span), 1);
         assert_eq!(accepted(&mut listener, now + span), 0);
@@ -356,7 +357,7 @@ mod tests {
         let _last = connect_from(1, port);
         assert_eq!(accept_all(&mut listener, now + RealSpan::from_secs(1)).len(), 1);
         assert_eq!(listener.stats().aborted, 10);
-        assert_eq!(listener.next_try(), None, "nobody waits any more");
+        assert_eq!(listener.next_try(), None, "no connection waits");
     }
 
     /// Beyond any storm of connections, for a minute, whatever the rate.
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_finds_no_room_waits_until_some_is_made() {
+    fn connections_without_a_descriptor_wait_until_another_closes() {
         let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
         let now = RealTime::ZERO;
         let _peer = std::net::TcpStream::connect(listener.address()).unwrap();

@@ -1,7 +1,7 @@
-//! Lines of the log on their way to standard error, which somebody may have stopped reading.
+//! The queue of log lines on their way to standard error.
 //!
-//! Whoever logs puts a line into a queue, and a thread writes it: a pipe that nobody empties, or a terminal that is held,
-//! holds that thread and never the loop. When the queue is full, lines are lost, and the next that finds room says how many.
+//! A thread writes them: a full pipe or a stopped terminal blocks that thread and never the loop. When the queue is full,
+//! lines are dropped, and the next one that finds room says how many.
 
 use std::io::{self, Write};
 
@@ -12,8 +12,8 @@ use trantor_time::RealSpan;
 /// Lines that wait to be written: what a storm of connections logs in a second, and less than a megabyte.
 const LINES_MAX: usize = 4_096;
 
-/// How long the end of the program waits for the lines that wait: a terminal takes them in less, and one that is held
-/// must not hold the end.
+/// How long the end of the program waits for queued lines: a terminal takes them in less, and a stopped one must not
+/// block the end.
 const FLUSH_SPAN: RealSpan = RealSpan::from_millis(500);
 
 enum Job {
@@ -109,7 +109,7 @@ fn write_out(jobs: &Receiver<Job>, mut output: impl Write) {
     for job in jobs {
         match job {
             Job::Write(bytes) => {
-                // With nobody to read it the server goes on.
+                // Without a reader the server continues.
                 let _nobody_reads = output.write_all(&bytes).and_then(|()| output.flush());
             }
             Job::Tell(tell) => {

@@ -46,7 +46,7 @@ impl Logging {
         *self.logger.write().unwrap_or_else(PoisonError::into_inner) = logger;
     }
 
-    /// What a panic says comes after what was logged before it.
+    /// Writes queued lines before the message of a panic.
     fn flush_before_panics(&self) {
         let (lines, tell) = (self.lines.clone(), panic::take_hook());
         panic::set_hook(Box::new(move |panicked| {

@@ -1,4 +1,4 @@
-//! `replay info`: what a piece says of itself, and what can be counted without playing it.
+//! `replay info`: the head of a piece, and what can be counted without playing it.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

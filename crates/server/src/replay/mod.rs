@@ -1,4 +1,4 @@
-//! `trantor-server replay`: journals checked, described, and told event by event, without a server.
+//! `trantor-server replay`: journals verified, described, and exported event by event, without a server.
 //!
 //! Files are what `--record` leaves, one piece of a journal each, compressed or not; a directory stands for the
 //! pieces in it. The playing itself is [`trantor_game::replay`]'s; showing a recording to viewers is [`crate::playback`]'s.
@@ -34,7 +34,7 @@ pub enum ReplayAsked {
     Verify(Look),
     /// Say what journals hold, without playing them
     Info(Look),
-    /// Play journals and tell all that happens, one event a line
+    /// Play journals and print all that happens, one event a line
     Export {
         /// As lines of JSON, which is also what happens without this flag
         #[arg(long)]
@@ -92,7 +92,7 @@ impl ReplayAsked {
 const EXIT_STATUS_UNFINISHED: u8 = 2;
 
 /// Does what was asked. Status 0: everything was read and agrees; 1: something does not agree with what was
-/// recorded or is damaged; 2: see [`EXIT_STATUS_UNFINISHED`]; 84: something could not be read at all, or what was found could not be told.
+/// recorded or is damaged; 2: see [`EXIT_STATUS_UNFINISHED`]; 84: something could not be read, or the results could not be written.
 pub fn run(asked: &ReplayAsked) -> ExitCode {
     let files = match pieces_in(asked.files()) {
         Ok(files) => files,
@@ -110,11 +110,11 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
     match done {
         Ok(Worst::Unfinished) if !matches!(asked, ReplayAsked::Verify(_)) => ExitCode::SUCCESS,
         Ok(worst) => worst.exit_code(),
-        // Whoever reads the lines may have had enough of them: `replay export … | head`.
+        // The reader may stop early: `replay export … | head`.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         // Not 1, which would say that a recording does not agree.
         Err(error) => {
-            standard_error::say(format_args!("{PROGRAM}: cannot tell what was found: {error}"));
+            standard_error::say(format_args!("{PROGRAM}: cannot write the results: {error}"));
             ExitCode::from(EXIT_STATUS_REFUSED)
         }
     }

@@ -13,7 +13,7 @@ use crate::store::{COMPRESSED, JOURNAL};
 const PIECE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// The most bytes that a packed piece may unpack to. The recorder's have less even in the largest world, and a small
-/// file that claims to hold much more is somebody's joke, for which memory is not filled.
+/// file that claims to hold much more is hostile.
 const UNPACKED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// What a packed file begins with.

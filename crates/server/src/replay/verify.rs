@@ -29,7 +29,7 @@ pub fn verify_bytes(bytes: impl Into<Arc<[u8]>>) -> Outcome {
     }
 }
 
-/// Plays all `files` on as many threads as there are processors; `done` is told after each. Those that were `named` one by
+/// Plays all `files` on as many threads as there are processors; `done` is called after each. Those that were `named` one by
 /// one need not be the first of their run.
 ///
 /// # Errors
@@ -60,8 +60,7 @@ pub fn verify_all(
     Ok(checked)
 }
 
-/// Checks `files` and prints a line about each. Whoever reads the lines may go as soon as it has what it looked for; what
-/// was found counts all the same.
+/// Checks `files` and prints a line about each. The reader of the lines may stop early; the result counts all the same.
 pub(super) fn run(files: &[PathBuf], named: &[PathBuf], as_json: bool) -> io::Result<Worst> {
     let bar = progress_bar(files.len());
     let of_threads = bar.clone();

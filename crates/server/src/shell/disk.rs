@@ -3,7 +3,7 @@
 //! ```text
 //!  loop                                  worker
 //!  submit(name, work, done) ── queue ─>  work()
-//!  done(shell, outcome)     <─ task ───  its outcome, or what it said when it panicked
+//!  done(shell, outcome)     <─ task ───  its outcome, or the message of its panic
 //! ```
 //!
 //! Work owns what it needs, so that the loop's state has no lock.

@@ -1,6 +1,6 @@
-//! What a pass works on: the engine, and all that it is connected to.
+//! The state of the server's loop: the engine, and the sockets, timers, tasks and files around it.
 //!
-//! Which part of it is done in which stage, and how much of it in one pass, is `stages`' to say.
+//! The stages and their budgets are in `stages`.
 
 pub(crate) mod disk;
 pub mod tasks;
@@ -165,7 +165,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Has the engine controlled so from now on, by `token` or by one for programs of this user. Answers whether that is
+    /// Sets who may control the engine, by `token` or by one for programs of this user. Answers whether the token is
     /// another one.
     pub(crate) fn set_control(&mut self, control: Control, token: Option<trantor_engine::Token>) -> bool {
         let token = match control {
@@ -255,8 +255,7 @@ impl Shell {
         }
     }
 
-    /// Takes no more connections in at one time than there are descriptors for; some of those are for connections that
-    /// wait to be taken in.
+    /// Bounds the connections by the descriptors, some of which are for connections that wait to be accepted.
     pub(crate) fn leave_descriptors(&mut self, room: usize) {
         let waiting = WAITING_MAX.min(room / WAITING_PART);
         self.connections_room = room - waiting;
@@ -274,10 +273,7 @@ impl Shell {
         };
         // One more may come, for which the engine closes another.
         if self.conns.len() > self.connections_room {
-            listener.back_off(
-                "the descriptors that are left are for what is kept on the disk",
-                now,
-            );
+            listener.back_off("the free descriptors are reserved for the journal and saves", now);
             return;
         }
         let Some((socket, peer)) = listener.accept(now) else {
@@ -287,29 +283,29 @@ impl Shell {
             Ok(conn) => {
                 log::debug!("connection {conn} from {peer}");
                 self.engine.handle(Input::Opened { conn, peer }, now);
-                // Right away, or descriptors would be short of those that make room.
+                // Right away: it may close another connection to make room.
                 self.carry_out_outputs(|| {});
             }
             Err(error) => log::warn!("a connection from {peer} cannot be watched and is closed: {error}"),
         }
     }
 
-    /// Reads once from the connection whose turn it is. `arrival` reads the clock: what was read is stamped after the read,
-    /// or it could be carried out before its time.
+    /// Reads once from the next connection. `arrival` reads the clock: input is stamped after the read, or it could be
+    /// carried out before it was sent.
     pub(crate) fn read_one(&mut self, arrival: impl FnOnce() -> RealTime) {
         match self.conns.read_next(&mut self.read_buffer) {
             None => {}
             Some((conn, ReadOutcome::Bytes(bytes))) => {
                 self.engine.handle(Input::Bytes { conn, bytes }, arrival());
-                // Right away, or a connection that is not to be read on would be before the pass is over.
+                // Right away, or a throttled connection would be read again in this pass.
                 self.carry_out_outputs(|| {});
             }
             Some((conn, ReadOutcome::Ended(cause))) => self.close_lost(conn, cause, arrival()),
         }
     }
 
-    /// Does all that the engine asks for. At most two requests for each connection and one for the game can wait,
-    /// each a system call at most, so this needs no budget.
+    /// Carries out all outputs of the engine. At most two for each connection and one for the game can wait, each a system
+    /// call at most, so this needs no budget.
     pub(crate) fn carry_out_outputs(&mut self, mut count: impl FnMut()) {
         while let Some(output) = self.engine.poll_output() {
             count();
@@ -341,8 +337,8 @@ impl Shell {
         }
     }
 
-    /// Writes what one connection is owed, a piece a write, each of which `admits` must allow. What is left then comes
-    /// first of its kind next time.
+    /// Flushes one outbox, a piece a write, each of which `admits` must allow. What is left comes first of its kind next
+    /// time.
     pub(crate) fn flush_one(
         &mut self,
         conn: ConnId,
@@ -359,8 +355,8 @@ impl Shell {
                 self.engine.write_later(conn);
                 return Flushed::CutShort;
             }
-            // The stage before has written it, but for what followed from a connection that was lost meanwhile, and for what a
-            // viewer that takes bytes again is behind with.
+            // The journal stage has written most of it, but not what followed from a connection lost since, nor what a viewer
+            // that reads again is behind with.
             if let Some(recorder) = &mut self.recorder {
                 recorder.write_ahead(&mut self.engine);
             }
@@ -375,8 +371,7 @@ impl Shell {
         }
     }
 
-    /// Has the system report writing for those connections only that have bytes waiting; reading together with the
-    /// next deadline, if nobody's command is waited for (docs/decisions/0106); and dense deadlines together (0106).
+    /// Updates what the system watches. Input may wait for the next deadline unless a player's command is awaited (docs/decisions/0106); and dense deadlines together (0106).
     pub(crate) fn update_watch(&mut self, now: RealTime) {
         self.wait.set_policy(WaitPolicy {
             input_may_wait: !self.engine.awaits_command(),
@@ -392,7 +387,7 @@ impl Shell {
     /// Accepts and reads nothing from now on: the loop is ending.
     pub(crate) fn refuse_input(&mut self) {
         self.manager.stopping();
-        // Dropping it closes the port; whoever connects now is refused by the system.
+        // Dropping it closes the port: the system refuses new connections.
         self.listener = None;
         self.conns.stop_reading();
     }

@@ -126,8 +126,7 @@ impl MioWait {
         self.poll.registry()
     }
 
-    /// The next thing that became ready in the latest wait. What is not taken before the next one is reported anew only if
-    /// it changes.
+    /// The next readiness of the latest wait. What is not taken before the next wait is reported again only if it changes.
     pub fn next_ready(&mut self) -> Option<Ready> {
         self.ready.pop()
     }

@@ -36,8 +36,8 @@ mod timerfd {
         is_sleep_exact: bool,
     }
 
-    /// What the system may add to a sleep so that several end together; 50 µs if nothing is said. Timers that are watched
-    /// are exact anyway.
+    /// Timer slack: what the system may add to a sleep so that several end together; 50 µs by default. Timers that are
+    /// watched are exact anyway.
     const SLACK_NS: NonZeroU64 = NonZeroU64::MIN;
 
     impl Timer {
