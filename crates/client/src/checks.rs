@@ -1,22 +1,16 @@
-//! Checks of what a server sends, as it comes in: game times, their order, and how much there is.
+//! Checks of what a server sends, as it comes in: the order of game times, and how much there is.
 //!
 //! Stream time and marks are [`crate::stream_time`]'s; numbers and tiles of a change are checked in
 //! [`crate::world`] when it is shown.
 
 use trantor_protocol::limits::{HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, MARKS_MAX};
-use trantor_protocol::wire::{
-    Change, History, RecordingInfo, ServerHello, ServerStats, SnapshotPart, WIRE_VERSION,
-};
+use trantor_protocol::wire::{History, RecordingInfo, ServerHello, ServerStats, WIRE_VERSION};
 use trantor_time::GameTime;
 
 use crate::error::{ProtocolError, StreamError};
 
 /// Teams shown. Far more than a game has; each has a line in every frame.
 pub(crate) const TEAMS_MAX: usize = 1_024;
-
-/// The largest game time believed, in nanounits: more than the fastest clock shows in a million years. It
-/// leaves room for every sum and product in 128 bits.
-const GAME_TIME_NU_MAX: i128 = 1 << 96;
 
 /// The server's hello.
 pub(crate) fn check_hello(hello: &ServerHello) -> Result<(), ProtocolError> {
@@ -40,43 +34,28 @@ pub(crate) fn check_stats(stats: &ServerStats) -> Result<(), ProtocolError> {
 }
 
 fn check_teams(teams: usize) -> Result<(), ProtocolError> {
-    match teams <= TEAMS_MAX {
+    check_count("teams", teams, TEAMS_MAX)
+}
+
+/// There are not too many of something.
+pub(crate) fn check_count(what: &'static str, count: usize, max: usize) -> Result<(), ProtocolError> {
+    match count <= max {
         true => Ok(()),
-        false => Err(ProtocolError::TooMuch {
-            what: "teams",
-            max: TEAMS_MAX,
-        }),
+        false => Err(ProtocolError::TooMuch { what, max }),
     }
 }
 
-/// A game time that a game can reach.
-pub(crate) fn check_time(at: GameTime) -> Result<(), StreamError> {
-    match (0..=GAME_TIME_NU_MAX).contains(&at.as_nanounits()) {
-        true => Ok(()),
-        false => Err(StreamError::GameTimeRange { at }),
-    }
-}
-
-fn check_times(times: impl IntoIterator<Item = GameTime>) -> Result<(), StreamError> {
-    times.into_iter().try_for_each(check_time)
+fn check_order(times: impl IntoIterator<Item = GameTime>, begin: GameTime) -> Result<GameTime, StreamError> {
+    times.into_iter().try_fold(begin, |last, at| match at < last {
+        true => Err(StreamError::GameTimeBack { at, last }),
+        false => Ok(at),
+    })
 }
 
 /// Marks lie in the recording and in order, and there are not too many.
 pub(crate) fn check_recording(info: &RecordingInfo) -> Result<(), ProtocolError> {
-    check_times([info.begin, info.end])?;
-    if info.marks.len() > MARKS_MAX {
-        return Err(ProtocolError::TooMuch {
-            what: "marks",
-            max: MARKS_MAX,
-        });
-    }
-    let mut last = info.begin;
-    for mark in &info.marks {
-        if mark.at < last {
-            return Err(StreamError::GameTimeBack { at: mark.at, last }.into());
-        }
-        last = mark.at;
-    }
+    check_count("marks", info.marks.len(), MARKS_MAX)?;
+    let last = check_order(info.marks.iter().map(|mark| mark.at), info.begin)?;
     match last <= info.end {
         true => Ok(()),
         false => Err(StreamError::GameTimeRange { at: last }.into()),
@@ -85,61 +64,18 @@ pub(crate) fn check_recording(info: &RecordingInfo) -> Result<(), ProtocolError>
 
 /// A history is in order of time and bounded, and scores are of all teams.
 pub(crate) fn check_history(history: &History, teams: usize) -> Result<(), ProtocolError> {
-    let scores = history
-        .scores
-        .iter()
-        .map(|point| point.scores.len())
-        .sum::<usize>();
-    for (count, what, max) in [
-        (scores, "scores", HISTORY_SCORES_MAX),
-        (history.scores.len(), "moments of the score", HISTORY_SCORES_MAX),
-        (history.events.len(), "past events", HISTORY_EVENTS_MAX),
-    ] {
-        if count > max {
-            return Err(ProtocolError::TooMuch { what, max });
-        }
-    }
-    if history.scores.iter().any(|point| point.scores.len() != teams) {
+    let History { scores, events } = history;
+    check_count("moments of the score", scores.len(), HISTORY_SCORES_MAX)?;
+    check_count("scores", scores.len() * teams, HISTORY_SCORES_MAX)?;
+    check_count("past events", events.len(), HISTORY_EVENTS_MAX)?;
+    if scores.iter().any(|point| point.scores.len() != teams) {
         return Err(ProtocolError::OutOfPlace {
             what: "a score",
             when: "of other teams than there are",
         });
     }
-    let points = history.scores.iter().map(|point| point.at);
-    let events = history.events.iter().map(|entry| entry.at);
-    for times in [points.collect::<Vec<_>>(), events.collect()] {
-        check_times(times.iter().copied())?;
-        if let Some(pair) = times.windows(2).find(|pair| pair[1] < pair[0]) {
-            let (at, last) = (pair[1], pair[0]);
-            return Err(StreamError::GameTimeBack { at, last }.into());
-        }
-    }
+    let begin = GameTime::from_nanounits(i128::MIN);
+    check_order(scores.iter().map(|point| point.at), begin)?;
+    check_order(events.iter().map(|entry| entry.at), begin)?;
     Ok(())
-}
-
-/// The game times of a change.
-pub(crate) fn check_times_of(change: &Change) -> Result<(), StreamError> {
-    match change {
-        Change::Joined { food_ends, .. } | Change::Inventory { food_ends, .. } => check_times(*food_ends),
-        Change::ActionStarted { action, .. } => check_times([action.start, action.end]),
-        Change::RitualStarted(ritual) => check_times([ritual.start, ritual.end]),
-        _ => Ok(()),
-    }
-}
-
-/// The game times of a piece of a world.
-pub(crate) fn check_times_of_part(part: &SnapshotPart) -> Result<(), StreamError> {
-    match part {
-        SnapshotPart::Ground { .. } | SnapshotPart::Eggs(_) | SnapshotPart::Winner(_) => Ok(()),
-        SnapshotPart::Agents(agents) => agents.iter().try_for_each(|agent| {
-            check_times(agent.food_ends)?;
-            agent
-                .action
-                .iter()
-                .try_for_each(|action| check_times([action.start, action.end]))
-        }),
-        SnapshotPart::Rituals(rituals) => rituals
-            .iter()
-            .try_for_each(|ritual| check_times([ritual.start, ritual.end])),
-    }
 }

@@ -6,11 +6,12 @@
 
 use std::collections::VecDeque;
 
-use trantor_model::{AgentId, Counts, TeamId};
+use trantor_model::{AgentId, FeedKind, Resource, TeamId, Tile, Who};
 use trantor_protocol::wire::{ActionState, Change};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use crate::error::WorldError;
+use crate::feed::kind_of;
 use crate::motion::{Blend, Pose, is_motion, nanounits, progress};
 use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
 use crate::world::{Agent, World};
@@ -38,7 +39,6 @@ pub struct Display {
 /// Something that happened at a moment and is shown for a while.
 #[derive(Clone, Debug)]
 struct Effect {
-    /// What. The span of a broadcast is set when it goes into a scene.
     kind: EffectKind,
     at: GameTime,
     x: f32,
@@ -47,6 +47,9 @@ struct Effect {
     /// What was said; empty for all else.
     text: Box<[u8]>,
 }
+
+/// The kind, place and agent of an effect.
+type Noted = (EffectKind, (f32, f32), Option<(AgentId, TeamId)>);
 
 /// When a change is put on the screen.
 #[derive(Clone, Copy, Debug)]
@@ -78,32 +81,50 @@ impl Display {
         self.world.add_team();
     }
 
-    /// Applies a change of game time `at`, and returns the place of the tile whose ground it changed.
+    /// Applies a change of game time `at`. Returns what it is in a list of events, if it is worth an entry, and the
+    /// place of the tile whose ground it changed.
     ///
     /// # Errors
     /// If the change cannot be.
     pub fn apply(
         &mut self,
         at: GameTime,
-        change: Change,
+        change: &Change,
         moment: &Moment,
-    ) -> Result<Option<usize>, WorldError> {
-        // A change that is on time is looked at when it happens: a step that ends and one that begins there
-        // then join without a seam. One that is late is looked at where the eye is.
-        let looked_at = at.clamp(moment.seen, moment.next);
-        self.note_before(at, looked_at, &change);
-        let moved = match change {
+    ) -> Result<(Option<FeedKind>, Option<usize>), WorldError> {
+        // A change that is on time is seen as it happens: a step that ends and one that begins there then join without
+        // a seam. One that is late is seen at the moment shown.
+        let seen_at = at.clamp(moment.seen, moment.next);
+        let kind = kind_of(change, &self.world);
+        let effect = self.effect_of(change, kind.as_ref(), seen_at);
+        let moved = match *change {
             Change::ActionStarted { agent, .. } => Some((agent, false)),
             Change::Moved { agent, forced, .. } => Some((agent, forced)),
             _ => None,
         };
-        let before = moved.and_then(|(id, _)| self.shown(id, looked_at));
-        let place = self.world.apply(at, &change)?;
+        let before = moved.and_then(|(id, _)| self.shown(id, seen_at));
+        let place = self.world.apply(at, change)?;
         if let (Some((id, forced)), Some(before)) = (moved, before) {
-            self.blend(id, before, looked_at, forced, moment);
+            self.blend(id, before, seen_at, forced, moment);
         }
-        self.note_after(at, looked_at, &change);
-        Ok(place)
+        if let Some((kind, (x, y), agent)) = effect {
+            if self.effects.len() == EFFECTS_MAX {
+                self.effects.pop_front();
+            }
+            let text = match change {
+                Change::Said { text, .. } => text.as_slice().into(),
+                _ => Box::default(),
+            };
+            self.effects.push_back(Effect {
+                kind,
+                at,
+                x,
+                y,
+                agent,
+                text,
+            });
+        }
+        Ok((kind, place))
     }
 
     /// Ends motions without a result, where all was received until `complete`: text servers do not say that a
@@ -261,123 +282,56 @@ impl Display {
             .unwrap_or_default();
     }
 
-    /// Effects of what will be gone once the change is applied.
-    fn note_before(&mut self, at: GameTime, looked_at: GameTime, change: &Change) {
-        match *change {
-            Change::Died { agent } | Change::Left { agent } => {
-                let Some((pose, who)) = self.who(agent, looked_at) else {
-                    return;
-                };
-                let Some(level) = self.world.agent(agent).map(|agent| agent.view.level) else {
-                    return;
-                };
-                let heading = pose.heading;
-                let kind = match change {
-                    Change::Died { .. } => EffectKind::Death { level, heading },
-                    _ => EffectKind::Departure { level, heading },
-                };
-                self.note(kind, at, (pose.x, pose.y), Some(who), &[]);
-            }
-            Change::EggDestroyed { egg } => {
-                if let Some(egg) = self.world.egg(egg).copied() {
-                    let place = (f32::from(egg.tile.x), f32::from(egg.tile.y));
-                    self.note(EffectKind::EggBroken { team: egg.team }, at, place, None, &[]);
-                }
-            }
-            Change::Inventory { agent, inventory, .. } => {
-                let food = |counts: &Counts| counts[trantor_model::Resource::Food];
-                let ate = self.world.agent(agent).is_some_and(|agent| {
-                    food(&inventory).checked_add(1) == Some(food(&agent.view.inventory))
-                });
-                if ate {
-                    self.note_agent(EffectKind::Ate, at, looked_at, agent, &[]);
-                }
-            }
-            _ => {}
+    /// What is to be seen of a change for a while, where, and who did it; from the world before it.
+    fn effect_of(&self, change: &Change, kind: Option<&FeedKind>, seen_at: GameTime) -> Option<Noted> {
+        let who = |id: AgentId| self.world.agent(id).map(|agent| (id, agent.view.team));
+        let by = |kind: EffectKind, who: Who| {
+            let pose = self.shown(who.agent, seen_at)?;
+            Some((kind, (pose.x, pose.y), Some((who.agent, who.team))))
+        };
+        let on = |kind: EffectKind, tile: Tile, who: Option<(AgentId, TeamId)>| {
+            Some((kind, (f32::from(tile.x), f32::from(tile.y)), who))
+        };
+        let heading = |who: Who| self.shown(who.agent, seen_at).map(|pose| pose.heading);
+        if let Change::Inventory { agent, inventory, .. } = *change {
+            let held = &self.world.agent(agent)?.view;
+            let (agent, team) = who(agent)?;
+            let ate = inventory[Resource::Food].checked_add(1) == Some(held.inventory[Resource::Food]);
+            return ate.then(|| by(EffectKind::Ate, Who { agent, team })).flatten();
         }
-    }
-
-    /// Effects of what is there once the change is applied.
-    fn note_after(&mut self, at: GameTime, looked_at: GameTime, change: &Change) {
-        match *change {
-            Change::Joined { agent, .. } => {
-                self.note_agent(EffectKind::Birth, at, looked_at, agent.id, &[]);
+        match (kind?, change) {
+            (FeedKind::Joined(by), Change::Joined { agent, .. }) => {
+                on(EffectKind::Birth, agent.tile, Some((by.agent, by.team)))
             }
-            Change::Carried {
-                agent,
-                resource,
-                taken,
-                ..
-            } => {
-                let kind = match taken {
-                    true => EffectKind::Took { resource },
-                    false => EffectKind::Put { resource },
-                };
-                self.note_agent(kind, at, looked_at, agent, &[]);
+            (&FeedKind::Died(who, level), _) => {
+                let heading = heading(who)?;
+                by(EffectKind::Death { level, heading }, who)
             }
-            Change::Said { agent, ref text } => {
-                let kind = EffectKind::Broadcast {
-                    text: Span::default(),
-                };
-                self.note_agent(kind, at, looked_at, agent, text);
+            (&FeedKind::Left(who, level), _) => {
+                let heading = heading(who)?;
+                by(EffectKind::Departure { level, heading }, who)
             }
-            Change::Ejected { agent } => {
-                if let Some((pose, who)) = self.who(agent, looked_at) {
-                    let heading = pose.heading;
-                    self.note(EffectKind::Push { heading }, at, (pose.x, pose.y), Some(who), &[]);
-                }
+            (&FeedKind::Carried(who, resource, true), _) => by(EffectKind::Took { resource }, who),
+            (&FeedKind::Carried(who, resource, false), _) => by(EffectKind::Put { resource }, who),
+            (&FeedKind::Said(who, _), _) => {
+                // The span is set when it goes into a scene.
+                let text = Span::default();
+                by(EffectKind::Broadcast { text }, who)
             }
-            Change::EggLaid { egg, layer } => {
-                let who = layer
-                    .and_then(|layer| self.who(layer, looked_at))
-                    .map(|(_, who)| who);
-                let place = (f32::from(egg.tile.x), f32::from(egg.tile.y));
-                self.note(EffectKind::EggLaid { team: egg.team }, at, place, who, &[]);
+            (&FeedKind::Pushed(who), _) => {
+                let heading = heading(who)?;
+                by(EffectKind::Push { heading }, who)
             }
-            Change::RitualEnded {
-                tile, level, success, ..
-            } => {
-                let place = (f32::from(tile.x), f32::from(tile.y));
-                self.note(EffectKind::RitualEnded { level, success }, at, place, None, &[]);
+            (&FeedKind::EggLaid(_, team, tile), Change::EggLaid { layer, .. }) => {
+                on(EffectKind::EggLaid { team }, tile, layer.and_then(who))
             }
-            Change::LevelChanged { agent, level } => {
-                self.note_agent(EffectKind::Rose { level }, at, looked_at, agent, &[]);
+            (&FeedKind::EggBroken(_, team, tile), _) => on(EffectKind::EggBroken { team }, tile, None),
+            (&FeedKind::RitualEnded(tile, level, success), _) => {
+                on(EffectKind::RitualEnded { level, success }, tile, None)
             }
-            _ => {}
+            (&FeedKind::Rose(who, level), _) => by(EffectKind::Rose { level }, who),
+            _ => None,
         }
-    }
-
-    fn who(&self, id: AgentId, now: GameTime) -> Option<(Pose, (AgentId, TeamId))> {
-        self.world
-            .agent(id)
-            .map(|agent| (pose_of(agent, now), (id, agent.view.team)))
-    }
-
-    fn note_agent(&mut self, kind: EffectKind, at: GameTime, looked_at: GameTime, id: AgentId, text: &[u8]) {
-        if let Some((pose, who)) = self.who(id, looked_at) {
-            self.note(kind, at, (pose.x, pose.y), Some(who), text);
-        }
-    }
-
-    fn note(
-        &mut self,
-        kind: EffectKind,
-        at: GameTime,
-        (x, y): (f32, f32),
-        agent: Option<(AgentId, TeamId)>,
-        text: &[u8],
-    ) {
-        if self.effects.len() == EFFECTS_MAX {
-            self.effects.pop_front();
-        }
-        self.effects.push_back(Effect {
-            kind,
-            at,
-            x,
-            y,
-            agent,
-            text: text.into(),
-        });
     }
 }
 
@@ -388,7 +342,7 @@ fn pose_of(agent: &Agent, now: GameTime) -> Pose {
 fn scene_agent(agent: &Agent, now: GameTime) -> SceneAgent {
     let pose = pose_of(agent, now);
     let action = agent.action.filter(|action| now < action.end);
-    let stock = agent.view.inventory[trantor_model::Resource::Food] as f32 * FOOD_UNITS;
+    let stock = agent.view.inventory[Resource::Food] as f32 * FOOD_UNITS;
     SceneAgent {
         id: agent.view.id,
         team: agent.view.team,

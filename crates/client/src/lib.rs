@@ -8,7 +8,7 @@
 //!              ├─> frame_session, text_session: what each message means
 //!              ├─> clock_sync: the server's clock ─> display_clock: the moment shown
 //!              ├─> stream_time: what the server held to be now
-//!              └─> control, recording: what the user asked for, shown at once
+//!              └─> control: what the user asked for, shown at once
 //! ```
 //!
 //! Must not know: the rules of the game, windows, graphics, sockets, or the machine's clock; time is handed

@@ -135,15 +135,6 @@ mod tests {
     }
 
     #[test]
-    fn the_token_stands_behind_the_word() {
-        for (token, line) in [(None, "TRANTOR\n"), (Some("secret"), "TRANTOR secret\n")] {
-            let mut out = Vec::new();
-            write_first_line(&mut out, "TRANTOR", token);
-            assert_eq!(out, line.as_bytes());
-        }
-    }
-
-    #[test]
     fn texts_of_a_server_cannot_control_a_terminal() {
         assert_eq!(readable("no\x1b[2J\n way"), "no[2J way");
         assert_eq!(readable(&"x".repeat(10_000)).len(), REASON_CHARS_MAX);

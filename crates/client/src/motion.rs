@@ -146,7 +146,7 @@ fn shorter_way(difference: f32, ring: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use trantor_model::{AgentId, AgentView, Counts, Level, TeamId, Tile};
+    use trantor_model::{AgentId, AgentView, Counts, Level, TeamId, Tile, Turn};
 
     use super::*;
 
@@ -172,34 +172,14 @@ mod tests {
         }
     }
 
-    fn half_way() -> GameTime {
-        GameTime::from_nanounits(13_500_000_000)
-    }
-
-    #[test]
-    fn a_step_goes_ahead_also_across_the_seam() {
-        let walker = agent(9, Direction::East, CommandKind::Forward);
-        let at = |now| Pose::exact(&walker, now);
-        assert_eq!(at(GameTime::from_units(9)).x, 9.0, "not before it begins");
-        assert_eq!(at(half_way()).x, 9.5);
-        assert_eq!(at(GameTime::from_units(18)).x, 10.0, "it waits where it arrives");
-        let west = Pose::exact(&agent(0, Direction::West, CommandKind::Forward), half_way());
-        assert_eq!((west.x, west.y), (-0.5, 4.0));
-    }
-
     #[test]
     fn a_turn_goes_the_short_way_round() {
-        let left = Pose::exact(&agent(3, Direction::North, CommandKind::Left), half_way());
-        assert!((left.heading - 7.0 * PI / 4.0).abs() < 1e-6);
-        let right = Pose::exact(&agent(3, Direction::West, CommandKind::Right), half_way());
-        assert!((right.heading - 7.0 * PI / 4.0).abs() < 1e-6);
         for facing in Direction::ALL {
             for kind in [CommandKind::Left, CommandKind::Right] {
                 let done = Pose::exact(&agent(3, facing, kind), GameTime::from_units(17)).heading;
-                let turn = if kind == CommandKind::Left {
-                    trantor_model::Turn::Left
-                } else {
-                    trantor_model::Turn::Right
+                let turn = match kind {
+                    CommandKind::Left => Turn::Left,
+                    _ => Turn::Right,
                 };
                 assert!(
                     (done - heading_of(facing.turned(turn))).abs() < 1e-6,

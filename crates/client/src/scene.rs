@@ -308,21 +308,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_of_another_version_takes_all_tiles() {
-        let ground = SceneGround {
-            size: MapSize::new(2, 1).unwrap(),
-            tiles: vec![Counts::ZERO; 2],
-            version: 7,
-            changed_since: 5,
-            changed: vec![1],
-        };
-        assert_eq!(ground.changes_since(7), Some(&[][..]));
-        assert_eq!(ground.changes_since(5), Some(&[1][..]));
-        assert_eq!(ground.changes_since(6), None);
-        assert!(ground.at(Tile { x: 2, y: 0 }).is_none());
-    }
-
-    #[test]
     fn a_span_that_names_more_than_there_is_is_empty() {
         assert_eq!(Span { first: 1, len: 2 }.of(&[1, 2, 3]), [2, 3]);
         assert!(Span { first: 2, len: 2 }.of(&[1, 2, 3]).is_empty());

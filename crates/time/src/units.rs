@@ -10,7 +10,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Nanoseconds in a second, and nanounits in a unit: the two scales are the same on purpose.
 pub const NANOS: i64 = 1_000_000_000;
@@ -27,8 +28,9 @@ pub struct RealSpan(i64);
 
 /// An instant of the game clock: nanounits since the world began.
 ///
-/// 128 bits never end: 64 would overflow after 5 hours at a million units a second.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+/// 128 bits never end: 64 would overflow after 5 hours at a million units a second. What is read from outside lies
+/// within `READ_NU_MAX` of the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 pub struct GameTime(i128);
 
 /// A length of game time in nanounits; may be negative.
@@ -160,9 +162,22 @@ impl RealSpan {
     }
 }
 
+impl<'de> Deserialize<'de> for GameTime {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let nanounits = i128::deserialize(from)?;
+        match nanounits.unsigned_abs() <= Self::READ_NU_MAX {
+            true => Ok(Self(nanounits)),
+            false => Err(D::Error::custom("a game time is out of range")),
+        }
+    }
+}
+
 impl GameTime {
     /// The moment the world began.
     pub const ZERO: Self = Self(0);
+    /// The largest game time that is read, in nanounits, in either direction: more than the fastest clock shows in a
+    /// million years. It leaves room for every sum and product in 128 bits.
+    const READ_NU_MAX: u128 = 1 << 96;
 
     /// The moment `nanounits` billionths of a unit after the world began.
     pub const fn from_nanounits(nanounits: i128) -> Self {

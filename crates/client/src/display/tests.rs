@@ -1,6 +1,6 @@
 //! What the eye sees when things happen in the middle of others, too late, or not at all.
 
-use trantor_model::{AgentView, CommandKind, Direction, Level, MapSize, Tile};
+use trantor_model::{AgentView, CommandKind, Counts, Direction, Level, MapSize};
 use trantor_protocol::wire::{ActionState, AgentState, SnapshotPart};
 
 use super::*;
@@ -69,7 +69,7 @@ impl Walk {
             frequency: Some(Frequency::new(100).unwrap()),
         };
         for (told, change) in changes {
-            self.display.apply(units(*told), change.clone(), &moment).unwrap();
+            self.display.apply(units(*told), change, &moment).unwrap();
         }
         self.display.fill(moment.next, moment.next, &mut self.scene);
         self.seen = moment.next;

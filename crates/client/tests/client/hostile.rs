@@ -204,7 +204,7 @@ fn each_error_ends_the_connection_with_a_reason() {
         ("there is no agent AgentId(7)", vec![moved(2, 7, 0)]),
         ("tile Tile { x: 3, y: 0 } is not on the map", vec![moved(2, 0, 3)]),
         ("u came after changes of 1.0", vec![moved(0, 0, 0)]),
-        ("is out of range", vec![changes(never, said.clone())]),
+        ("holds no message", vec![changes(never, said.clone())]),
         ("256 bytes in a broadcast", vec![changes(units(2), said)]),
         ("message 99 was acknowledged", vec![ToClient::Ack { number: 99 }]),
         ("tick 1 began where tick 0 was due", vec![tick]),
