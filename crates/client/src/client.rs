@@ -19,12 +19,12 @@ use trantor_protocol::wire::{ScorePoint, ToServer};
 use trantor_time::{GameTime, NANOS, RealSpan, RealTime};
 
 use crate::control::{ControlError, ControlRequest, Recording};
-use crate::error::{ProtocolError, WorldError};
+use crate::error::ProtocolError;
 use crate::feed::FeedEntry;
 use crate::frame_session::FrameSession;
 use crate::link::Greeting;
 use crate::scene::{LinkState, Scene, SceneClock};
-use crate::session::{CloseReason, Decoder, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
+use crate::session::{Decoder, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
 use crate::stats::ClientStats;
 use crate::text_session::TextSession;
 use crate::world::World;
@@ -122,7 +122,7 @@ impl Client {
         }
     }
 
-    fn read(&mut self, mut bytes: &[u8], now: RealTime) -> Result<(), CloseReason> {
+    fn read(&mut self, mut bytes: &[u8], now: RealTime) -> Result<(), ProtocolError> {
         let session = &mut self.session;
         session.heard = session.heard.max(now);
         session.stats.bytes_in = session.stats.bytes_in.saturating_add(bytes.len() as u64);
@@ -143,9 +143,9 @@ impl Client {
         }
         if self.silence_ends_at() <= now {
             let secs = now.since(self.session.heard).as_nanos() / NANOS;
-            self.end(ProtocolError::Silent { secs }.into(), now);
+            self.end(ProtocolError::Silent { secs }, now);
         } else if self.session.unsent().len() > OUTBOX_BYTES_MAX {
-            self.end(ProtocolError::NotReading.into(), now);
+            self.end(ProtocolError::NotReading, now);
         } else {
             self.decoder.handle_timeout(&mut self.session, now);
         }
@@ -154,7 +154,7 @@ impl Client {
     /// The socket was closed or failed, for a reason to show.
     pub fn closed(&mut self, reason: &str, now: RealTime) {
         if self.ended.is_none() {
-            self.end(CloseReason::Text(reason.to_owned()), now);
+            self.end(ProtocolError::Closed(reason.to_owned()), now);
         }
     }
 
@@ -194,7 +194,7 @@ impl Client {
 
     /// The oldest thing shown and not yet read.
     pub fn poll_feed(&mut self) -> Option<FeedEntry> {
-        self.session.timeline.as_mut()?.feed.poll()
+        self.session.timeline.as_mut()?.feed.pop_front()
     }
 
     /// How the score went before the world that is shown, once for each world with which that came; the feed then
@@ -307,7 +307,7 @@ impl Client {
         self.fill_speed(&mut scene.clock);
         scene.clock.delay_ms = self.session.delay_ms;
         if let (None, Err(error)) = (&self.ended, shown) {
-            self.end(error.into(), now);
+            self.end(error, now);
         }
         scene.link = self.link(now);
     }
@@ -334,7 +334,7 @@ impl Client {
 
     /// A copy of the newest world received, a little ahead of what is shown; `None` until it is complete, an error if
     /// the server sent a change that cannot be.
-    pub fn newest_world(&self) -> Option<Result<World, WorldError>> {
+    pub fn newest_world(&self) -> Option<Result<World, ProtocolError>> {
         self.decoder.newest_world(&self.session)
     }
 
@@ -352,13 +352,11 @@ impl Client {
         stats
     }
 
-    fn end(&mut self, why: CloseReason, now: RealTime) {
-        let (reason, error) = match why {
-            CloseReason::Error(error) => (error.to_string(), Some(error)),
-            CloseReason::Text(reason) => (reason, None),
-        };
+    fn end(&mut self, error: ProtocolError, now: RealTime) {
+        let reason = error.to_string();
         log::info!("the connection ended: {reason}");
         self.ended = Some((reason.as_str().into(), now));
+        let error = Some(error).filter(|error| !matches!(error, ProtocolError::Closed(_)));
         self.session.push(ClientEvent::Ended { reason, error });
     }
 }

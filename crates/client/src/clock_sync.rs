@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 
 use trantor_time::{RealSpan, RealTime};
 
-use crate::error::ClockError;
+use crate::error::ProtocolError;
+use crate::push_bounded;
 
 /// Exchanges in a round; at least eight are needed before a clock is trusted.
 pub const EXCHANGES_PER_ROUND: u32 = 8;
@@ -160,11 +161,11 @@ impl ClockSync {
     ///
     /// # Errors
     /// If no such probe is waiting, or if the server's clock fell far back.
-    pub fn answered(&mut self, token: u64, server_us: i64, now: RealTime) -> Result<(), ClockError> {
+    pub fn answered(&mut self, token: u64, server_us: i64, now: RealTime) -> Result<(), ProtocolError> {
         let (_, sent) = self
             .outstanding
             .take_if(|(waiting, _)| *waiting == token)
-            .ok_or(ClockError::UnknownProbe { token })?;
+            .ok_or(ProtocolError::UnknownProbe { token })?;
         let rtt_ns = now.since(sent).as_nanos();
         let middle = sent.saturating_add(RealSpan::from_nanos(rtt_ns / 2));
         let server = self.server_time(server_us);
@@ -254,7 +255,7 @@ impl ClockSync {
     }
 
     /// Keeps the best exchange of the round, or starts anew from it if it contradicts all before.
-    fn end_round(&mut self, now: RealTime) -> Result<(), ClockError> {
+    fn end_round(&mut self, now: RealTime) -> Result<(), ProtocolError> {
         let Some(best) = self.current.take() else {
             return Ok(());
         };
@@ -271,7 +272,7 @@ impl ClockSync {
             });
         if let Some(off_ns) = contradiction_ns {
             if off_ns < -WENT_BACK_NS {
-                return Err(ClockError::WentBack {
+                return Err(ProtocolError::WentBack {
                     by_ms: off_ns.saturating_neg() / 1_000_000,
                 });
             }
@@ -280,10 +281,7 @@ impl ClockSync {
             self.drift_ppb = 0.0;
             self.drift_doubt_ppb = DRIFT_UNKNOWN_PPB;
         }
-        if self.rounds.len() == ROUNDS_KEPT {
-            self.rounds.pop_front();
-        }
-        self.rounds.push_back(best);
+        push_bounded(&mut self.rounds, best, ROUNDS_KEPT);
         self.estimate_drift();
         Ok(())
     }

@@ -10,9 +10,10 @@ use trantor_model::{AgentId, FeedKind, Resource, TeamId, Tile, Who};
 use trantor_protocol::wire::{ActionState, Change};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
-use crate::error::WorldError;
+use crate::error::ProtocolError;
 use crate::feed::kind_of;
 use crate::motion::{Blend, Pose, is_motion, nanounits, progress};
+use crate::push_bounded;
 use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
 use crate::world::{Agent, World};
 
@@ -91,7 +92,7 @@ impl Display {
         at: GameTime,
         change: &Change,
         moment: &Moment,
-    ) -> Result<(Option<FeedKind>, Option<usize>), WorldError> {
+    ) -> Result<(Option<FeedKind>, Option<usize>), ProtocolError> {
         // A change that is on time is seen as it happens: a step that ends and one that begins there then join without
         // a seam. One that is late is seen at the moment shown.
         let seen_at = at.clamp(moment.seen, moment.next);
@@ -108,21 +109,19 @@ impl Display {
             self.blend(id, before, seen_at, forced, moment);
         }
         if let Some((kind, (x, y), agent)) = effect {
-            if self.effects.len() == EFFECTS_MAX {
-                self.effects.pop_front();
-            }
             let text = match change {
                 Change::Said { text, .. } => text.as_slice().into(),
                 _ => Box::default(),
             };
-            self.effects.push_back(Effect {
+            let effect = Effect {
                 kind,
                 at,
                 x,
                 y,
                 agent,
                 text,
-            });
+            };
+            push_bounded(&mut self.effects, effect, EFFECTS_MAX);
         }
         Ok((kind, place))
     }

@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use crate::clock_sync::ServerTime;
+use crate::push_bounded;
 
 /// Anchors kept. Those in the past go as they are passed, so this many changes of speed may happen within one
 /// delay; of more, the oldest are forgotten early.
@@ -127,10 +128,7 @@ impl DisplayClock {
     /// The server told how its game clock moves. Anchors come in the order of their instants.
     pub fn anchor(&mut self, anchor: Anchor) {
         let before = self.told();
-        if self.anchors.len() == ANCHORS_MAX {
-            self.anchors.pop_front();
-        }
-        self.anchors.push_back(anchor);
+        push_bounded(&mut self.anchors, anchor, ANCHORS_MAX);
         self.forget_passed();
         // Word of a change before the moment shown came late: glide to where the game really is.
         if let (Some(before), Some(after)) = (before, self.told())
@@ -144,10 +142,8 @@ impl DisplayClock {
     /// `server_now`.
     pub fn arrived(&mut self, complete_from: ServerTime, complete_to: ServerTime, server_now: ServerTime) {
         self.complete_to = self.complete_to.max(Some(complete_to));
-        if self.arrivals.len() == ARRIVALS_KEPT {
-            self.arrivals.pop_front();
-        }
-        self.arrivals.push_back(server_now.since_ns(complete_from));
+        let age_ns = server_now.since_ns(complete_from);
+        push_bounded(&mut self.arrivals, age_ns, ARRIVALS_KEPT);
         let needed_ns = self.arrivals.iter().copied().max().unwrap_or(0);
         let aim_ns = (needed_ns.min(DELAY_NS_MAX) / DELAY_STEP_NS + 2) * DELAY_STEP_NS;
         // Longer at once, shorter only when it is worth it.

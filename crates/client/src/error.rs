@@ -4,7 +4,7 @@ use trantor_model::{AgentId, EggId, TeamId, Tile};
 use trantor_protocol::{FrameError, SeqError};
 use trantor_time::GameTime;
 
-/// What a server said that no correct server says, or did not say in time.
+/// A message that no correct server sends, or one that did not come in time.
 ///
 /// Any of these ends this one connection: the text is shown to the user and the error is counted.
 /// What was shown last stays on the screen.
@@ -41,49 +41,28 @@ pub enum ProtocolError {
     /// An acknowledgement that cannot be right.
     #[error(transparent)]
     Seq(#[from] SeqError),
-    /// Tick marks or stream time that cannot be right.
-    #[error(transparent)]
-    Stream(#[from] StreamError),
-    /// An answer to a probe that cannot be right.
-    #[error(transparent)]
-    Clock(#[from] ClockError),
-    /// A change of the world that cannot be right.
-    #[error(transparent)]
-    World(#[from] WorldError),
     /// More than this viewer is built to hold at once.
     #[error("the server sent more than {max} {what} at once")]
     TooMuch { what: &'static str, max: usize },
+    /// The server said goodbye or refused the hello, or the shell closed the socket, in these words.
+    #[error("{0}")]
+    Closed(String),
     /// Nothing was received for too long.
     #[error("the server has said nothing for {secs} seconds")]
     Silent { secs: i64 },
     /// The server does not take what it is sent.
     #[error("the server does not read what it is sent")]
     NotReading,
-}
-
-impl ProtocolError {
-    /// Whether the same server may do better the next time: it, or its machine, was not there, rather than wrong.
-    pub fn may_pass(&self) -> bool {
-        matches!(
-            self,
-            Self::Silent { .. } | Self::NotReading | Self::Clock(ClockError::WentBack { .. })
-        )
-    }
-}
-
-/// Why tick marks or stream time cannot be right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StreamError {
     #[error("tick {number} began where tick {expected} was due")]
-    Number { number: u64, expected: u64 },
+    TickNumber { number: u64, expected: u64 },
     #[error("tick {number} began before the end of the one before")]
-    NotEnded { number: u64 },
+    TickNotEnded { number: u64 },
     #[error("tick {number} ended without having begun")]
-    NotBegun { number: u64 },
+    TickNotBegun { number: u64 },
     #[error("the number or the instant of a tick left its range")]
-    Overflow,
+    TickRange,
     #[error("stream time went from {from_us} to {to_us} microseconds")]
-    NotIncreasing { from_us: i64, to_us: i64 },
+    StreamTimeBack { from_us: i64, to_us: i64 },
     #[error("changes of {at:?} came after changes of {last:?}")]
     GameTimeBack { at: GameTime, last: GameTime },
     /// A game time, or a span of it, that no game reaches.
@@ -91,21 +70,11 @@ pub enum StreamError {
     GameTimeRange { at: GameTime },
     #[error("the game clock at {to_us} microseconds was sent after that at {from_us}")]
     AnchorBack { from_us: i64, to_us: i64 },
-}
-
-/// Why an answer to a probe cannot be right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ClockError {
     #[error("the server answered probe {token}, which was not sent")]
     UnknownProbe { token: u64 },
     /// The server's clock is far behind where it was (its machine was suspended, most likely).
     #[error("the server's clock fell back by {by_ms} milliseconds")]
     WentBack { by_ms: i64 },
-}
-
-/// Why a change of the world cannot be right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WorldError {
     #[error("there is no agent {0:?}")]
     UnknownAgent(AgentId),
     #[error("there already is an agent {0:?}")]
@@ -134,7 +103,14 @@ pub enum WorldError {
     HeldTwice(AgentId),
     #[error("no elevation is under way on tile {0:?}")]
     UnknownRitual(Tile),
-    /// More than this viewer is built to hold.
-    #[error("more than {max} {what}")]
-    TooMany { what: &'static str, max: usize },
+}
+
+impl ProtocolError {
+    /// Whether the same server may do better the next time: it, or its machine, was not there, rather than wrong.
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::Silent { .. } | Self::NotReading | Self::WentBack { .. }
+        )
+    }
 }

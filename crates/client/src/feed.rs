@@ -1,9 +1,7 @@
-//! What happened, in words' stead: for an event list, an inspector, a score line, a sound.
+//! Entries of what happened: for an event list, an inspector, a score line, a sound.
 //!
-//! Entries come when their moment is shown, so that list and picture agree. Nobody has to read them: the
-//! oldest go when there are too many.
-
-use std::collections::VecDeque;
+//! Entries come when their moment is shown, so that list and picture agree. Entries that are not read are dropped, the
+//! oldest first.
 
 use trantor_model::AgentId;
 pub use trantor_model::{FeedKind, Who};
@@ -12,31 +10,10 @@ pub use trantor_protocol::wire::FeedEntry;
 
 use crate::world::World;
 
-/// Entries kept for a reader that does not come: a few seconds of a busy game.
+/// Entries kept until they are read: a few seconds of a busy game.
 pub const FEED_MAX: usize = 4_096;
 
-/// Entries that wait for a reader.
-#[derive(Debug, Default)]
-pub struct Feed {
-    entries: VecDeque<FeedEntry>,
-}
-
-impl Feed {
-    /// Adds an entry; the oldest makes room.
-    pub fn push(&mut self, entry: FeedEntry) {
-        if self.entries.len() == FEED_MAX {
-            self.entries.pop_front();
-        }
-        self.entries.push_back(entry);
-    }
-
-    /// The oldest entry not yet read.
-    pub fn poll(&mut self) -> Option<FeedEntry> {
-        self.entries.pop_front()
-    }
-}
-
-/// What is worth telling of a change, by the world before it; `None` if it is about ground or numbers only.
+/// The entry of a change, from the world before it; `None` if it is about ground or numbers only.
 pub(crate) fn kind_of(change: &Change, world: &World) -> Option<FeedKind> {
     let view = |id: AgentId| world.agent(id).map(|agent| &agent.view);
     let who = |id: AgentId| {

@@ -1,27 +1,28 @@
-//! A session with a server of ours: what each frame does.
+//! The decoder of frames: what each message of our servers does, and checks of it as it comes in.
 //!
-//! What may be believed is [`crate::checks`]'s. Text sessions with other servers are in [`crate::text_session`].
+//! Tick marks and stream time are checked in [`crate::stream_time`]; agents, eggs and tiles of a change in
+//! [`crate::world`] when it is shown. The text of other servers is decoded in [`crate::text_session`].
 
 use trantor_protocol::FrameError;
-use trantor_protocol::limits::COMMANDS_WAITING_MAX;
+use trantor_protocol::limits::{COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, MARKS_MAX};
 use trantor_protocol::wire::{
-    Change, ClientHello, ClockAnchor, FrameCutter, History, ServerHello, SnapshotPart, ToClient, ToServer,
-    WIRE_VERSION, WIRE_WORD, read_frame,
+    Change, ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, SnapshotPart,
+    ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
 };
 use trantor_time::{GameTime, RealTime};
 
-use crate::checks::{check_count, check_hello, check_history, check_recording, check_stats};
 use crate::client::ClientEvent;
 use crate::clock_sync::{ClockSync, ServerTime};
 use crate::control::{Control, Recording};
 use crate::display_clock::{Anchor, DisplayClock};
-use crate::error::{ProtocolError, StreamError};
+use crate::error::ProtocolError;
 use crate::link::readable;
 use crate::scene::LinkState;
-use crate::session::{CloseReason, Decoder, Session};
+use crate::session::{Decoder, Session};
 use crate::stats::ClientStats;
 use crate::stream_time::StreamTime;
 use crate::timeline::Snapshot;
+use crate::world::TEAMS_MAX;
 
 /// Pieces of a world after which credit is given back: often enough that the default of 20 never runs dry, and not once
 /// for every piece.
@@ -66,17 +67,17 @@ impl FrameSession {
         }
     }
 
-    fn take(&mut self, message: ToClient, session: &mut Session, now: RealTime) -> Result<(), CloseReason> {
+    fn take(&mut self, message: ToClient, session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
         match (&mut self.joined, message) {
             (_, ToClient::Goodbye { reason }) | (None, ToClient::Refused { reason, .. }) => {
-                return Err(CloseReason::Text(readable(&reason)));
+                return Err(ProtocolError::Closed(readable(&reason)));
             }
             (None, ToClient::Hello(hello)) => {
                 self.joined = Some(Box::new(Joined::new(hello, self.hello_sent, session, now)?));
             }
-            (None, _) => return Err(out_of_place("a message", "before the server's hello").into()),
+            (None, _) => return Err(out_of_place("a message", "before the server's hello")),
             (Some(_), ToClient::Hello(_)) => {
-                return Err(out_of_place("a second hello", "after the first").into());
+                return Err(out_of_place("a second hello", "after the first"));
             }
             (Some(joined), message) => joined.take(message, session, now)?,
         }
@@ -89,7 +90,7 @@ impl FrameSession {
         mut bytes: &[u8],
         session: &mut Session,
         now: RealTime,
-    ) -> Result<(), CloseReason> {
+    ) -> Result<(), ProtocolError> {
         let is_first = self.joined.is_none();
         let ended = |error| match error {
             // Text, taken for a length: a server that knows no `TRANTOR` may take it for the name of a team.
@@ -97,7 +98,7 @@ impl FrameSession {
             error => error.into(),
         };
         while let Some(frame) = cutter.next(&mut bytes).map_err(ended)? {
-            let message = read_frame(frame).map_err(ProtocolError::from)?;
+            let message = read_frame(frame)?;
             session.stats.messages_in = session.stats.messages_in.saturating_add(1);
             self.take(message, session, now)?;
         }
@@ -115,9 +116,9 @@ impl Decoder for FrameSession {
         self.hello_sent = now;
     }
 
-    fn read(&mut self, bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), CloseReason> {
+    fn read(&mut self, bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
         if self.joined.is_none() && bytes.starts_with(b"ko\n") {
-            return Err(ProtocolError::SpeaksText.into());
+            return Err(ProtocolError::SpeaksText);
         }
         // The cutter is taken out so that a frame that borrows from it can be handled with all the rest.
         let mut cutter = std::mem::replace(&mut self.cutter, FrameCutter::new::<ToClient>());
@@ -238,7 +239,7 @@ impl Joined {
             ToClient::Ack { number } => session.ack(number)?,
             ToClient::Clock(anchor) => self.anchor(&anchor, session)?,
             ToClient::Stats(stats) => {
-                check_stats(&stats)?;
+                check_count("teams", stats.teams.len(), TEAMS_MAX)?;
                 session.stats.server = Some(stats);
             }
             ToClient::Recording(info) => {
@@ -348,7 +349,7 @@ impl Joined {
         if let Some(from_us) = self.anchor_us
             && to_us < from_us
         {
-            return Err(StreamError::AnchorBack { from_us, to_us }.into());
+            return Err(ProtocolError::AnchorBack { from_us, to_us });
         }
         self.anchor_us = Some(to_us);
         session.control.confirm(anchor.frequency, anchor.paused);
@@ -369,4 +370,66 @@ fn empty_world(hello: &ServerHello) -> Snapshot {
 
 fn out_of_place(what: &'static str, when: &'static str) -> ProtocolError {
     ProtocolError::OutOfPlace { what, when }
+}
+
+/// The version is ours and the numbers are possible.
+fn check_hello(hello: &ServerHello) -> Result<(), ProtocolError> {
+    if hello.version != WIRE_VERSION {
+        return Err(ProtocolError::OtherVersion {
+            theirs: hello.version,
+            ours: WIRE_VERSION,
+        });
+    }
+    if hello.tick_period_us == 0 {
+        return Err(ProtocolError::BadHello {
+            what: "its ticks take no time",
+        });
+    }
+    check_count("teams", hello.teams.len(), TEAMS_MAX)
+}
+
+/// There are not too many of something.
+fn check_count(what: &'static str, count: usize, max: usize) -> Result<(), ProtocolError> {
+    match count <= max {
+        true => Ok(()),
+        false => Err(ProtocolError::TooMuch { what, max }),
+    }
+}
+
+fn check_order(
+    times: impl IntoIterator<Item = GameTime>,
+    begin: GameTime,
+) -> Result<GameTime, ProtocolError> {
+    times.into_iter().try_fold(begin, |last, at| match at < last {
+        true => Err(ProtocolError::GameTimeBack { at, last }),
+        false => Ok(at),
+    })
+}
+
+/// Marks lie in the recording and in order, and there are not too many.
+fn check_recording(info: &RecordingInfo) -> Result<(), ProtocolError> {
+    check_count("marks", info.marks.len(), MARKS_MAX)?;
+    let last = check_order(info.marks.iter().map(|mark| mark.at), info.begin)?;
+    match last <= info.end {
+        true => Ok(()),
+        false => Err(ProtocolError::GameTimeRange { at: last }),
+    }
+}
+
+/// A history is in order of time and bounded, and scores are of all teams.
+fn check_history(history: &History, teams: usize) -> Result<(), ProtocolError> {
+    let History { scores, events } = history;
+    check_count("moments of the score", scores.len(), HISTORY_SCORES_MAX)?;
+    check_count("scores", scores.len() * teams, HISTORY_SCORES_MAX)?;
+    check_count("past events", events.len(), HISTORY_EVENTS_MAX)?;
+    if scores.iter().any(|point| point.scores.len() != teams) {
+        return Err(ProtocolError::OutOfPlace {
+            what: "a score",
+            when: "of other teams than there are",
+        });
+    }
+    let begin = GameTime::from_nanounits(i128::MIN);
+    check_order(scores.iter().map(|point| point.at), begin)?;
+    check_order(events.iter().map(|entry| entry.at), begin)?;
+    Ok(())
 }

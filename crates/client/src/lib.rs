@@ -19,7 +19,6 @@ pub mod session;
 
 pub mod link;
 
-mod checks;
 mod frame_session;
 mod stream_time;
 
@@ -51,3 +50,11 @@ pub use scene::{
     SceneRitual, SceneTeam, Span,
 };
 pub use stats::ClientStats;
+
+/// Adds an item to a queue that holds at most `max`; the oldest makes room.
+fn push_bounded<T>(queue: &mut std::collections::VecDeque<T>, item: T, max: usize) {
+    if queue.len() >= max {
+        queue.pop_front();
+    }
+    queue.push_back(item);
+}

@@ -16,8 +16,9 @@ use crate::client::{ClientConfig, ClientEvent, Language};
 use crate::clock_sync::ServerTime;
 use crate::control::{Control, Recording};
 use crate::display_clock::DisplayClock;
-use crate::error::{ProtocolError, WorldError};
+use crate::error::ProtocolError;
 use crate::link::write_first_line;
+use crate::push_bounded;
 use crate::scene::LinkState;
 use crate::stats::ClientStats;
 use crate::timeline::{Snapshot, Timeline};
@@ -42,7 +43,7 @@ pub(crate) trait Decoder: Debug + Send {
     fn start(&mut self, session: &mut Session, now: RealTime);
 
     /// Takes what the server sent after its greeting.
-    fn read(&mut self, bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), CloseReason>;
+    fn read(&mut self, bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), ProtocolError>;
 
     /// Does what is due at `now`.
     fn handle_timeout(&mut self, session: &mut Session, now: RealTime);
@@ -57,7 +58,7 @@ pub(crate) trait Decoder: Debug + Send {
     fn server_at(&mut self, now: RealTime) -> Option<ServerTime>;
 
     /// The newest world received, a little ahead of what is shown.
-    fn newest_world(&self, session: &Session) -> Option<Result<World, WorldError>> {
+    fn newest_world(&self, session: &Session) -> Option<Result<World, ProtocolError>> {
         session.timeline.as_ref().map(Timeline::newest_world)
     }
 
@@ -92,15 +93,6 @@ pub(crate) struct Session {
     /// How many bytes of the outbox were sent.
     sent: usize,
     events: VecDeque<ClientEvent>,
-}
-
-/// Why a connection is closed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CloseReason {
-    /// The server broke the protocol.
-    Error(ProtocolError),
-    /// A text of the server, or of the shell.
-    Text(String),
 }
 
 impl Session {
@@ -206,20 +198,11 @@ impl Session {
 
     /// Adds an event; the oldest makes room if they are not read.
     pub fn push(&mut self, event: ClientEvent) {
-        if self.events.len() == EVENTS_MAX {
-            self.events.pop_front();
-        }
-        self.events.push_back(event);
+        push_bounded(&mut self.events, event, EVENTS_MAX);
     }
 
     /// The oldest event not yet read.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
         self.events.pop_front()
-    }
-}
-
-impl<E: Into<ProtocolError>> From<E> for CloseReason {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
     }
 }

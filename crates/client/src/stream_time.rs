@@ -3,7 +3,7 @@
 //! Tick marks and updates, and every way in which they can be wrong. Instants are those that travel: microseconds after
 //! the connection's reference. Our own clock has no part in this.
 
-use crate::error::StreamError;
+use crate::error::ProtocolError;
 
 /// Ticks and stream time of one connection.
 #[derive(Clone, Debug)]
@@ -40,13 +40,13 @@ impl StreamTime {
     /// # Errors
     /// If the number does not rise by exactly one, anything leaves its range, the tick before has not ended,
     /// or stream time would not increase.
-    pub fn begin(&mut self, number: u64, skipped: u64) -> Result<(), StreamError> {
+    pub fn begin(&mut self, number: u64, skipped: u64) -> Result<(), ProtocolError> {
         let (expected, unless_skipped_us) = self.next;
         if self.open.is_some() {
-            return Err(StreamError::NotEnded { number });
+            return Err(ProtocolError::TickNotEnded { number });
         }
         if number != expected {
-            return Err(StreamError::Number { number, expected });
+            return Err(ProtocolError::TickNumber { number, expected });
         }
         let ranges = i64::try_from(skipped).ok().and_then(|skipped| {
             let instant_us = skipped
@@ -55,7 +55,7 @@ impl StreamTime {
             let next = (number.checked_add(1)?, instant_us.checked_add(self.period_us)?);
             Some((instant_us, next))
         });
-        let (instant_us, next) = ranges.ok_or(StreamError::Overflow)?;
+        let (instant_us, next) = ranges.ok_or(ProtocolError::TickRange)?;
         self.update(instant_us)?;
         self.next = next;
         self.open = Some((number, instant_us));
@@ -67,20 +67,20 @@ impl StreamTime {
     ///
     /// # Errors
     /// If it is not the one that began.
-    pub fn end(&mut self, number: u64) -> Result<i64, StreamError> {
+    pub fn end(&mut self, number: u64) -> Result<i64, ProtocolError> {
         let ended = self.open.take_if(|(open, _)| *open == number);
         ended
             .map(|(_, instant_us)| instant_us)
-            .ok_or(StreamError::NotBegun { number })
+            .ok_or(ProtocolError::TickNotBegun { number })
     }
 
     /// The server sent stream time itself.
     ///
     /// # Errors
     /// If it does not increase: an update that changes nothing is not sent.
-    pub fn update(&mut self, to_us: i64) -> Result<(), StreamError> {
+    pub fn update(&mut self, to_us: i64) -> Result<(), ProtocolError> {
         match self.now_us {
-            Some(from_us) if to_us <= from_us => Err(StreamError::NotIncreasing { from_us, to_us }),
+            Some(from_us) if to_us <= from_us => Err(ProtocolError::StreamTimeBack { from_us, to_us }),
             _ => {
                 self.now_us = Some(to_us);
                 Ok(())
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn marks_and_updates_that_cannot_be_are_errors() {
-        let overflow = Err(StreamError::Overflow);
+        let overflow = Err(ProtocolError::TickRange);
         for number in [0, 41, 43, u64::MAX] {
-            let error = StreamError::Number { number, expected: 42 };
+            let error = ProtocolError::TickNumber { number, expected: 42 };
             assert_eq!(stream().begin(number, 0), Err(error));
         }
         for skipped in [u64::MAX, u64::MAX - 1, i64::MAX as u64, i64::MAX as u64 / 50_000] {
@@ -138,25 +138,28 @@ mod tests {
         assert!(last_number.begin(0, 0).is_err());
 
         let mut stream = stream();
-        assert_eq!(stream.end(41), Err(StreamError::NotBegun { number: 41 }));
+        assert_eq!(stream.end(41), Err(ProtocolError::TickNotBegun { number: 41 }));
         stream.update(50_000).unwrap();
         for to_us in [50_000, 49_999, i64::MIN] {
             let from_us = 50_000;
             assert_eq!(
                 stream.update(to_us),
-                Err(StreamError::NotIncreasing { from_us, to_us })
+                Err(ProtocolError::StreamTimeBack { from_us, to_us })
             );
         }
         let (from_us, to_us) = (50_000, 50_000);
-        let not_increasing = Err(StreamError::NotIncreasing { from_us, to_us });
+        let not_increasing = Err(ProtocolError::StreamTimeBack { from_us, to_us });
         assert_eq!(
             stream.begin(42, 0),
             not_increasing,
             "what comes before a tick is stamped below it"
         );
         stream.begin(42, 1).unwrap();
-        assert_eq!(stream.begin(43, 0), Err(StreamError::NotEnded { number: 43 }));
-        assert_eq!(stream.end(43), Err(StreamError::NotBegun { number: 43 }));
+        assert_eq!(
+            stream.begin(43, 0),
+            Err(ProtocolError::TickNotEnded { number: 43 })
+        );
+        assert_eq!(stream.end(43), Err(ProtocolError::TickNotBegun { number: 43 }));
         stream.end(42).unwrap();
     }
 }

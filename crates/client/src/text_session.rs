@@ -13,10 +13,10 @@ use crate::client::ClientEvent;
 use crate::clock_sync::{ClockEstimate, ServerTime};
 use crate::control::Control;
 use crate::display_clock::{Anchor, DisplayClock};
-use crate::error::{ProtocolError, WorldError};
+use crate::error::ProtocolError;
 use crate::link::readable_bytes;
 use crate::scene::LinkState;
-use crate::session::{CloseReason, Decoder, Session};
+use crate::session::{Decoder, Session};
 use crate::stats::ClientStats;
 use crate::text_world::{Present, TextWorld};
 use crate::timeline::Snapshot;
@@ -89,11 +89,11 @@ impl TextSession {
         }
     }
 
-    fn line(&mut self, line: &[u8], session: &mut Session, now: RealTime) -> Result<(), CloseReason> {
+    fn line(&mut self, line: &[u8], session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
         if self.world.is_none() && line.trim_ascii() == b"ko" {
             return Err(match session.config.token {
-                None => ProtocolError::NoTextViewers.into(),
-                Some(_) => ProtocolError::TokenRefused.into(),
+                None => ProtocolError::NoTextViewers,
+                Some(_) => ProtocolError::TokenRefused,
             });
         }
         let mut is_map = false;
@@ -247,7 +247,7 @@ impl Decoder for TextSession {
         self.keep_alive_at = now.saturating_add(ASK_AFTER);
     }
 
-    fn read(&mut self, mut bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), CloseReason> {
+    fn read(&mut self, mut bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
         let mut cutter = std::mem::take(&mut self.cutter);
         let mut result = Ok(());
         while result.is_ok()
@@ -321,7 +321,7 @@ impl Decoder for TextSession {
     }
 
     /// Unlike what is shown, it goes on after a victory: a recording may be moved back.
-    fn newest_world(&self, session: &Session) -> Option<Result<World, WorldError>> {
+    fn newest_world(&self, session: &Session) -> Option<Result<World, ProtocolError>> {
         let world = self.world.as_ref().filter(|_| session.timeline.is_some())?;
         Some(Ok(world.latest().clone()))
     }

@@ -18,12 +18,11 @@ use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::{ActionState, Change, EggState, RitualState};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::checks::TEAMS_MAX;
-use crate::error::WorldError;
+use crate::error::ProtocolError;
 use crate::link::readable_bytes;
 use crate::scene::TEAM_UNKNOWN;
 use crate::timeline::SAID_BYTES_MAX;
-use crate::world::World;
+use crate::world::{TEAMS_MAX, World};
 
 /// No egg has this number; an agent may hatch from it where the server does not say which.
 const NO_EGG: EggId = EggId(u32::MAX);
@@ -247,7 +246,7 @@ impl TextWorld {
     fn ground(&mut self, tile: Tile, ground: Counts, at: GameTime) {
         let size = self.latest.size();
         if !size.contains(tile) {
-            self.ignore(&WorldError::OffMap(tile));
+            self.ignore(&ProtocolError::OffMap(tile));
             return;
         }
         let place = size.index_of(tile);
@@ -308,7 +307,7 @@ impl TextWorld {
 
     fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction, present: &Present) {
         let Some(&view) = self.view(agent) else {
-            self.ignore(&WorldError::UnknownAgent(agent));
+            self.ignore(&ProtocolError::UnknownAgent(agent));
             return;
         };
         if (view.tile, view.facing) == (tile, facing) {
@@ -344,7 +343,7 @@ impl TextWorld {
     /// The counts are sent again right after; here they are what they must have become.
     fn carried(&mut self, agent: AgentId, resource: Resource, taken: bool, present: &Present) {
         let Some(&view) = self.view(agent) else {
-            self.ignore(&WorldError::UnknownAgent(agent));
+            self.ignore(&ProtocolError::UnknownAgent(agent));
             return;
         };
         let kind = match taken {
@@ -404,7 +403,7 @@ impl TextWorld {
     /// came with it, as some servers send them for each participant.
     fn ritual_ended(&mut self, tile: Tile, success: bool, at: GameTime) {
         let Some(oldest) = self.rituals_on(tile).next() else {
-            self.ignore(&WorldError::UnknownRitual(tile));
+            self.ignore(&ProtocolError::UnknownRitual(tile));
             return;
         };
         let (level, begun_until) = (oldest.level, oldest.start + BEGUN_WITHIN);

@@ -18,8 +18,9 @@ use trantor_time::{Frequency, GameTime};
 use crate::clock_sync::ServerTime;
 use crate::display::{Display, Moment};
 use crate::display_clock::DisplayClock;
-use crate::error::{StreamError, WorldError};
-use crate::feed::{Feed, FeedEntry};
+use crate::error::ProtocolError;
+use crate::feed::{FEED_MAX, FeedEntry};
+use crate::push_bounded;
 use crate::scene::{Scene, SceneGround, SceneTeam};
 use crate::stats::ClientStats;
 use crate::world::World;
@@ -67,7 +68,7 @@ pub struct Timeline {
     /// The game time of the newest change received, or of the snapshot.
     newest: GameTime,
     /// What was shown and not yet read.
-    pub(crate) feed: Feed,
+    pub(crate) feed: VecDeque<FeedEntry>,
     /// The score before this world, until that is read.
     pub(crate) scores: Option<Vec<ScorePoint>>,
     /// Ground of the scene that is being kept up to date.
@@ -112,7 +113,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// If anything in it cannot be.
-    pub fn load(&mut self, part: SnapshotPart) -> Result<(), WorldError> {
+    pub fn load(&mut self, part: SnapshotPart) -> Result<(), ProtocolError> {
         if let SnapshotPart::Ground { tiles, .. } = &part {
             if self.ground_copy.is_empty() {
                 self.ground_copy.reserve_exact(self.world.size().area());
@@ -126,7 +127,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// If tiles are missing.
-    pub fn finish(&mut self, at: GameTime) -> Result<(), WorldError> {
+    pub fn finish(&mut self, at: GameTime) -> Result<(), ProtocolError> {
         self.at = at;
         self.world.finish()
     }
@@ -143,17 +144,13 @@ impl Timeline {
             teams,
             history,
         } = snapshot;
-        let mut feed = Feed::default();
-        let scores = history.map(|History { scores, events }| {
-            events.into_iter().for_each(|entry| feed.push(entry));
-            scores
-        });
+        let (scores, events) = history.map(|it| (it.scores, it.events)).unzip();
         Self {
             teams,
             pending: VecDeque::new(),
             pending_bytes: 0,
             newest: at,
-            feed,
+            feed: events.unwrap_or_default().into(),
             scores,
             ground: GroundVersion {
                 version: versions_from,
@@ -187,10 +184,10 @@ impl Timeline {
     ///
     /// # Errors
     /// If game time went back.
-    pub fn advance(&mut self, at: GameTime) -> Result<(), StreamError> {
+    pub fn advance(&mut self, at: GameTime) -> Result<(), ProtocolError> {
         let last = self.newest;
         if at < last {
-            return Err(StreamError::GameTimeBack { at, last });
+            return Err(ProtocolError::GameTimeBack { at, last });
         }
         self.newest = at;
         Ok(())
@@ -202,7 +199,7 @@ impl Timeline {
     ///
     /// # Errors
     /// If a broadcast is too long, or if a change that is shown early cannot be.
-    pub fn push(&mut self, at: GameTime, change: Change) -> Result<(), WorldError> {
+    pub fn push(&mut self, at: GameTime, change: Change) -> Result<(), ProtocolError> {
         if self.won_at.is_some() {
             return Ok(());
         }
@@ -210,7 +207,7 @@ impl Timeline {
             Change::Won { .. } => self.won_at = Some(at),
             Change::Said { text, .. } if text.len() > SAID_BYTES_MAX => {
                 let (what, max) = ("bytes in a broadcast", SAID_BYTES_MAX);
-                return Err(WorldError::TooMany { what, max });
+                return Err(ProtocolError::TooMuch { what, max });
             }
             _ => {}
         }
@@ -241,7 +238,7 @@ impl Timeline {
     ///
     /// # Errors
     /// If one of them cannot be.
-    pub fn newest_world(&self) -> Result<World, WorldError> {
+    pub fn newest_world(&self) -> Result<World, ProtocolError> {
         let mut world = self.display.world().clone();
         for (at, change) in &self.pending {
             world.apply(*at, change)?;
@@ -265,7 +262,7 @@ impl Timeline {
         clock: &mut DisplayClock,
         server_now: ServerTime,
         scene: &mut Scene,
-    ) -> Result<(), WorldError> {
+    ) -> Result<(), ProtocolError> {
         let known = scene.teams.iter().map(|team| &team.name);
         if !known.eq(&self.teams) {
             scene.teams.clear();
@@ -308,7 +305,7 @@ impl Timeline {
         }
     }
 
-    fn show_until(&mut self, until: GameTime, moment: &Moment) -> Result<(), WorldError> {
+    fn show_until(&mut self, until: GameTime, moment: &Moment) -> Result<(), ProtocolError> {
         while self.pending.front().is_some_and(|(at, _)| *at <= until)
             && let Some((at, change)) = self.pending.pop_front()
         {
@@ -318,14 +315,14 @@ impl Timeline {
     }
 
     /// Applies a change that waited.
-    fn show(&mut self, at: GameTime, change: Change, moment: &Moment) -> Result<(), WorldError> {
+    fn show(&mut self, at: GameTime, change: Change, moment: &Moment) -> Result<(), ProtocolError> {
         self.pending_bytes -= held_bytes(&change);
         let (kind, place) = self.display.apply(at, &change, moment).inspect_err(|_| {
             self.pending.clear();
             self.pending_bytes = 0;
         })?;
         if let Some(kind) = kind {
-            self.feed.push(FeedEntry { at, kind });
+            push_bounded(&mut self.feed, FeedEntry { at, kind }, FEED_MAX);
         }
         if let Some(place) = place {
             let ground = self.display.world().ground();
@@ -420,7 +417,11 @@ mod tests {
         for _ in 0..4 {
             push().unwrap();
         }
-        assert_eq!(push(), Err(WorldError::UnknownAgent(AgentId(7))), "shown early");
+        assert_eq!(
+            push(),
+            Err(ProtocolError::UnknownAgent(AgentId(7))),
+            "shown early"
+        );
         assert_eq!((timeline.pending.len(), timeline.pending_bytes), (0, 0));
     }
 }

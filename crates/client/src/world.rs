@@ -10,9 +10,12 @@ use trantor_model::{AgentId, AgentView, Counts, EggId, Level, MapSize, TeamId, T
 use trantor_protocol::wire::{ActionState, AgentState, Change, EggState, RitualState, SnapshotPart};
 use trantor_time::GameTime;
 
-use crate::error::WorldError;
+use crate::error::ProtocolError;
 use crate::motion::{Blend, is_motion};
 use crate::scene::TEAM_UNKNOWN;
+
+/// Teams shown. Far more than a game has; each has a line in every frame.
+pub(crate) const TEAMS_MAX: usize = 1_024;
 
 /// Agents held: ten times as many as in the largest worlds we are built for.
 pub const AGENTS_MAX: usize = 100_000;
@@ -155,13 +158,13 @@ impl World {
     ///
     /// # Errors
     /// If anything in it cannot be.
-    pub fn load(&mut self, part: SnapshotPart) -> Result<(), WorldError> {
+    pub fn load(&mut self, part: SnapshotPart) -> Result<(), ProtocolError> {
         match part {
             SnapshotPart::Ground { first, tiles } => {
                 let (expected, area) = (self.ground.len(), self.size.area());
                 if usize::try_from(first) != Ok(expected) || tiles.len() > area - expected {
                     let expected = expected as u32;
-                    return Err(WorldError::GroundRun { first, expected });
+                    return Err(ProtocolError::GroundRun { first, expected });
                 }
                 if expected == 0 {
                     self.ground.reserve_exact(area);
@@ -192,10 +195,10 @@ impl World {
     ///
     /// # Errors
     /// If tiles are missing.
-    pub fn finish(&self) -> Result<(), WorldError> {
+    pub fn finish(&self) -> Result<(), ProtocolError> {
         let (loaded, area) = (self.ground.len(), self.size.area());
         match loaded < area {
-            true => Err(WorldError::GroundMissing {
+            true => Err(ProtocolError::GroundMissing {
                 loaded: loaded as u32,
                 area: area as u32,
             }),
@@ -207,7 +210,7 @@ impl World {
     ///
     /// # Errors
     /// If anything in it cannot be. Nothing has changed then.
-    pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<usize>, WorldError> {
+    pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<usize>, ProtocolError> {
         match *change {
             Change::Joined {
                 agent,
@@ -220,7 +223,7 @@ impl World {
                     food_ends,
                 })?;
                 match self.take_egg(egg) {
-                    Err(WorldError::UnknownEgg(_)) if self.is_lenient => {}
+                    Err(ProtocolError::UnknownEgg(_)) if self.is_lenient => {}
                     taken => taken?,
                 }
                 self.agents.insert(agent.view.id, agent);
@@ -293,36 +296,36 @@ impl World {
         Ok(None)
     }
 
-    fn win(&mut self, team: TeamId) -> Result<(), WorldError> {
+    fn win(&mut self, team: TeamId) -> Result<(), ProtocolError> {
         self.check_team(team)?;
         self.winner = Some(team);
         Ok(())
     }
 
-    fn check_team(&self, team: TeamId) -> Result<(), WorldError> {
+    fn check_team(&self, team: TeamId) -> Result<(), ProtocolError> {
         match usize::from(team.0) < self.teams {
             true => Ok(()),
-            false => Err(WorldError::UnknownTeam(team)),
+            false => Err(ProtocolError::UnknownTeam(team)),
         }
     }
 
-    fn add_agent(&mut self, agent: AgentState) -> Result<(), WorldError> {
+    fn add_agent(&mut self, agent: AgentState) -> Result<(), ProtocolError> {
         let agent = self.checked_agent(agent)?;
         self.agents.insert(agent.view.id, agent);
         Ok(())
     }
 
     /// A new agent as it may be added.
-    fn checked_agent(&self, agent: AgentState) -> Result<Agent, WorldError> {
+    fn checked_agent(&self, agent: AgentState) -> Result<Agent, ProtocolError> {
         self.check_tile(agent.view.tile)?;
         self.check_team(agent.view.team)?;
         agent.action.iter().try_for_each(check_action)?;
         let id = agent.view.id;
         if self.agents.contains_key(&id) {
-            return Err(WorldError::AgentTwice(id));
+            return Err(ProtocolError::AgentTwice(id));
         }
         if !self.is_lenient && self.agents.last_key_value().is_some_and(|(last, _)| *last > id) {
-            return Err(WorldError::AgentOutOfOrder(id));
+            return Err(ProtocolError::AgentOutOfOrder(id));
         }
         let max = if self.is_lenient {
             LENIENT_AGENTS_MAX
@@ -339,8 +342,8 @@ impl World {
         })
     }
 
-    fn remove_agent(&mut self, id: AgentId) -> Result<(), WorldError> {
-        let agent = self.agents.remove(&id).ok_or(WorldError::UnknownAgent(id))?;
+    fn remove_agent(&mut self, id: AgentId) -> Result<(), ProtocolError> {
+        let agent = self.agents.remove(&id).ok_or(ProtocolError::UnknownAgent(id))?;
         let ritual = agent
             .held_by
             .and_then(|serial| self.rituals.iter_mut().find(|ritual| ritual.serial == serial));
@@ -350,13 +353,13 @@ impl World {
         Ok(())
     }
 
-    fn add_egg(&mut self, egg: EggState) -> Result<(), WorldError> {
+    fn add_egg(&mut self, egg: EggState) -> Result<(), ProtocolError> {
         self.check_tile(egg.tile)?;
         if egg.team != TEAM_UNKNOWN || !self.is_lenient {
             self.check_team(egg.team)?;
         }
         if self.eggs.contains_key(&egg.egg) {
-            return Err(WorldError::EggTwice(egg.egg));
+            return Err(ProtocolError::EggTwice(egg.egg));
         }
         if !self.is_lenient
             && self
@@ -364,7 +367,7 @@ impl World {
                 .last_key_value()
                 .is_some_and(|(last, _)| *last > egg.egg)
         {
-            return Err(WorldError::EggOutOfOrder(egg.egg));
+            return Err(ProtocolError::EggOutOfOrder(egg.egg));
         }
         let max = if self.is_lenient {
             LENIENT_EGGS_MAX
@@ -376,24 +379,24 @@ impl World {
         Ok(())
     }
 
-    fn take_egg(&mut self, id: EggId) -> Result<(), WorldError> {
+    fn take_egg(&mut self, id: EggId) -> Result<(), ProtocolError> {
         match self.eggs.remove(&id) {
             Some(_) => Ok(()),
-            None => Err(WorldError::UnknownEgg(id)),
+            None => Err(ProtocolError::UnknownEgg(id)),
         }
     }
 
-    fn begin_ritual(&mut self, ritual: RitualState) -> Result<(), WorldError> {
+    fn begin_ritual(&mut self, ritual: RitualState) -> Result<(), ProtocolError> {
         self.check_tile(ritual.tile)?;
         if ritual.end < ritual.start {
-            return Err(WorldError::EndsBeforeStart);
+            return Err(ProtocolError::EndsBeforeStart);
         }
         check_room(self.rituals.len(), RITUALS_MAX, "elevations")?;
         let serial = self.rituals_begun;
         let held = ritual.participants.iter().try_for_each(|&participant| {
             let agent = self.known(participant)?;
             match agent.held_by {
-                Some(_) => Err(WorldError::HeldTwice(participant)),
+                Some(_) => Err(ProtocolError::HeldTwice(participant)),
                 None => {
                     agent.held_by = Some(serial);
                     Ok(())
@@ -414,7 +417,12 @@ impl World {
 
     /// Several elevations may be under way on one tile; it is the one that holds those named, or else, when
     /// none is named, the oldest of that level that holds none.
-    fn end_ritual(&mut self, tile: Tile, level: Level, participants: &[AgentId]) -> Result<(), WorldError> {
+    fn end_ritual(
+        &mut self,
+        tile: Tile,
+        level: Level,
+        participants: &[AgentId],
+    ) -> Result<(), ProtocolError> {
         let held_by = match participants.first() {
             Some(&first) => self.known(first)?.held_by,
             None => None,
@@ -426,7 +434,9 @@ impl World {
             };
             is_it && ritual.state.tile == tile && ritual.state.level == level
         });
-        let ritual = self.rituals.remove(place.ok_or(WorldError::UnknownRitual(tile))?);
+        let ritual = self
+            .rituals
+            .remove(place.ok_or(ProtocolError::UnknownRitual(tile))?);
         self.release(&ritual.state.participants, ritual.serial);
         Ok(())
     }
@@ -440,28 +450,28 @@ impl World {
         }
     }
 
-    fn known(&mut self, id: AgentId) -> Result<&mut Agent, WorldError> {
-        self.agents.get_mut(&id).ok_or(WorldError::UnknownAgent(id))
+    fn known(&mut self, id: AgentId) -> Result<&mut Agent, ProtocolError> {
+        self.agents.get_mut(&id).ok_or(ProtocolError::UnknownAgent(id))
     }
 
-    fn check_tile(&self, tile: Tile) -> Result<(), WorldError> {
+    fn check_tile(&self, tile: Tile) -> Result<(), ProtocolError> {
         match self.size.contains(tile) {
             true => Ok(()),
-            false => Err(WorldError::OffMap(tile)),
+            false => Err(ProtocolError::OffMap(tile)),
         }
     }
 }
 
-fn check_action(action: &ActionState) -> Result<(), WorldError> {
+fn check_action(action: &ActionState) -> Result<(), ProtocolError> {
     match action.start <= action.end {
         true => Ok(()),
-        false => Err(WorldError::EndsBeforeStart),
+        false => Err(ProtocolError::EndsBeforeStart),
     }
 }
 
-fn check_room(held: usize, max: usize, what: &'static str) -> Result<(), WorldError> {
+fn check_room(held: usize, max: usize, what: &'static str) -> Result<(), ProtocolError> {
     match held < max {
         true => Ok(()),
-        false => Err(WorldError::TooMany { what, max }),
+        false => Err(ProtocolError::TooMuch { what, max }),
     }
 }

@@ -250,7 +250,7 @@ fn an_answer_to_no_probe_is_an_error() {
     assert!(sync.answered(0, 0, at(0)).is_err());
     sync.handshake(at(0), 0, at(10));
     let token = sync.poll_probe(at(10)).unwrap();
-    let unknown = ClockError::UnknownProbe { token: token + 1 };
+    let unknown = ProtocolError::UnknownProbe { token: token + 1 };
     assert_eq!(sync.answered(token + 1, 0, at(20)), Err(unknown));
     sync.answered(token, 0, at(20)).unwrap();
     assert!(sync.answered(token, 0, at(30)).is_err(), "nor twice");
@@ -258,7 +258,7 @@ fn an_answer_to_no_probe_is_an_error() {
 
 #[test]
 fn a_server_whose_clock_stood_still_is_left_and_one_that_leapt_is_joined() {
-    let settle = |leap_ns: i64| -> Result<ClockSync, ClockError> {
+    let settle = |leap_ns: i64| -> Result<ClockSync, ProtocolError> {
         let mut sync = ClockSync::new();
         sync.handshake(RealTime::ZERO, 0, RealTime::ZERO);
         let mut now = 0;
@@ -273,7 +273,7 @@ fn a_server_whose_clock_stood_still_is_left_and_one_that_leapt_is_joined() {
         Ok(sync)
     };
     let error = settle(-60 * SECOND).unwrap_err();
-    assert_eq!(error, ClockError::WentBack { by_ms: 60_000 });
+    assert_eq!(error, ProtocolError::WentBack { by_ms: 60_000 });
     let mut ahead = settle(60 * SECOND).unwrap();
     let now = RealTime::from_nanos(30 * SECOND);
     assert_eq!(ahead.server_at(now), Some(ServerTime::from_nanos(90 * SECOND)));

@@ -164,13 +164,10 @@ impl MeshBuilder {
     }
 
     /// A profile of `(radius, height)` pairs from bottom to top, turned around the `y` axis in `sides` flat
-    /// faces, each ring's faces painted by `paint(ring)`. Ends with a radius above 0 are closed.
-    pub fn turned(
-        &mut self,
-        sides: u32,
-        profile: &[(f32, f32)],
-        paint: impl Fn(usize) -> Paint,
-    ) -> &mut Self {
+    /// faces. `paints` are of the rings from bottom to top; the last one is also of those above. Ends with a radius
+    /// above 0 are closed.
+    pub fn turned(&mut self, sides: u32, profile: &[(f32, f32)], paints: &[Paint]) -> &mut Self {
+        let paint = |ring: usize| paints[ring.min(paints.len() - 1)];
         let rim = |radius: f32, height: f32, side: u32| {
             let angle = std::f32::consts::TAU * (side as f32 + 0.5) / sides as f32;
             Vec3::new(radius * angle.sin(), height, -radius * angle.cos())

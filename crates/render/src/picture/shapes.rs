@@ -11,6 +11,7 @@ use glam::{Mat4, Vec3};
 use trantor_model::Resource;
 
 use super::mesh::{MeshBuilder, Paint, Vertex};
+use resources::gem;
 
 /// A mesh that can be drawn many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,48 +107,50 @@ impl Shape {
 
     pub fn mesh(self) -> Vec<Vertex> {
         let mut mesh = MeshBuilder::new();
+        let m = &mut mesh;
         match self {
-            Self::Food => resources::food(&mut mesh),
-            Self::Linemate => resources::linemate(&mut mesh),
-            Self::Deraumere => resources::deraumere(&mut mesh),
-            Self::Sibur => resources::sibur(&mut mesh),
-            Self::Mendiane => resources::mendiane(&mut mesh),
-            Self::Phiras => resources::phiras(&mut mesh),
-            Self::Thystame => resources::thystame(&mut mesh),
-            Self::FoodPlain => resources::food_plain(&mut mesh),
-            Self::PhirasPlain => {
-                mesh.turned(4, &[(0.075, 0.0), (0.085, 0.17), (0.0, 0.3)], |ring| {
-                    Paint::instance(if ring == 0 { 0.92 } else { 1.15 })
-                });
+            Self::Food => resources::food(m),
+            Self::Linemate => resources::linemate(m),
+            Self::Deraumere => gem(m, 3, [(0.125, 0.0), (0.118, 0.025), (0.0, 0.215)], [0.75, 1.0]),
+            Self::Sibur => gem(m, 4, [(0.0, 0.01), (0.1, 0.12), (0.0, 0.235)], [0.8, 1.08]),
+            Self::Mendiane => {
+                let profile = [(0.115, 0.0), (0.115, 0.085), (0.085, 0.115)];
+                gem(m, 6, profile, [0.88, 1.12]);
             }
-            Self::ThystamePlain => resources::thystame_plain(&mut mesh),
+            Self::Phiras => resources::phiras(m),
+            Self::Thystame => resources::thystame(m),
+            Self::FoodPlain => resources::food_plain(m),
+            Self::PhirasPlain => gem(m, 4, [(0.075, 0.0), (0.085, 0.17), (0.0, 0.3)], [0.92, 1.15]),
+            Self::ThystamePlain => resources::thystame_plain(m),
             Self::Speck => {
-                mesh.turned(4, &[(Self::SPECK_ACROSS / 2.0, 0.0), (0.06, 0.14)], |_| {
-                    Paint::instance(1.0)
-                });
+                let profile = [(Self::SPECK_ACROSS / 2.0, 0.0), (0.06, 0.14)];
+                m.turned(4, &profile, &[Paint::instance(1.0)]);
             }
-            Self::Character => characters::character(&mut mesh),
-            Self::Figurine => characters::figurine(&mut mesh),
+            Self::Character => characters::character(m),
+            Self::Figurine => characters::figurine(m),
             Self::Pawn => {
-                mesh.turned(4, &[(0.17, 0.0), (0.07, 0.38)], |_| Paint::instance(0.95));
-                mesh.turned(4, &[(0.0, 0.34), (0.15, 0.5), (0.0, 0.66)], |_| {
-                    Paint::instance(1.1)
-                });
+                m.turned(4, &[(0.17, 0.0), (0.07, 0.38)], &[Paint::instance(0.95)]);
+                gem(m, 4, [(0.0, 0.34), (0.15, 0.5), (0.0, 0.66)], [1.1; 2]);
             }
-            Self::Egg => characters::egg(&mut mesh),
-            Self::Crown => characters::crown(&mut mesh),
-            Self::Tuft => decorations::tuft(&mut mesh),
+            Self::Egg => characters::egg(m),
+            Self::Crown => characters::crown(m),
+            Self::Tuft => decorations::tuft(m),
             Self::Pebble => {
-                mesh.at(Mat4::from_scale(Vec3::new(0.06, 0.035, 0.05)))
+                m.at(Mat4::from_scale(Vec3::new(0.06, 0.035, 0.05)))
                     .ball(false, |_| Paint::instance(1.0));
             }
-            Self::Flower => decorations::flower(&mut mesh),
+            Self::Flower => decorations::flower(m),
         }
         mesh.finish()
     }
 }
 
-/// Moves a piece into place.
+/// Moves a piece to a place.
+fn at(x: f32, y: f32, z: f32) -> Mat4 {
+    Mat4::from_translation(Vec3::new(x, y, z))
+}
+
+/// Scales a piece and moves it to a place.
 fn placed(at: Vec3, scale: Vec3) -> Mat4 {
     Mat4::from_translation(at) * Mat4::from_scale(scale)
 }

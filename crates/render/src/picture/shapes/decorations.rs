@@ -1,8 +1,9 @@
 //! What only grows there: grass and flowers. Pale, so that none of it is taken for a find.
 
-use glam::{Mat4, Vec3};
+use glam::Vec3;
 
 use super::super::mesh::{MeshBuilder, Paint};
+use super::at;
 
 pub(super) fn tuft(mesh: &mut MeshBuilder) {
     for blade in 0..5 {
@@ -22,10 +23,8 @@ pub(super) fn tuft(mesh: &mut MeshBuilder) {
 pub(super) fn flower(mesh: &mut MeshBuilder) {
     tuft(mesh);
     for (x, z, height) in [(0.0, 0.0, 0.115), (0.055, 0.025, 0.09), (-0.03, 0.05, 0.075)] {
-        mesh.at(Mat4::from_translation(Vec3::new(x, height, z))).turned(
-            5,
-            &[(0.008, -0.012), (0.03, 0.004), (0.006, 0.01)],
-            |_| Paint::accent(1.05),
-        );
+        let petals = [(0.008, -0.012), (0.03, 0.004), (0.006, 0.01)];
+        mesh.at(at(x, height, z))
+            .turned(5, &petals, &[Paint::accent(1.05)]);
     }
 }

@@ -3,7 +3,7 @@
 use glam::{Mat4, Quat, Vec3};
 
 use super::super::mesh::{MeshBuilder, Paint};
-use super::placed;
+use super::{at, placed};
 
 pub(super) fn food(mesh: &mut MeshBuilder) {
     for (x, z, radius, brightness) in [
@@ -29,55 +29,35 @@ pub(super) fn food(mesh: &mut MeshBuilder) {
 }
 
 pub(super) fn food_plain(mesh: &mut MeshBuilder) {
-    mesh.turned(5, &[(0.07, 0.0), (0.115, 0.06), (0.03, 0.15)], |ring| {
-        Paint::instance(if ring == 0 { 0.88 } else { 1.08 })
-    });
-    mesh.turned(3, &[(0.07, 0.14), (0.0, 0.2)], |_| Paint::fixed(0x5F_B3_4C));
+    let berries = [0.88, 1.08].map(Paint::instance);
+    mesh.turned(5, &[(0.07, 0.0), (0.115, 0.06), (0.03, 0.15)], &berries);
+    mesh.turned(3, &[(0.07, 0.14), (0.0, 0.2)], &[Paint::fixed(0x5F_B3_4C)]);
 }
 
 pub(super) fn linemate(mesh: &mut MeshBuilder) {
-    let paint = Paint::instance(1.0);
     mesh.at(placed(Vec3::Y * 0.08, Vec3::ONE) * Mat4::from_rotation_y(0.35))
-        .cuboid(Vec3::splat(0.08), paint);
-    mesh.at(Mat4::from_translation(Vec3::new(0.0, 0.165, 0.0)) * Mat4::from_rotation_y(0.35))
+        .cuboid(Vec3::splat(0.08), Paint::instance(1.0));
+    mesh.at(at(0.0, 0.165, 0.0) * Mat4::from_rotation_y(0.35))
         .cuboid(Vec3::new(0.062, 0.008, 0.062), Paint::instance(1.2));
 }
 
-pub(super) fn deraumere(mesh: &mut MeshBuilder) {
-    mesh.turned(3, &[(0.125, 0.0), (0.118, 0.025), (0.0, 0.215)], |ring| {
-        Paint::instance(if ring == 0 { 0.75 } else { 1.0 })
-    });
-}
-
-pub(super) fn sibur(mesh: &mut MeshBuilder) {
-    mesh.turned(4, &[(0.0, 0.01), (0.1, 0.12), (0.0, 0.235)], |ring| {
-        Paint::instance(if ring == 0 { 0.8 } else { 1.08 })
-    });
-}
-
-pub(super) fn mendiane(mesh: &mut MeshBuilder) {
-    mesh.turned(6, &[(0.115, 0.0), (0.115, 0.085), (0.085, 0.115)], |ring| {
-        Paint::instance(if ring == 0 { 0.88 } else { 1.12 })
-    });
+/// A turned profile of three rings in two shades.
+pub(super) fn gem(mesh: &mut MeshBuilder, sides: u32, profile: [(f32, f32); 3], shades: [f32; 2]) {
+    mesh.turned(sides, &profile, &shades.map(Paint::instance));
 }
 
 pub(super) fn phiras(mesh: &mut MeshBuilder) {
-    mesh.at(Mat4::from_rotation_z(-0.1))
-        .turned(5, &[(0.05, 0.0), (0.066, 0.2), (0.0, 0.32)], |ring| {
-            Paint::instance(if ring == 0 { 0.95 } else { 1.15 })
-        });
-    mesh.at(Mat4::from_translation(Vec3::new(0.062, 0.0, 0.03)) * Mat4::from_rotation_z(-0.45))
-        .turned(5, &[(0.034, 0.0), (0.042, 0.1), (0.0, 0.175)], |_| {
-            Paint::instance(0.85)
-        });
-    mesh.at(Mat4::from_translation(Vec3::new(-0.058, 0.0, -0.02)) * Mat4::from_rotation_z(0.4))
-        .turned(5, &[(0.03, 0.0), (0.036, 0.07), (0.0, 0.13)], |_| {
-            Paint::instance(0.8)
-        });
+    mesh.at(Mat4::from_rotation_z(-0.1));
+    gem(mesh, 5, [(0.05, 0.0), (0.066, 0.2), (0.0, 0.32)], [0.95, 1.15]);
+    mesh.at(at(0.062, 0.0, 0.03) * Mat4::from_rotation_z(-0.45));
+    gem(mesh, 5, [(0.034, 0.0), (0.042, 0.1), (0.0, 0.175)], [0.85; 2]);
+    mesh.at(at(-0.058, 0.0, -0.02) * Mat4::from_rotation_z(0.4));
+    gem(mesh, 5, [(0.03, 0.0), (0.036, 0.07), (0.0, 0.13)], [0.8; 2]);
 }
 
 pub(super) fn thystame(mesh: &mut MeshBuilder) {
     let middle = Vec3::Y * 0.15;
+    let spikes = Paint::instance(1.0).glowing(0.3);
     mesh.at(placed(middle, Vec3::splat(0.058)))
         .ball(false, |_| Paint::instance(1.1).glowing(0.55));
     let golden = (1.0 + 5f32.sqrt()) / 2.0;
@@ -89,24 +69,24 @@ pub(super) fn thystame(mesh: &mut MeshBuilder) {
             Vec3::new(other, 0.0, one),
         ] {
             let towards = spike.normalize();
-            mesh.at(
-                Mat4::from_translation(middle) * Mat4::from_quat(Quat::from_rotation_arc(Vec3::Y, towards))
-            )
-            .turned(3, &[(0.036, 0.035), (0.0, 0.15)], |_| {
-                Paint::instance(1.0).glowing(0.3)
-            });
+            mesh.at(pointing(middle, towards))
+                .turned(3, &[(0.036, 0.035), (0.0, 0.15)], &[spikes]);
         }
     }
 }
 
 pub(super) fn thystame_plain(mesh: &mut MeshBuilder) {
     let middle = Vec3::Y * 0.15;
+    let spikes = Paint::instance(1.0).glowing(0.3);
     for spike in [Vec3::Y, Vec3::X, Vec3::Z, Vec3::NEG_X, Vec3::NEG_Z] {
         // A quarter of a turn between the axes, so that no spike points straight at an eye in the south.
         let towards = Quat::from_rotation_y(0.5) * spike;
-        mesh.at(Mat4::from_translation(middle) * Mat4::from_quat(Quat::from_rotation_arc(Vec3::Y, towards)))
-            .turned(3, &[(0.055, -0.02), (0.0, 0.15)], |_| {
-                Paint::instance(1.0).glowing(0.3)
-            });
+        mesh.at(pointing(middle, towards))
+            .turned(3, &[(0.055, -0.02), (0.0, 0.15)], &[spikes]);
     }
+}
+
+/// From `from`, with `y` in this direction.
+fn pointing(from: Vec3, towards: Vec3) -> Mat4 {
+    Mat4::from_translation(from) * Mat4::from_quat(Quat::from_rotation_arc(Vec3::Y, towards))
 }
