@@ -3,7 +3,7 @@
 //! Each exchange brackets the server's reading between our sending and our receiving: the truth lies within
 //! half the round trip of the middle. Several exchanges make a round; of each round the one with the shortest
 //! round trip is kept, and of all rounds kept that one counts whose bound, widened by its age, is the
-//! tightest. A line through the rounds tells how fast the two clocks drift apart.
+//! tightest. A line through the rounds estimates how fast the two clocks drift apart.
 //!
 //! What callers see is blended towards that estimate and never goes back. Game time is not known
 //! here; see [`crate::display_clock`].
@@ -24,7 +24,7 @@ pub const ROUND_INTERVAL: RealSpan = RealSpan::from_secs(10);
 /// From an answer to the next probe of the same round, so that one burst of jitter does not spoil them all.
 pub const PROBE_SPACING: RealSpan = RealSpan::from_millis(20);
 
-/// Rounds kept: at one in ten seconds about ten minutes, from which drift is told to some millionths.
+/// Rounds kept: at one in ten seconds about ten minutes, from which drift is known to some millionths.
 const ROUNDS_KEPT: usize = 64;
 
 /// From the first round to the second; each further interval is twice as long, up to [`ROUND_INTERVAL`]. On a

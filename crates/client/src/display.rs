@@ -17,7 +17,7 @@ use crate::push_bounded;
 use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
 use crate::world::{Agent, World};
 
-/// Effects shown at once. Beyond that they cannot be told apart, and the oldest go early.
+/// Effects shown at once. More cannot be distinguished; the oldest go early.
 const EFFECTS_MAX: usize = 4_096;
 
 /// How long a pushed agent slides, in units: quicker than a step, and over before its next action can end.

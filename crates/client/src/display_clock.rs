@@ -1,15 +1,15 @@
 //! Which moment of the game is shown at which instant.
 //!
 //! What is shown lies a little in the past, by a *delay* just long enough that everything that happened until
-//! then has been told: one tick and the way here, measured. On the server's own axis of real time the display
-//! stands at `server's now - delay`, and the server's anchors tell what the game clock showed there. So a
+//! then has been received: one tick and the way here, measured. On the server's own axis of real time the display
+//! stands at `server's now - delay`, and the server's anchors say what the game clock showed there. So a
 //! change of speed or a pause takes effect on the screen at exactly the game moment it had on the server.
 //!
-//! Game time shown does not jump: where the server's game time jumps (a step, word of a change that came late, or a
-//! link that stood still), the display glides after it. It goes on for a quarter of a second beyond what is told to
-//! the end, and no further. If word of a slower game comes late, the display waits for the game to come as far; only
+//! Game time shown does not jump: where the server's game time jumps (a step, an anchor that came late, or a
+//! link that stalled), the display glides after it. It runs at most a quarter of a second ahead of what was received
+//! completely. If the anchor of a slower game comes late, the display waits for the game to come as far; only
 //! where that would take too long does it go back at once. Nothing later than the truth has been shown by then, since
-//! nothing later was told. A game time is a number here; what happened at it is [`crate::timeline`]'s.
+//! nothing later was received. A game time is a number here; what happened at it is [`crate::timeline`]'s.
 
 use std::collections::VecDeque;
 
@@ -35,11 +35,11 @@ const DELAY_STEP_NS: i64 = 4_000_000;
 /// The longest delay: what takes longer to arrive is shown late.
 const DELAY_NS_MAX: i64 = 1_000_000_000;
 
-/// How far beyond what is told to the end the display goes on, in nanoseconds: hiccups of a link are shorter. It is
+/// How far the display runs ahead of what was received completely, in nanoseconds: hiccups of a link are shorter. It is
 /// also how long the display waits for a game that it is ahead of, since it gets no further ahead by the first.
 const AHEAD_NS_MAX: i64 = 250_000_000;
 
-/// Ticks from whose arrival the delay is told: six seconds' worth.
+/// Ticks from whose arrival the delay is computed: six seconds' worth.
 const ARRIVALS_KEPT: usize = 128;
 
 /// What the game clock showed at an instant of the server's clock, and how it moves from there.
@@ -66,7 +66,7 @@ pub struct DisplayClock {
     delay_ns: i64,
     delay_target_ns: i64,
     arrivals: VecDeque<i64>,
-    /// Everything until then was told; `None` where nobody says so.
+    /// Everything until then was received; `None` where the server does not say so.
     complete_to: Option<ServerTime>,
     /// How far the display is behind the anchors in a glide, and how long the glide still takes.
     behind: GameSpan,
@@ -74,7 +74,7 @@ pub struct DisplayClock {
     shown: GameTime,
     /// The moment of the world as it was loaded: there is nothing to show before it.
     begin: GameTime,
-    /// Where a recording ends: nothing is shown beyond it, though word that the clock stands still there comes late.
+    /// Where a recording ends: nothing is shown beyond it, though the anchor that stops the clock there comes late.
     end: Option<GameTime>,
     /// Whether what is shown stays until another world is there: the server went to another moment.
     is_held: bool,
@@ -116,7 +116,7 @@ impl DisplayClock {
         self.is_held = false;
     }
 
-    /// The server goes to another moment, which the next anchor tells: what was told before holds no more, and the
+    /// The server goes to another moment, which the next anchor gives: earlier anchors hold no more, and the
     /// moment shown stays until a world is loaded.
     pub fn forget_anchors(&mut self) {
         self.anchors.clear();
@@ -125,13 +125,13 @@ impl DisplayClock {
         self.is_held = true;
     }
 
-    /// The server told how its game clock moves. Anchors come in the order of their instants.
+    /// The server sent how its game clock moves. Anchors come in the order of their instants.
     pub fn anchor(&mut self, anchor: Anchor) {
-        let before = self.told();
+        let before = self.nominal();
         push_bounded(&mut self.anchors, anchor, ANCHORS_MAX);
         self.forget_passed();
-        // Word of a change before the moment shown came late: glide to where the game really is.
-        if let (Some(before), Some(after)) = (before, self.told())
+        // The anchor lies before the moment shown: glide to where the game really is.
+        if let (Some(before), Some(after)) = (before, self.nominal())
             && after > before
         {
             self.glide(after - before);
@@ -157,7 +157,7 @@ impl DisplayClock {
         self.delay_target_ns = delay_ns.clamp(0, DELAY_NS_MAX);
     }
 
-    /// Moves on to when the server's clock shows `server_now`, and answers the moment to show: less than before only
+    /// Moves on to when the server's clock shows `server_now`, and returns the moment to show: less than before only
     /// if that was too far ahead of the game.
     pub fn advance(&mut self, server_now: ServerTime) -> GameTime {
         let Some(last_at) = self.at else {
@@ -166,7 +166,7 @@ impl DisplayClock {
             self.at = Some(self.stands_at());
             self.forget_passed();
             if !self.is_held {
-                self.shown = self.shown.max(self.told().unwrap_or(self.shown));
+                self.shown = self.shown.max(self.nominal().unwrap_or(self.shown));
             }
             return self.shown;
         };
@@ -178,26 +178,26 @@ impl DisplayClock {
         let at = self.stands_at().max(last_at);
 
         self.decay(passed_ns);
-        // A display that stood still for want of news has more to catch up with than what passed.
+        // A display that stood still while nothing came has more to catch up with than what passed.
         let steady = last_at
             .saturating_add_ns(passed_ns + delay_before_ns - self.delay_ns)
             .min(at);
         self.glide(self.jumps_until(steady));
-        if let (Some(steady), Some(told)) = (self.game_at(steady), self.game_at(at)) {
-            self.glide(told - steady);
+        if let (Some(steady), Some(game)) = (self.game_at(steady), self.game_at(at)) {
+            self.glide(game - steady);
         }
         self.at = Some(at);
         self.forget_passed();
         if self.is_held {
             return self.shown;
         }
-        let told = self.told().unwrap_or(self.shown);
-        let told = self.end.map_or(told, |end| told.min(end)).max(self.begin);
-        if self.is_too_far_ahead_of(told) {
-            self.shown = told;
+        let game = self.nominal().unwrap_or(self.shown);
+        let game = self.end.map_or(game, |end| game.min(end)).max(self.begin);
+        if self.is_too_far_ahead_of(game) {
+            self.shown = game;
             self.behind = GameSpan::ZERO;
         }
-        self.shown = (told - self.behind).max(self.shown);
+        self.shown = (game - self.behind).max(self.shown);
         self.shown
     }
 
@@ -216,7 +216,7 @@ impl DisplayClock {
         self.anchors.front().map(|anchor| anchor.frequency)
     }
 
-    /// What the server's game clock shows at an instant of its own, by the anchors told so far.
+    /// What the server's game clock shows at an instant of its own, by the anchors so far.
     pub fn game_at(&self, at: ServerTime) -> Option<GameTime> {
         let place = self
             .anchors
@@ -225,7 +225,7 @@ impl DisplayClock {
             .unwrap_or(0);
         let next = self.anchors.get(place + 1);
         let game = self.anchors.get(place)?.game_at(at);
-        // A server that could not keep pace tells an anchor behind where its clock would have been: the game
+        // A server that could not keep pace sends an anchor behind where its clock would have been: the game
         // stood still until then.
         Some(next.map_or(game, |next| game.min(next.game).max(self.anchors[place].game)))
     }
@@ -239,18 +239,18 @@ impl DisplayClock {
         limit.map_or(at, |limit| at.min(limit))
     }
 
-    /// Whether the game, which is at `told`, takes too long to come to the moment shown.
-    fn is_too_far_ahead_of(&self, told: GameTime) -> bool {
+    /// Whether the game, which is at `game`, takes too long to come to the moment shown.
+    fn is_too_far_ahead_of(&self, game: GameTime) -> bool {
         let Some(anchor) = self.anchors.front() else {
             return false;
         };
         let waits_ns = if anchor.paused { 0 } else { AHEAD_NS_MAX };
         let comes = i128::from(waits_ns) * i128::from(anchor.frequency.get());
-        self.shown - told > GameSpan::from_nanounits(comes)
+        self.shown - game > GameSpan::from_nanounits(comes)
     }
 
     /// What the anchors say about where the display stands.
-    fn told(&self) -> Option<GameTime> {
+    fn nominal(&self) -> Option<GameTime> {
         self.game_at(self.at?)
     }
 
@@ -294,7 +294,7 @@ impl DisplayClock {
 }
 
 impl Anchor {
-    /// What the game clock shows at an instant, if nothing else is told; at its own game time before its own.
+    /// What the game clock shows at an instant, by this anchor alone; at its own game time before its own.
     fn game_at(&self, at: ServerTime) -> GameTime {
         if self.paused {
             return self.game;
@@ -341,7 +341,7 @@ mod tests {
         clock.advance(ServerTime::from_nanos(ms * MILLI)).as_units_f64()
     }
 
-    /// At `ms` comes a tick of 50 ms whose first news are `age_ms` old.
+    /// At `ms` comes a tick of 50 ms whose first changes are `age_ms` old.
     fn arrive(clock: &mut DisplayClock, ms: i64, age_ms: i64) {
         let instant = |ms: i64| ServerTime::from_nanos(ms * MILLI);
         clock.arrived(instant(ms - age_ms), instant(ms - age_ms + 50), instant(ms));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn word_of_a_pause_that_comes_late_turns_the_picture_back_to_it_so_that_steps_are_seen() {
+    fn a_late_pause_turns_the_picture_back_to_it_so_that_steps_are_seen() {
         let mut clock = drawn_until(1_000);
         clock.anchor(anchor(900, 90, 100, true));
         assert_eq!(show(&mut clock, 1_001), 90.0);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn word_of_a_slower_game_that_comes_late_is_waited_for_if_that_is_soon() {
+    fn a_slower_game_known_late_is_waited_for_if_that_is_soon() {
         let mut clock = drawn_until(1_000);
         clock.anchor(anchor(900, 90, 50, false));
         assert_eq!(show(&mut clock, 1_001), 95.0, "50 milliseconds ahead of 92.5");
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn word_of_a_speed_that_comes_late_is_caught_up_with_in_a_glide() {
+    fn a_faster_game_known_late_is_caught_up_with_in_a_glide() {
         let mut clock = drawn_until(1_000);
         // At 950 ms the game was ten times as far on as shown.
         clock.anchor(anchor(900, 90, 1_000, false));
@@ -501,7 +501,7 @@ mod tests {
         assert_eq!(
             show(&mut clock, 1_400),
             100.0,
-            "word of the end is still on its way"
+            "the anchor of the end is still on its way"
         );
         clock.anchor(anchor(1_050, 100, 100, true));
         assert_eq!(show(&mut clock, 1_500), 100.0);

@@ -1,7 +1,7 @@
-//! The first words on a connection, before there are frames.
+//! The first line each way, before a decoder takes over.
 //!
-//! The server greets everybody with a line of text; a viewer answers with a word that asks for frames, or for
-//! text. Which server it is decides what is said to the user when it is the wrong one.
+//! A server greets with a line of text; a viewer answers with a word that requests frames or text. The greeting of
+//! another protocol is recognised, so that the error names the server that was reached.
 
 use trantor_protocol::text::printable;
 
@@ -95,15 +95,15 @@ mod tests {
     }
 
     #[test]
-    fn servers_of_other_kinds_are_told_apart_by_their_greeting() {
+    fn servers_of_other_protocols_are_recognised_by_their_greeting() {
         let said = |greeting: &str| Greeting::default().take(&mut greeting.as_bytes());
         for greeting in [
             "HTTP/1.1 400 Bad Request\r\n",
             "SSH-2.0-OpenSSH_9.2\n",
             "220 mail.example ESMTP\n",
         ] {
-            let told = said(greeting).unwrap_err().to_string();
-            assert!(told.contains(greeting.trim_end()), "{told}");
+            let error = said(greeting).unwrap_err().to_string();
+            assert!(error.contains(greeting.trim_end()), "{error}");
         }
         for greeting in [
             "WELCOME\n",

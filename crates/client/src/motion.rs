@@ -203,7 +203,7 @@ mod tests {
         assert!((shown(102).x - 0.0).abs() < 1e-5);
         assert_eq!(shown(104), pose(0.5, TAU - 0.1));
         let far = Blend::between(size, pose(0.0, 0.0), pose(4.0, 0.0), now, span);
-        assert!(far.is_none(), "nobody slides across half the map");
+        assert!(far.is_none(), "no slide across half the map");
         let same = Blend::between(size, pose(10.0, 0.0), pose(0.0, TAU), now, span);
         assert!(same.is_none(), "round the torus these are the same");
     }

@@ -2,11 +2,11 @@
 //!
 //! A [`Scene`] is one moment of the game as a viewer shows it: every position already interpolated, every
 //! effect already aged. It names no colour, no mesh and no pixel, so that a window, a terminal and a test read
-//! the same values. Whoever fills it keeps the buffers, so that a frame allocates nothing once they have grown.
+//! the same values. Its buffers are used again, so that a frame allocates nothing once they have grown.
 //!
 //! Spaces: a *tile position* is a pair of `f32` in tiles, `x` to the east and `y` to the south, with the middle
 //! of tile `(3, 5)` at `(3.0, 5.0)`. It is not wrapped: an agent that walks east out of the last column is at
-//! `width - 1 + progress` until it has arrived; where else it is drawn is for whoever draws.
+//! `width - 1 + progress` until it has arrived; other places to draw it are up to the renderer.
 //! A *heading* is in radians, 0 to the north and growing clockwise as seen from above (east is π/2), in `0..2π`.
 //! Ages and remaining times are in units of game time: a pause freezes them and speed scales them.
 
@@ -53,7 +53,7 @@ pub struct SceneGround {
     pub tiles: Vec<Counts>,
     /// Raised whenever a tile changes; never the same for two different contents.
     pub version: u64,
-    /// The version that [`Self::changed`] starts from. Whoever keeps a copy of another version (a frame was
+    /// The version that [`Self::changed`] starts from. A copy of another version (a frame was
     /// skipped, or the world was loaded anew) takes all tiles; see [`Self::changes_since`].
     pub changed_since: u64,
     /// Places of the tiles that changed from there to `version`. May name a tile twice.
@@ -99,7 +99,7 @@ pub const TEAM_UNKNOWN: TeamId = TeamId(u16::MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SceneEgg {
     pub id: EggId,
-    /// Whose place it is; [`TEAM_UNKNOWN`] where that was not told.
+    /// Whose place it is; [`TEAM_UNKNOWN`] where the server did not send it.
     pub team: TeamId,
     pub tile: Tile,
 }
@@ -124,7 +124,7 @@ pub struct SceneEffect {
     pub kind: EffectKind,
     pub x: f32,
     pub y: f32,
-    /// Who did it or whom it befell, and of which team; `None` where nobody did.
+    /// The agent that did it or that it happened to, and its team; `None` if there is none.
     pub agent: Option<(AgentId, TeamId)>,
     /// Units since it happened, at least 0.
     pub age_units: f32,
@@ -194,7 +194,7 @@ pub struct SceneClock {
     pub paused: bool,
     /// Whether speed or pause wait for the server's answer.
     pub unconfirmed: bool,
-    /// Milliseconds by which the server shows us everything later than it happens; 0 to whoever may control it.
+    /// Milliseconds by which the server shows us everything later than it happens; 0 for viewers that may control it.
     pub delay_ms: u32,
     /// Units that passed since the scene before this one. From about 3 on single steps cannot be seen.
     pub elapsed_units: f32,

@@ -27,11 +27,11 @@ pub struct ClientStats {
     pub ticks_skipped: u64,
     /// Changes that wait for their moment.
     pub pending: usize,
-    /// Changes told after their moment had been shown.
+    /// Changes received after their moment had been shown.
     pub late: u64,
     /// Changes shown early because too many waited.
     pub hurried: u64,
-    /// What a text server said that contradicts the world, and was left out.
+    /// Lines of a text server that contradict the world, and were left out.
     pub ignored: u64,
     /// Lines of a text server that are none of the protocol we know, or say that it does not know ours.
     pub ignored_lines: u64,
@@ -39,6 +39,6 @@ pub struct ClientStats {
     pub saturated: u64,
     /// Messages sent that the server has not acknowledged.
     pub unacknowledged: u64,
-    /// What the server said of itself last.
+    /// The latest figures of the server itself.
     pub server: Option<ServerStats>,
 }

@@ -91,7 +91,7 @@ impl Trial {
             let estimate = sync.estimate(real(now));
             assert!(
                 error <= estimate.error_bound_ns + 1_000,
-                "{error} ns off at {now} ns, told bound {}",
+                "{error} ns off at {now} ns, bound {}",
                 estimate.error_bound_ns
             );
             if sync.is_settled() {
@@ -193,7 +193,7 @@ fn a_correction_is_blended_in() {
     }
     let shown = |sync: &mut ClockSync, ms: i64| sync.server_at(at(ms)).unwrap().as_nanos() / MILLI - ms;
     assert_eq!(shown(&mut sync, now), -100);
-    // A quick exchange tells; from then on the clock gains 10 % until it is right.
+    // A quick exchange corrects it: from then on the clock gains 10 % until it is right.
     now = sync.next_probe_at().unwrap().as_nanos() / MILLI;
     let token = sync.poll_probe(at(now)).unwrap();
     assert_eq!(shown(&mut sync, now), -100);

@@ -61,15 +61,15 @@ impl Walk {
         }
     }
 
-    /// Shows a moment after changes that are told with it, and answers how far east the agent is.
+    /// Shows a moment after changes received with it, and returns how far east the agent is.
     fn show(&mut self, at: f64, changes: &[(f64, Change)]) -> f32 {
         let moment = Moment {
             seen: self.seen,
             next: units(at),
             frequency: Some(Frequency::new(100).unwrap()),
         };
-        for (told, change) in changes {
-            self.display.apply(units(*told), change, &moment).unwrap();
+        for (at, change) in changes {
+            self.display.apply(units(*at), change, &moment).unwrap();
         }
         self.display.fill(moment.next, moment.next, &mut self.scene);
         self.seen = moment.next;
@@ -106,7 +106,7 @@ fn a_display_that_goes_back_shows_nobody_on_the_way_it_made_up() {
     let mut walk = Walk::new();
     walk.show(50.0, &[]);
     let there = walk.show(52.0, &[(40.0, moved(4, false))]);
-    assert!(there < 3.9, "news that came late are blended in: {there}");
+    assert!(there < 3.9, "changes that came late are blended in: {there}");
     walk.show(90.0, &[]);
     walk.display.end_blends();
     walk.seen = units(53.0);

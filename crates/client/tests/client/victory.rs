@@ -83,7 +83,7 @@ fn the_world_stays_as_it_was_when_a_team_won() {
                 while let Some(entry) = universe.client.poll_feed() {
                     assert!(
                         !matches!(entry.kind, FeedKind::Left(..)),
-                        "nobody is seen to leave"
+                        "no agent is seen to leave"
                     );
                     won.extend(matches!(entry.kind, FeedKind::Won(BLUE)).then_some(entry.at));
                 }
@@ -109,7 +109,7 @@ fn the_world_stays_as_it_was_when_a_team_won() {
             let x = scene.agent(AgentId(0)).unwrap().x;
             universe.run_until(universe.now + 60 * SECOND);
             universe.client.scene(universe.real(), &mut scene);
-            assert_eq!(scene.agent(AgentId(0)).unwrap().x, x, "nobody moves any more");
+            assert_eq!(scene.agent(AgentId(0)).unwrap().x, x, "no agent moves any more");
             assert!(scene.effects.is_empty() || frequency == 1, "effects fade");
         }
     }

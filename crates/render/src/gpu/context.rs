@@ -99,7 +99,7 @@ impl Context {
     /// Gives the device up, as if its driver had.
     pub fn lose(&self) {
         self.device.destroy();
-        // The device tells of its end when it is asked the next time.
+        // The device reports its end when it is polled.
         if let Err(error) = self.device.poll(wgpu::PollType::Poll) {
             log::debug!("a device that was given up is polled: {error}");
         }

@@ -1,6 +1,6 @@
 //! The colour of each tile seen from afar, and the heat maps.
 //!
-//! Where tiles are too small for their things to be drawn, the ground itself tells what lies there: it is green where
+//! Where tiles are too small for their things to be drawn, the ground itself shows what lies there: it is green where
 //! there is food, bare where it was eaten, and bluish where there are stones. [`GroundPaint`] keeps one texel a tile,
 //! follows the scene's changes, and remembers which bands of rows the graphics card has yet to be given: a quiet world
 //! costs nothing, however large. Smaller copies of it, each of half the sides, are for ground so far away that tiles

@@ -114,7 +114,7 @@ struct Frame<'a> {
     detail: Detail,
     /// See [`effects::wave_strength`].
     wave_strength: f32,
-    /// How large resources are: small where the ground tells of them, so that they do not hide what it says.
+    /// How large resources are: small where the ground shows them, so that they do not hide it.
     thing_scale: f32,
 }
 

@@ -151,8 +151,8 @@ impl Places {
 /// Others on a tile that count as none.
 const OTHERS_LEAST: f32 = 1e-3;
 
-/// The place of the tile that an agent is on, and how much it is on it: nothing on its edge, so that whoever goes from one to
-/// the next is given way to little by little.
+/// The place of the tile that an agent is on, and how much it is on it: nothing on its edge, so that others make room
+/// little by little for an agent that goes from one to the next.
 fn tile_of(agent: &SceneAgent, size: MapSize) -> (usize, f32) {
     let middle = Vec2::new(agent.x, agent.y).round();
     let off = (Vec2::new(agent.x, agent.y) - middle).abs().max_element();

@@ -31,7 +31,7 @@ const NAMES: [&[&str]; TEAMS.len()] = [
 /// The colours of a game's teams.
 ///
 /// A team among the first eight that is called by one of the palette's colours has that one, unless a team before it
-/// has; the others share what is left, in order. All eight stay in use, so that teams are told apart as without names.
+/// has; the others share what is left, in order. All eight stay in use, so that teams are as distinct as without names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TeamColors {
     /// For each of the first teams its place in [`TEAMS`]; each occurs once.
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(colors(&["Terminus", "Anacreon"]), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(colors(&["red", "green", "blue", "yellow"])[..4], [0, 4, 1, 2]);
         assert_eq!(colors(&["Bleu", "ROUGE", "Verts"])[..3], [1, 0, 4]);
-        // The first of two has it, and whoever is called nothing takes what is left.
+        // The first of two has it, and the others take what is left.
         assert_eq!(colors(&["who", "orange", "red", "white"])[..4], [1, 0, 2, 6]);
         let many = ["a", "b", "c", "d", "e", "f", "g", "red", "red", "blue"];
         assert_eq!(colors(&many), [1, 2, 3, 4, 5, 6, 7, 0]);

@@ -61,7 +61,7 @@ pub(super) fn character(mesh: &mut MeshBuilder) {
     }
 }
 
-/// A character of a fifth of the triangles, with what tells front from back: face, pack and the tip of the hood.
+/// A character of a fifth of the triangles, with what distinguishes front from back: face, pack and the tip of the hood.
 pub(super) fn figurine(mesh: &mut MeshBuilder) {
     let coat = [(0.16, 0.0), (0.172, 0.12), (0.15, 0.235), (0.06, 0.39)];
     let paints = [Paint::instance(0.72), Paint::accent(0.95), Paint::instance(1.0)];
