@@ -42,10 +42,11 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
-use trantor_runtime::wait::{Parker, Wait as _, Waker};
+use trantor_runtime::wait::Waker;
 
 use demo::Demo;
 use input::Bindings;
+use offscreen::Headless;
 use options::Cli;
 use replay_server::ReplayServer;
 use settings::Settings;
@@ -66,21 +67,13 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         cli.port = server.port();
     }
     let cli = &cli;
-    let unseen = || {
-        let parker = Parker::new();
-        let stage = stage(cli, &Settings::default(), parker.waker())?;
-        anyhow::Ok((stage, parker))
-    };
+    let headless = || Headless::new(|waker| stage(cli, &Settings::default(), waker));
     match (&cli.screenshot, &cli.film.film) {
-        (Some(file), _) => {
-            let (stage, parker) = unseen()?;
-            offscreen::screenshot::take(stage, parker, cli, file)
-        }
+        (Some(file), _) => offscreen::screenshot::take(headless()?, cli, file),
         (None, Some(file)) => {
-            let (stage, parker) = unseen()?;
-            let said = offscreen::film::make(stage, parker, cli, &cli.film, file)?;
-            // If it is not read, the file is there.
-            let _ = writeln!(std::io::stdout(), "{said}");
+            let text = offscreen::film::make(headless()?, cli, &cli.film, file)?;
+            // The film is there even if nobody reads this.
+            let _ = writeln!(std::io::stdout(), "{text}");
             Ok(())
         }
         (None, None) => {

@@ -3,8 +3,6 @@
 //! `UPDATE_GOLDEN=1 cargo test -p trantor-viewer --test golden` draws them anew; the difference is then looked
 //! at like code. A picture that differs is left beside the build's other files, and the message says where.
 //!
-//! Also what becomes of a device that is lost (in the window it is in `window/`), and another kind of device.
-//!
 //! The pictures were made by Mesa's software driver. Others round differently, hence the tolerance; where there is
 //! nothing to draw with, the test says so and ends, but with `CI=true` it fails.
 
@@ -88,27 +86,6 @@ fn pictures_are_as_they_were() {
         })
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// Drawing with a lost device is an error, and a new one draws what the old one drew, to the pixel.
-#[test]
-fn a_lost_device_is_noticed_and_a_new_one_draws_the_same() {
-    let Some(context) = device() else { return };
-    for quality in [Quality::Swift, Quality::Fine] {
-        let lost = Context::without_window().expect("there was one a moment ago");
-        let (mut stage, now) = SHOTS[0].stage(SIZE);
-        let mut draw = |context| Studio::new(context, quality, SIZE).picture(&mut stage, now);
-        let before = draw(&lost).expect("it is not lost yet");
-        lost.lose();
-        let why = lost.lost().expect("it was given up").to_owned();
-        let refused = draw(&lost).expect_err("it is lost");
-        assert!(refused.to_string().contains(&why), "{refused:#} says {why:?}");
-        let after = draw(&context).expect("it is not lost");
-        assert!(
-            before == after,
-            "{quality:?}: the new device draws something else"
-        );
-    }
 }
 
 /// On a graphics card the swift picture is the same one with smooth edges.

@@ -33,39 +33,29 @@ fn words(line: &str) -> impl Iterator<Item = OsString> {
         .into_iter()
 }
 
-/// A recording, which goes with its test.
-struct Recorded(PathBuf);
+/// A server that plays a recording, which is removed with it.
+struct Playing {
+    server: LoopThread<event_loop::Ended>,
+    port: u16,
+    _recording: TempPath,
+}
 
-impl Drop for Recorded {
+struct TempPath(PathBuf);
+
+impl Drop for TempPath {
     fn drop(&mut self) {
         std::fs::remove_file(&self.0).ok();
     }
 }
 
-/// A game of two teams with the minds that the server has of its own; `options` say more of it.
-fn recorded(name: &str, options: &str) -> Recorded {
+/// Records a game of two teams with the server's own minds, and plays it, paused at first; `options` say more of it.
+fn play(name: &str, options: &str) -> Playing {
     let file = format!("{name}-{}.trj", std::process::id());
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
-    let line = format!(
-        "sim --seed 3 -x 12 -y 10 --teams red blue {options} --record {}",
-        file.display()
-    );
+    let recording = TempPath(Path::new(env!("CARGO_TARGET_TMPDIR")).join(file));
+    let path = recording.0.display();
+    let line = format!("sim --seed 3 -x 12 -y 10 --teams red blue {options} --record {path}");
     headless::simulate(words(&line)).expect("the game is recorded");
-    Recorded(file)
-}
-
-struct Playing {
-    server: LoopThread<event_loop::Ended>,
-    port: u16,
-    _recording: Recorded,
-}
-
-/// Plays it, standing still at first.
-fn play(recording: Recorded) -> Playing {
-    let line = format!(
-        "trantor-server replay play {} -p 0 --paused -f 1000",
-        recording.0.display()
-    );
+    let line = format!("trantor-server replay play {path} -p 0 --paused -f 1000");
     let asked = match cli::parse(words(&line), std::iter::empty()) {
         Ok(Asked::Play(asked)) => asked,
         other => panic!("{other:?}"),
@@ -114,12 +104,11 @@ impl Person {
 
     /// A user who sees such a game played from its recording.
     fn watching(name: &str, options: &str) -> (Playing, Self) {
-        let playing = play(recorded(name, options));
+        let playing = play(name, options);
         let mut person = Self::at(playing.port);
         person.until("the recording", |it| {
-            it.stage().source().recording().is_some()
-                && it.stage().scene().ground.is_some()
-                && it.timeline.is_some()
+            let has_world = it.stage().scene().ground.is_some();
+            has_world && it.stage().source().recording().is_some() && it.timeline.is_some()
         });
         (playing, person)
     }
@@ -136,25 +125,16 @@ impl Person {
         let end = self.game_loop.clock().now() + PATIENCE;
         while !is_so(self) {
             let wake = self.game_loop.turn();
-            let lines: Vec<String> = self.stage().hud().report.take_lines().collect();
-            for line in lines {
+            for line in self.game_loop.viewer().stage.hud().report.take_lines() {
                 if let Some(place) = line.strip_prefix("widget timeline ") {
-                    let [left, top, right, bottom] = place
-                        .split(' ')
-                        .map(|at| at.parse().expect("a number"))
-                        .collect::<Vec<f32>>()[..]
-                    else {
-                        panic!("{line}");
-                    };
-                    self.timeline = Some(Rect::from_min_max(pos2(left, top), pos2(right, bottom)));
+                    let sides = place.split(' ').map(|side| side.parse().expect("a number"));
+                    let sides: Vec<f32> = sides.collect();
+                    let (least, most) = (pos2(sides[0], sides[1]), pos2(sides[2], sides[3]));
+                    self.timeline = Some(Rect::from_min_max(least, most));
                 }
             }
             let now = self.game_loop.clock().now();
-            assert!(
-                now < end,
-                "{what} is waited for in vain, at unit {}",
-                self.units()
-            );
+            assert!(now < end, "no {what}, at unit {}", self.units());
             if let Wake::At(wake) = wake {
                 self.parker.wait(Some(wake));
             }
@@ -189,15 +169,20 @@ impl Person {
     /// Waits until the recording stands at that unit, and nothing is on its way any more.
     fn until_at(&mut self, units: i128) {
         self.until(&format!("unit {units}"), |it| {
-            let is_there = it
-                .stage()
-                .source()
-                .recording()
-                .is_some_and(|recording| recording.target().is_none());
-            is_there && it.stage().scene().clock.game == GameTime::from_units(units as i64)
+            it.has_jumped() && it.stage().scene().clock.game == GameTime::from_units(units as i64)
         });
         // The camera and what glides come to rest.
         self.frames(3);
+    }
+
+    fn has_jumped(&mut self) -> bool {
+        let recording = self.stage().source().recording();
+        recording.is_some_and(|recording| recording.target().is_none())
+    }
+
+    fn seek(&mut self, units: i128) {
+        self.enter(&format!("seek {units}"));
+        self.until_at(units);
     }
 
     /// The pointer goes down on the time-line, over all of these parts of it, and up.
@@ -231,26 +216,18 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
     let options = format!("-c 4 --minds team random --until {RECORDED_UNITS}");
     let (_playing, mut person) = Person::watching("timeline", &options);
     let known = person.stage().source().recording().unwrap().clone();
-    assert_eq!(
-        (known.begin().whole_units(), known.end().whole_units()),
-        (0, i128::from(RECORDED_UNITS))
-    );
+    let ends = (known.begin().whole_units(), known.end().whole_units());
+    assert_eq!(ends, (0, i128::from(RECORDED_UNITS)));
     assert!(
         !known.marks().is_empty(),
-        "in {RECORDED_UNITS} units somebody dies or rises"
+        "in {RECORDED_UNITS} units an agent dies or rises"
     );
 
     // Panels find their places in the first frames.
     person.frames(5);
     // Scrubbing: what counts is where the pointer came to rest.
     person.drag(&[0.1, 0.3, 0.75, 0.6]);
-    person.until("a jump", |it| {
-        it.stage()
-            .source()
-            .recording()
-            .is_some_and(|recording| recording.target().is_none())
-            && it.units() > 0
-    });
+    person.until("a jump", |it| it.has_jumped() && it.units() > 0);
     person.frames(3);
     let scrubbed = person.units();
     assert!(
@@ -259,8 +236,7 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
     );
 
     // The same moment is the same picture, from wherever one comes.
-    person.enter("seek 700");
-    person.until_at(700);
+    person.seek(700);
     let picture = person.picture();
     person.press("k");
     person.until_at(800);
@@ -276,12 +252,10 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
         stage.drawing().0.decals[DecalKind::Dash as usize].len()
     };
     person.press("t");
-    person.enter("seek 800");
-    person.until_at(800);
+    person.seek(800);
     assert_eq!(trails(&mut person), 0);
     person.press("t");
-    person.enter("seek 700");
-    person.until_at(700);
+    person.seek(700);
 
     // Steps on and back.
     person.press(".");
@@ -311,8 +285,7 @@ fn at_the_end_of_a_recording_the_winners_are_seen() {
         let of_level_8 = winner.map(|team| scene.teams[team].by_level[7]);
         (of_level_8, scene.agents.len())
     };
-    person.enter("seek 60");
-    person.until_at(60);
+    person.seek(60);
     assert_eq!(standings(&mut person), (None, 12));
     person.enter("seek 999999");
     person.until("the end", |it| it.stage().scene().winner.is_some());
@@ -320,8 +293,7 @@ fn at_the_end_of_a_recording_the_winners_are_seen() {
     let mut late = Person::at(playing.port);
     late.until("the end", |it| it.stage().scene().winner.is_some());
     assert_eq!(standings(&mut late), (Some(6), 12));
-    person.enter("seek 70");
-    person.until_at(70);
+    person.seek(70);
     assert_eq!(standings(&mut person), (None, 12));
 }
 
@@ -329,11 +301,9 @@ fn at_the_end_of_a_recording_the_winners_are_seen() {
 #[test]
 fn a_span_that_is_repeated_jumps_once_each_time() {
     let (playing, mut person) = Person::watching("repeat", "-c 2 --minds random random --until 600");
-    person.enter("seek 300");
-    person.until_at(300);
+    person.seek(300);
     person.press("]");
-    person.enter("seek 200");
-    person.until_at(200);
+    person.seek(200);
     person.press("[");
     person.enter("speed 200");
     person.press("space");

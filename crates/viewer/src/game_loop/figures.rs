@@ -7,7 +7,7 @@ use trantor_client::ClientStats;
 use trantor_time::{Due, Pace, RealSpan, RealTime};
 
 use super::Viewer;
-use crate::hud::figures::Group;
+use crate::hud::figures::{Group, judged, row};
 use crate::logging;
 
 /// Timers of the user that are listed.
@@ -98,46 +98,38 @@ fn nanos_ms(nanos: i64) -> String {
 }
 
 fn frames<S>(viewer: &Viewer<S>, now: RealTime) -> Group {
-    let mut group = Group::new("Frames");
     let pacer = &viewer.pacer;
     let target = pacer.target();
     let rate = viewer.rates.frames();
     let shown = rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
     let is_slow = rate.is_some_and(|rate| rate < target.as_per_second() * 0.95);
-    group.judged(
-        "a second",
-        format!("{shown} of {:.1}", target.as_per_second()),
-        is_slow,
-    );
     let (p50, p99) = (pacer.took(0.5), pacer.took(0.99));
-    group.judged("took p50", ms(p50), p50 > target.interval());
-    group.judged("took p99", ms(p99), p99 > target.interval());
-    group.row("apart p99", ms(pacer.interval(0.99)));
-    if let Some(off) = pacer.pace.off_period(0.99) {
-        group.judged("off the period p99", ms(off), off > target.interval());
-    }
-    if let Some(first) = pacer.first_shown {
-        group.row("first one after", ms(first));
-    }
-    group.row("longest ever", ms(pacer.longest));
     let all = now.since(viewer.started).as_secs_f64().max(1e-3);
-    let share = |span: RealSpan| span.as_secs_f64() * 100.0 / all;
-    group.row(
-        "frames, events",
-        format!(
-            "{:.1} %, {:.1} %",
-            share(pacer.time_in_frames),
-            share(pacer.time_in_events)
-        ),
-    );
-    group.row("drawn things", viewer.stage.instances());
-    group
+    let share = |span: RealSpan| format!("{:.1} %", span.as_secs_f64() * 100.0 / all);
+    let shares = [pacer.time_in_frames, pacer.time_in_events].map(share).join(", ");
+    let off = pacer.pace.off_period(0.99);
+    let rows = [
+        Some(judged(
+            "a second",
+            format!("{shown} of {:.1}", target.as_per_second()),
+            is_slow,
+        )),
+        Some(judged("took p50", ms(p50), p50 > target.interval())),
+        Some(judged("took p99", ms(p99), p99 > target.interval())),
+        Some(row("apart p99", ms(pacer.interval(0.99)))),
+        off.map(|off| judged("off the period p99", ms(off), off > target.interval())),
+        pacer.first_shown.map(|first| row("first one after", ms(first))),
+        Some(row("longest ever", ms(pacer.longest))),
+        Some(row("frames, events", shares)),
+        Some(row("drawn things", viewer.stage.instances())),
+    ];
+    Group::new("Frames", rows.into_iter().flatten())
 }
 
-/// Time by stage of a frame, and rates: each system is a stage.
+/// Rate and mean time of each system.
 fn systems<S>(viewer: &Viewer<S>) -> Group {
-    let mut group = Group::new("Systems");
-    for (place, system) in viewer.schedule.systems().iter().enumerate() {
+    let systems = viewer.schedule.systems().iter().enumerate();
+    let rows = systems.map(|(place, system)| {
         let rate = viewer.rates.calls(place);
         let rate = rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.0}"));
         let wanted = match system.pace() {
@@ -153,97 +145,89 @@ fn systems<S>(viewer: &Viewer<S>) -> Group {
         } else if overruns > 0 {
             value.push_str(&format!(" · {overruns} over"));
         }
-        group.judged(system.name, value, overruns > 0 || failures > 0);
-    }
-    group
+        judged(system.name, value, overruns > 0 || failures > 0)
+    });
+    Group::new("Systems", rows)
 }
 
-/// Pending work by name and deadline, and what waits in lines.
+/// Systems, timers and queues with pending work.
 fn pending<S>(viewer: &mut Viewer<S>, now: RealTime) -> Group {
-    let mut group = Group::new("Pending");
     let until = |at: RealTime| format!("in {}", ms((at - now).max(RealSpan::ZERO)));
+    let mut rows = Vec::new();
     for system in viewer.schedule.systems() {
         if let Due::At(at) = system.pacer.due() {
-            group.row(system.name, until(at));
+            rows.push(row(system.name, until(at)));
         }
     }
-    for timer in viewer.timers.running().iter().take(TIMERS_LISTED) {
-        group.row(timer.title(), until(timer.at));
-    }
+    let timers = viewer.timers.running().iter().take(TIMERS_LISTED);
+    rows.extend(timers.map(|timer| row(&timer.title(), until(timer.at))));
     let source = viewer.stage.source();
-    if let Some(at) = source.next_timeout() {
-        group.row("connection", until(at));
-    }
-    group.row("pieces in line", source.pieces_waiting());
-    group.judged("inputs dropped", viewer.inputs.dropped, viewer.inputs.dropped > 0);
+    rows.extend(source.next_timeout().map(|at| row("connection", until(at))));
+    rows.push(row("pieces in line", source.pieces_waiting()));
+    let dropped = viewer.inputs.dropped;
+    rows.push(judged("inputs dropped", dropped, dropped > 0));
     let (count, last) = viewer.schedule.failures();
-    group.judged("failures", count, count > 0);
-    if let Some(failure) = last {
-        group.judged("the last", failure, true);
-    }
-    group
+    rows.push(judged("failures", count, count > 0));
+    rows.extend(last.map(|failure| judged("the last", failure, true)));
+    Group::new("Pending", rows)
 }
 
 fn connection(stats: Option<&ClientStats>) -> Group {
-    let mut group = Group::new("Connection");
     let Some(stats) = stats else {
-        group.row("there is none", "");
-        return group;
+        return Group::new("Connection", [row("there is none", "")]);
     };
-    group.row("received", format!("{} KiB", stats.bytes_in / 1024));
-    group.row(
-        "ticks, skipped",
-        format!("{}, {}", stats.ticks, stats.ticks_skipped),
-    );
-    group.row("clock error", nanos_ms(stats.clock.error_bound_ns));
-    group.row("round trip", nanos_ms(stats.clock.rtt_best_ns));
-    group.row("shown behind", nanos_ms(stats.display_delay_ns));
-    group.row("heard ago", nanos_ms(stats.network_age_ns));
-    group.judged(
-        "pending, late",
-        format!("{}, {}", stats.pending, stats.late),
-        stats.hurried > 0,
-    );
-    group.row("unacknowledged", stats.unacknowledged);
-    // Only text servers say such things; all others are left.
-    group.judged(
-        "strange, unknown",
-        format!("{}, {}", stats.ignored, stats.ignored_lines),
-        stats.ignored + stats.ignored_lines > 0,
-    );
-    group
+    // Only text servers send such lines; they are skipped.
+    let skipped = stats.ignored + stats.ignored_lines;
+    let rows = [
+        row("received", format!("{} KiB", stats.bytes_in / 1024)),
+        row(
+            "ticks, skipped",
+            format!("{}, {}", stats.ticks, stats.ticks_skipped),
+        ),
+        row("clock error", nanos_ms(stats.clock.error_bound_ns)),
+        row("round trip", nanos_ms(stats.clock.rtt_best_ns)),
+        row("shown behind", nanos_ms(stats.display_delay_ns)),
+        row("heard ago", nanos_ms(stats.network_age_ns)),
+        judged(
+            "pending, late",
+            format!("{}, {}", stats.pending, stats.late),
+            stats.hurried > 0,
+        ),
+        row("unacknowledged", stats.unacknowledged),
+        judged(
+            "strange, unknown",
+            format!("{}, {}", stats.ignored, stats.ignored_lines),
+            skipped > 0,
+        ),
+    ];
+    Group::new("Connection", rows)
 }
 
 fn server(stats: Option<&ClientStats>) -> Group {
-    let mut group = Group::new("Server");
     let Some(server) = stats.and_then(|stats| stats.server.as_ref()) else {
-        group.row("has not said yet", "");
-        return group;
+        return Group::new("Server", [row("has not said yet", "")]);
     };
-    group.row("up", format!("{:.1} s", server.uptime_ms as f64 / 1e3));
-    group.row("passes", server.passes);
-    group.row("deadlines", server.deadlines_fired);
-    group.row(
-        "late p99",
-        format!("{:.3} ms", server.lateness_p99_ns as f64 / 1e6),
-    );
-    group.row(
-        "late max",
-        format!("{:.3} ms", server.lateness_max_ns as f64 / 1e6),
-    );
-    group.row(
-        "units / s",
-        format!("{:.2}", server.effective_frequency_milli as f64 / 1e3),
-    );
-    group.judged(
-        "slipped",
-        format!("{} u", server.slipped_units),
-        server.slipped_units > 0,
-    );
-    group.judged("ticks skipped", server.ticks_skipped, server.ticks_skipped > 0);
-    group.row(
-        "connections",
-        format!("{}, {} viewers", server.connections, server.viewers),
-    );
-    group
+    let millis = |nanos: u64| format!("{:.3} ms", nanos as f64 / 1e6);
+    let rows = [
+        row("up", format!("{:.1} s", server.uptime_ms as f64 / 1e3)),
+        row("passes", server.passes),
+        row("deadlines", server.deadlines_fired),
+        row("late p99", millis(server.lateness_p99_ns)),
+        row("late max", millis(server.lateness_max_ns)),
+        row(
+            "units / s",
+            format!("{:.2}", server.effective_frequency_milli as f64 / 1e3),
+        ),
+        judged(
+            "slipped",
+            format!("{} u", server.slipped_units),
+            server.slipped_units > 0,
+        ),
+        judged("ticks skipped", server.ticks_skipped, server.ticks_skipped > 0),
+        row(
+            "connections",
+            format!("{}, {} viewers", server.connections, server.viewers),
+        ),
+    ];
+    Group::new("Server", rows)
 }

@@ -28,23 +28,23 @@ pub struct Row {
 }
 
 impl Group {
-    pub fn new(title: &'static str) -> Self {
+    pub fn new(title: &'static str, rows: impl IntoIterator<Item = Row>) -> Self {
         Self {
             title,
-            rows: Vec::new(),
+            rows: rows.into_iter().collect(),
         }
     }
+}
 
-    pub fn row(&mut self, name: impl Into<String>, value: impl ToString) {
-        self.judged(name, value, false);
-    }
+/// A figure that cannot be bad.
+pub fn row(name: &str, value: impl ToString) -> Row {
+    judged(name, value, false)
+}
 
-    /// Adds a figure that may be marked as bad.
-    pub fn judged(&mut self, name: impl Into<String>, value: impl ToString, is_bad: bool) {
-        self.rows.push(Row {
-            name: name.into(),
-            value: value.to_string(),
-            is_bad,
-        });
+pub fn judged(name: &str, value: impl ToString, is_bad: bool) -> Row {
+    Row {
+        name: name.to_owned(),
+        value: value.to_string(),
+        is_bad,
     }
 }

@@ -15,10 +15,9 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use trantor_client::ControlRequest;
 use trantor_protocol::wire::StepKind;
-use trantor_runtime::real_clock::RealClock;
-use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, GameSpan, GameTime, RealSpan, RealTime};
 
+use super::Headless;
 use super::screenshot::{self, Studio};
 use crate::film::gif::GifFilm;
 use crate::options::{Cli, FilmOptions};
@@ -88,20 +87,10 @@ impl Plan {
 ///
 /// # Errors
 /// If what is watched is no recording and no demo, if there is nothing to draw with, or the file cannot be written.
-pub fn make(
-    mut stage: Stage,
-    parker: Parker,
-    cli: &Cli,
-    film: &FilmOptions,
-    file: &Path,
-) -> anyhow::Result<String> {
+pub fn make(mut watch: Headless, cli: &Cli, film: &FilmOptions, file: &Path) -> anyhow::Result<String> {
     let size = cli.size.unwrap_or(SIZE);
-    stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
-    let mut watch = Watch {
-        clock: RealClock::new(),
-        parker,
-        stage,
-    };
+    watch.resize(size);
+    watch.is_still = true;
     let is_demo = watch.stage.source().as_demo().is_some();
     let plan = match is_demo {
         // A demo begins at 0 and goes on for ever; ten seconds show what it is about.
@@ -118,7 +107,7 @@ pub fn make(
 }
 
 fn write(
-    watch: &mut Watch,
+    watch: &mut Headless,
     plan: Plan,
     is_demo: bool,
     quality: Quality,
@@ -155,31 +144,25 @@ fn write(
     ))
 }
 
-struct Watch {
-    stage: Stage,
-    parker: Parker,
-    clock: RealClock,
-}
-
-impl Watch {
-    /// Waits until `is_so`, and lets time pass for the connection alone.
+impl Headless {
+    /// Waits until `is_so`.
     fn until(&mut self, what: &str, is_so: impl Fn(&mut Stage) -> bool) -> anyhow::Result<()> {
         let end = self.clock.now() + PATIENCE;
-        loop {
-            let now = self.clock.now();
-            while self.stage.source().take_network(now) {}
-            self.stage.update(Some(RealSpan::ZERO), now);
-            if is_so(&mut self.stage) {
-                return Ok(());
-            }
-            if now >= end {
-                let stage = &mut self.stage;
-                let said = stage.hud().shown_notice().map(|said| format!(" ({said})"));
-                let said = said.unwrap_or_default();
-                bail!("{what} is waited for in vain at {}{said}", stage.source().name());
-            }
-            self.parker.wait(Some(now + LOOK));
+        let mut is_met = false;
+        self.run(LOOK, |stage, now| {
+            is_met = is_so(stage);
+            is_met || now >= end
+        });
+        if !is_met {
+            let stage = &mut self.stage;
+            let notice = stage.hud().shown_notice().map(|notice| format!(" ({notice})"));
+            let notice = notice.unwrap_or_default();
+            bail!(
+                "{what} is waited for in vain at {}{notice}",
+                stage.source().name()
+            );
         }
+        Ok(())
     }
 
     /// Waits for a recording and lets it stand still. Answers the first and the last whole unit of it.

@@ -1,13 +1,12 @@
-//! One picture into a file, without a window: the same stage, watched for a while, drawn once.
+//! One picture into a file, without a window: the stage runs for a while and is drawn once.
 
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use trantor_client::LinkState;
-use trantor_runtime::real_clock::RealClock;
-use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, Rate, RealSpan, RealTime};
 
+use super::Headless;
 use crate::game_loop::Screen;
 use crate::game_loop::pretend::lay_out;
 use crate::hud::figures::Figures;
@@ -17,21 +16,21 @@ use crate::painter::{Laid, Painter};
 use crate::stage::Stage;
 use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
 
-/// Watches `stage` for as long as `cli` says, draws it and writes the picture to `file`.
-///
-/// A demo is not waited for: its time is set.
+/// Runs for as long as `cli` says, and writes a picture of the end to `file`. The time of a demo is set without waiting.
 ///
 /// # Errors
-/// If there was nothing to be seen, if there is nothing to draw with, or the file cannot be written.
-pub fn take(mut stage: Stage, mut parker: Parker, cli: &Cli, file: &Path) -> anyhow::Result<()> {
+/// If no world came, if there is no graphics adapter, or the file cannot be written.
+pub fn take(mut headless: Headless, cli: &Cli, file: &Path) -> anyhow::Result<()> {
     let size = cli.size.unwrap_or(Cli::SIZE);
-    stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
+    headless.resize(size);
     let after = RealSpan::from_nanos((cli.after * 1e9) as i64);
-    let now = if stage.source().as_demo().is_some() {
-        watch_demo(&mut stage, after)
+    let now = if headless.stage.source().as_demo().is_some() {
+        watch_demo(&mut headless.stage, after)
     } else {
-        watch(&mut stage, &mut parker, after)
+        let end = headless.clock.now() + after;
+        headless.run(STEP, |_, now| now >= end)
     };
+    let mut stage = headless.stage;
     if stage.scene().ground.is_none() {
         let why = match &stage.scene().link {
             LinkState::Ended { reason } => format!(": {reason}"),
@@ -48,16 +47,16 @@ pub fn take(mut stage: Stage, mut parker: Parker, cli: &Cli, file: &Path) -> any
         .with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// What `cli` asks for; a still may take its time on any adapter.
+/// The quality that `cli` asks for; a still may take its time on any adapter.
 pub fn quality_of_a_still(cli: &Cli) -> Quality {
     cli.quality.unwrap_or(Quality::Fine)
 }
 
-/// Steps in which what is watched is brought forward: those of a display.
+/// Time between updates, as on a display.
 const STEP: RealSpan = RealSpan::from_nanos(16_666_667);
 
 fn watch_demo(stage: &mut Stage, after: RealSpan) -> RealTime {
-    // What lasts longest on the board is a few hundred units; before that nothing can be seen any more.
+    // The longest effects last a few hundred units; nothing from before that shows.
     let first = (after - RealSpan::from_secs(5)).max(RealSpan::ZERO);
     stage.update(None, RealTime::ZERO);
     let mut now = RealTime::ZERO + first;
@@ -68,23 +67,6 @@ fn watch_demo(stage: &mut Stage, after: RealSpan) -> RealTime {
         stage.update(Some(step), now);
     }
     end
-}
-
-fn watch(stage: &mut Stage, parker: &mut Parker, after: RealSpan) -> RealTime {
-    let clock = RealClock::new();
-    let start = clock.now();
-    let end = start + after;
-    let mut last = None;
-    loop {
-        let now = clock.now();
-        while stage.source().take_network(now) {}
-        stage.update(last.map(|last| now.since(last)), now);
-        last = Some(now);
-        if now >= end {
-            return now;
-        }
-        parker.wait(Some(end.min(now + STEP)));
-    }
 }
 
 /// Layouts before the one that is drawn: enough for panels' animations to end.
@@ -116,7 +98,7 @@ impl<'a> Studio<'a> {
         }
     }
 
-    /// Draws a stage as it is; `now` is what panels that move go by.
+    /// Draws a stage as it is; panels animate by `now`.
     ///
     /// # Errors
     /// If the device is lost.
@@ -125,9 +107,9 @@ impl<'a> Studio<'a> {
         stage.finish_paint();
         stage.compose();
         if !std::mem::replace(&mut self.is_settled, true) {
-            // New panels know nothing of what others were given.
+            // A new painter knows no textures, and gets them from new panels.
             stage.hud().forget_context();
-            // The first layout only measures; later ones settle what glides into place.
+            // The first layout only measures; later ones end the animations.
             for round in 0..SETTLING {
                 self.lay_out(stage, &Figures::default(), now + STEP * round);
             }

@@ -185,17 +185,16 @@ pub(super) fn ascii(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::hud::figures::Group;
+    use crate::hud::figures::{Group, judged, row};
 
     use super::*;
 
     #[test]
     fn figures_are_wrapped_to_the_page() {
-        let mut frames = Group::new("Frames");
-        frames.row("a second", "9.9 of 10.0");
-        frames.judged("took p99", "120 ms", true);
-        let mut systems = Group::new("Systems");
-        (0..7).for_each(|_| systems.row("interpolation", "10/s · 0.1 ms"));
+        let frames = [row("a second", "9.9 of 10.0"), judged("took p99", "120 ms", true)];
+        let frames = Group::new("Frames", frames);
+        let systems = (0..7).map(|_| row("interpolation", "10/s · 0.1 ms"));
+        let systems = Group::new("Systems", systems);
         let figures = Figures {
             groups: vec![frames, systems],
             log: vec!["ERROR the rope broke".to_owned()],
