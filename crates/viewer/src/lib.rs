@@ -45,7 +45,6 @@ use anyhow::Context as _;
 use trantor_runtime::wait::Waker;
 
 use demo::Demo;
-use input::Bindings;
 use offscreen::Headless;
 use options::Cli;
 use replay_server::ReplayServer;
@@ -67,7 +66,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         cli.port = server.port();
     }
     let cli = &cli;
-    let headless = || Headless::new(|waker| stage(cli, &Settings::default(), waker));
+    let headless = || Headless::new(|waker| stage(cli, Settings::default(), waker));
     match (&cli.screenshot, &cli.film.film) {
         (Some(file), _) => offscreen::screenshot::take(headless()?, cli, file),
         (None, Some(file)) => {
@@ -77,12 +76,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
             Ok(())
         }
         (None, None) => {
-            let settings = Settings::load();
-            let options = settings.clone();
-            let make_stage = |waker| stage(cli, &options, waker);
+            let make_stage = |waker| stage(cli, Settings::load(), waker);
             match cli.text {
-                true => terminal::run(settings, make_stage),
-                false => app::run(cli, settings, make_stage),
+                true => terminal::run(make_stage),
+                false => app::run(cli, make_stage),
             }
         }
     }
@@ -103,29 +100,16 @@ fn check_writable(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Shown at the first start.
-const FIRST_STEPS: &str =
-    "Click an agent or a tile. Space pauses, + and - change the speed, H shows all keys.";
-
-fn stage(cli: &Cli, settings: &Settings, waker: Waker) -> anyhow::Result<Stage> {
+fn stage(cli: &Cli, settings: Settings, waker: Waker) -> anyhow::Result<Stage> {
     let source = match cli.demo_scene {
         Some(which) => source::demo(Demo::new(which)),
         None => source::live(&cli.host, cli.port, cli.language(), cli.token()?, waker)?,
     };
     let options = StageOptions {
-        theme: cli.theme.or(settings.theme).unwrap_or_default(),
-        light_stands: cli.theme.is_some(),
-        bindings: Bindings::with(&settings.keys),
-        scale: settings.scale,
-        view: settings.view,
+        settings,
+        theme: cli.theme,
         panels: !cli.no_hud,
         reports: cli.report_widgets,
-        first_words: settings.is_first_start().then_some(FIRST_STEPS),
     };
-    let mut stage = Stage::new(source, options);
-    if let Some(mistake) = settings.mistake() {
-        log::warn!("{mistake}");
-        stage.notice(mistake.to_owned());
-    }
-    Ok(stage)
+    Ok(Stage::new(source, options))
 }

@@ -40,11 +40,12 @@ pub struct Settings {
     /// Actions with other keys than the default ones.
     pub keys: BTreeMap<Action, Vec<String>>,
     #[serde(skip)]
-    path: Option<PathBuf>,
+    pub(crate) path: Option<PathBuf>,
     #[serde(skip)]
-    mistake: Option<String>,
+    pub(crate) mistake: Option<String>,
+    /// Whether there was no file.
     #[serde(skip)]
-    is_first_start: bool,
+    pub(crate) is_first_start: bool,
 }
 
 /// The camera over a map, for maps of the same size.
@@ -140,11 +141,6 @@ impl Settings {
     /// What is wrong with the file, for the user.
     pub fn mistake(&self) -> Option<&str> {
         self.mistake.as_deref()
-    }
-
-    /// Whether there was no file.
-    pub fn is_first_start(&self) -> bool {
-        self.is_first_start
     }
 
     /// The first value that no command and no hand could have set.
@@ -305,7 +301,7 @@ mod tests {
         assert!(aside.contains("colour = 3"), "{aside}");
         for broken in [&b"theme = = 3"[..], b"\xff\xfe\x00"] {
             let none = load(broken);
-            assert!(none.mistake().is_some() && none.theme.is_none() && !none.is_first_start());
+            assert!(none.mistake().is_some() && none.theme.is_none() && !none.is_first_start);
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }

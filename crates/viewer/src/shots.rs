@@ -9,6 +9,7 @@ use trantor_time::{RealSpan, RealTime};
 use crate::demo::{Demo, DemoScene};
 use crate::input::Action;
 use crate::intent::Selection;
+use crate::settings::Settings;
 use crate::source;
 use crate::stage::{Stage, StageOptions};
 use trantor_render::picture::palette::Theme;
@@ -163,7 +164,10 @@ impl Shot {
     /// Sets it up for a picture of `size` pixels; answers also the moment that it shows.
     pub fn stage(&self, size: (u32, u32)) -> (Stage, RealTime) {
         let options = StageOptions {
-            theme: self.theme,
+            settings: Settings {
+                theme: Some(self.theme),
+                ..Settings::default()
+            },
             panels: self.panels,
             ..StageOptions::default()
         };

@@ -7,7 +7,7 @@ mod drawing;
 mod motion;
 mod pointer;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use glam::Vec2;
 use trantor_client::Scene;
@@ -18,7 +18,7 @@ use crate::hud::figures::Figures;
 use crate::hud::{EventFeed, FrameFigures, Hud, HudInput};
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
-use crate::settings::{SavedView, Settings};
+use crate::settings::Settings;
 use crate::sound::Volume;
 use crate::sound::mixer::Listener;
 use crate::source::{Repeat, Source};
@@ -33,20 +33,17 @@ pub use pointer::Pointer;
 
 #[derive(Clone, Debug, Default)]
 pub struct StageOptions {
-    pub theme: Theme,
-    /// Whether the light stands still instead of drifting with game time.
-    pub light_stands: bool,
-    pub bindings: Bindings,
+    pub settings: Settings,
+    /// The theme for this session, whose light then stands still instead of drifting with game time.
+    pub theme: Option<Theme>,
     pub panels: bool,
-    /// Whether tests read what panels say.
+    /// Whether panels report their state to tests.
     pub reports: bool,
-    /// How large panels are, as a part of what the display asks for; `None` for as large as that.
-    pub scale: Option<f32>,
-    /// The view that the hand chose last, in this session or an earlier one; flights to an agent or an event leave it.
-    pub view: Option<SavedView>,
-    /// What is said for a few seconds once there is a world.
-    pub first_words: Option<&'static str>,
 }
+
+/// Shown once there is a world, at the first start.
+const FIRST_STEPS: &str =
+    "Click an agent or a tile. Space pauses, + and - change the speed, H shows all keys.";
 
 /// Requests to the program around a stage that may wait; a person asks for one thing at a time.
 const HOST_REQUESTS_MAX: usize = 16;
@@ -86,7 +83,10 @@ pub struct Stage {
     shows_trails: bool,
     selection: Selection,
     follows: bool,
-    options: StageOptions,
+    /// Saved from one start to the next. The view is the user's last choice; flights to an agent or an event leave it.
+    pub settings: Settings,
+    bindings: Bindings,
+    light_stands: bool,
     /// How much detail the graphics adapter affords.
     pub detail: Detail,
     host_requests: VecDeque<Intent>,
@@ -110,7 +110,13 @@ impl Stage {
         let mut hud = Hud::new(options.reports);
         hud.panels.any = options.panels;
         hud.panels.labels = options.panels;
-        hud.scale = options.scale.unwrap_or(1.0);
+        let mut settings = options.settings;
+        hud.scale = settings.scale.unwrap_or(1.0);
+        settings.theme = options.theme.or(settings.theme).or(Some(Theme::default()));
+        if let Some(mistake) = settings.mistake() {
+            log::warn!("{mistake}");
+            hud.notice(mistake.to_owned());
+        }
         Self {
             source,
             scene: Scene::default(),
@@ -136,7 +142,9 @@ impl Stage {
             shows_trails: false,
             selection: Selection::None,
             follows: false,
-            options,
+            bindings: Bindings::with(&settings.keys),
+            settings,
+            light_stands: options.theme.is_some(),
             detail: Detail::FINE,
             host_requests: VecDeque::new(),
             pixels: (1, 1),
@@ -178,11 +186,11 @@ impl Stage {
     }
 
     pub fn bindings(&self) -> &Bindings {
-        &self.options.bindings
+        &self.bindings
     }
 
     pub fn theme(&self) -> Theme {
-        self.options.theme
+        self.settings.theme.unwrap_or_default()
     }
 
     /// The oldest request that only the program around the stage can carry out.
@@ -197,18 +205,15 @@ impl Stage {
         }
     }
 
-    pub fn set_bindings(&mut self, bindings: Bindings) {
-        self.options.bindings = bindings;
+    /// Changes and saves which keys actions have.
+    pub fn bind(&mut self, keys: BTreeMap<Action, Vec<String>>) {
+        self.bindings = Bindings::with(&keys);
+        self.settings.keys = keys;
+        self.settings.save();
     }
 
     pub fn notice(&mut self, text: String) {
         self.hud.notice(text);
-    }
-
-    /// Notes what should be as it is at the next start.
-    pub fn remember(&self, settings: &mut Settings) {
-        settings.theme = Some(self.options.theme);
-        settings.view = self.options.view;
     }
 
     /// Follows the window's size, in pixels and in points of the display.
@@ -282,8 +287,8 @@ impl Stage {
             self.forget_world();
         }
         let Some(ground) = &self.scene.ground else { return };
-        if let Some(words) = self.options.first_words.take() {
-            self.hud.notice(words.to_owned());
+        if std::mem::take(&mut self.settings.is_first_start) {
+            self.hud.notice(FIRST_STEPS.to_owned());
         }
         let size = ground.size;
         self.paint.update(ground, self.paint_mode);
@@ -327,8 +332,8 @@ impl Stage {
             view: view.as_ref().map(|(view, window)| (view, window)),
             places: self.composer.places(),
             camera: self.camera.goal,
-            bindings: &self.options.bindings,
-            theme: self.options.theme,
+            bindings: &self.bindings,
+            theme: self.theme(),
         };
         self.hud.show(context, &input, &mut intents);
         for intent in intents {

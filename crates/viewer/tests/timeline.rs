@@ -18,7 +18,6 @@ use trantor_time::{Clock as _, GameTime, RealSpan};
 use trantor_viewer::game_loop::pretend::PretendScreen;
 use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::input::Input;
-use trantor_viewer::settings::Settings;
 use trantor_viewer::source;
 use trantor_viewer::stage::{Stage, StageOptions};
 
@@ -96,7 +95,7 @@ impl Person {
         let mut screen = PretendScreen::new(60.0);
         screen.panels = Some(egui::Context::default());
         Self {
-            game_loop: GameLoop::new(stage, screen, Settings::default(), RealClock::new()),
+            game_loop: GameLoop::new(stage, screen, RealClock::new()),
             parker,
             timeline: None,
         }

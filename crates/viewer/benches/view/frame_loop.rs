@@ -10,7 +10,6 @@ use trantor_viewer::demo::{Demo, DemoScene};
 use trantor_viewer::game_loop::pretend::PretendScreen;
 use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::input::{Action, Input};
-use trantor_viewer::settings::Settings;
 use trantor_viewer::source;
 use trantor_viewer::stage::{Stage, StageOptions};
 
@@ -47,7 +46,7 @@ fn measure(screen: PretendScreen, events: Events, length: RealSpan) -> Measured 
         _ => source::demo(demo),
     };
     let stage = Stage::new(source, StageOptions::default());
-    let mut game_loop = GameLoop::new(stage, screen, Settings::default(), clock);
+    let mut game_loop = GameLoop::new(stage, screen, clock);
     let used_before = processor_time();
     let start = clock.now();
     let end = start + length;
@@ -147,7 +146,7 @@ pub fn panels(frames: u64) -> anyhow::Result<()> {
     let stage = Stage::new(source::demo(Demo::new(DemoScene::Overview)), options);
     let mut screen = PretendScreen::new(60.0);
     screen.panels = Some(egui::Context::default());
-    let mut game_loop = GameLoop::new(stage, screen, Settings::default(), clock.clone());
+    let mut game_loop = GameLoop::new(stage, screen, clock.clone());
     // Processor time of so many frames, in milliseconds.
     let mut run = |frames: u64, is_toggled: bool| {
         if is_toggled {

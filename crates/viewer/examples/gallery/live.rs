@@ -11,7 +11,6 @@ use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::offscreen::screenshot::Studio;
-use trantor_viewer::settings::Settings;
 use trantor_viewer::source;
 use trantor_viewer::stage::{Stage, StageOptions};
 use trantor_viewer::terminal::{TextScale, TextScene, TextView};
@@ -46,7 +45,7 @@ impl<'a> Watcher<'a> {
         stage.detail = quality.detail();
         let clock = RealClock::new();
         let mut watcher = Self {
-            game_loop: GameLoop::new(stage, screen, Settings::default(), clock),
+            game_loop: GameLoop::new(stage, screen, clock),
             parker,
         };
         let mut waited = Duration::ZERO;

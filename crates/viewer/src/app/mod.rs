@@ -25,7 +25,6 @@ use winit::event_loop::EventLoop;
 
 use crate::game_loop::GameLoop;
 use crate::options::Cli;
-use crate::settings::Settings;
 use crate::stage::Stage;
 
 #[derive(Clone, Copy, Debug)]
@@ -35,11 +34,7 @@ pub struct Roused;
 ///
 /// # Errors
 /// If there is no display, or nothing to draw with.
-pub fn run(
-    cli: &Cli,
-    settings: Settings,
-    make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>,
-) -> anyhow::Result<()> {
+pub fn run(cli: &Cli, make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -> anyhow::Result<()> {
     let event_loop = EventLoop::<Roused>::with_user_event()
         .build()
         .map_err(|error| {
@@ -55,8 +50,8 @@ pub fn run(
         let _ = proxy.send_event(Roused);
     });
     let stage = make_stage(gate.waker())?;
-    let screen = screen::WindowScreen::new(cli.clone(), &settings);
-    let mut game_loop = GameLoop::new(stage, screen, settings, RealClock::new());
+    let screen = screen::WindowScreen::new(cli.clone(), &stage.settings);
+    let mut game_loop = GameLoop::new(stage, screen, RealClock::new());
     game_loop.viewer().sound.open_device();
     let is_ending = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

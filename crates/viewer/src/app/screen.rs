@@ -403,8 +403,10 @@ mod tests {
 
     #[test]
     fn a_size_asked_for_is_for_this_once_and_one_dragged_is_kept() {
-        let mut settings = Settings::default();
-        settings.window = Some((800, 600));
+        let mut settings = Settings {
+            window: Some((800, 600)),
+            ..Settings::default()
+        };
         let cli = Cli::parse_from(["trantor-viewer", "--size", "160x100"]);
         let mut screen = WindowScreen::new(cli, &settings);
         assert_eq!(screen.size, Some((160, 100)));

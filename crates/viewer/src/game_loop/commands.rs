@@ -84,8 +84,8 @@ impl<S> Viewer<S> {
             ("scale", [factor]) => {
                 let factor = within(factor, PANEL_SCALE, "a scale is a number").map_err(usage)?;
                 self.stage.hud().scale = factor;
-                self.settings.scale = Some(factor);
-                self.settings.save();
+                self.stage.settings.scale = Some(factor);
+                self.stage.settings.save();
             }
             ("volume", []) => return Ok(self.sound.description()),
             ("reconnect", []) => self.stage.source().reconnect()?,
@@ -100,13 +100,13 @@ impl<S> Viewer<S> {
         match intent {
             Intent::Do(Action::Quit) => self.quit(),
             Intent::Sound(change) => {
-                let said = self.sound.change(change, &mut self.settings);
-                self.settings.save();
+                let said = self.sound.change(change, &mut self.stage.settings);
+                self.stage.settings.save();
                 return Ok(said);
             }
             Intent::Quality(quality) => {
-                self.settings.quality = quality;
-                self.settings.save();
+                self.stage.settings.quality = quality;
+                self.stage.settings.save();
                 self.stage.intend(intent, now)?;
             }
             intent => self.stage.intend(intent, now)?,
@@ -250,7 +250,7 @@ impl<S> Viewer<S> {
 
     /// Gives an action other keys, or its usual ones, and remembers it.
     fn bind(&mut self, action: Action, keys: Option<Vec<String>>) -> Result<String, String> {
-        let mut changed = self.settings.keys.clone();
+        let mut changed = self.stage.settings.keys.clone();
         match keys {
             Some(keys) => changed.insert(action, keys),
             None => changed.remove(&action),
@@ -266,9 +266,7 @@ impl<S> Viewer<S> {
                 lost.name()
             ));
         }
-        self.settings.keys = changed;
-        self.settings.save();
-        self.stage.set_bindings(bindings);
+        self.stage.bind(changed);
         Ok(self.keys(Some(action)))
     }
 }

@@ -65,8 +65,6 @@ pub struct Viewer<S> {
     pub stage: Stage,
     pub screen: S,
     pub inputs: InputQueue,
-    /// What is remembered from one start to the next.
-    pub settings: Settings,
     /// When a frame is due, and how long frames take.
     pub pacer: FramePacer,
     pub schedule: Schedule,
@@ -105,15 +103,14 @@ pub enum Wake {
 const PIECES_PER_TURN: u32 = 16;
 
 impl<S: Screen, C: Clock> GameLoop<S, C> {
-    pub fn new(stage: Stage, screen: S, settings: Settings, clock: C) -> Self {
+    pub fn new(stage: Stage, screen: S, clock: C) -> Self {
         let schedule = Schedule::new(systems::list::<S>().map(|(name, pace, _)| (name, pace)));
         Self {
             viewer: Viewer {
+                sound: Sound::new(&stage.settings),
                 stage,
                 screen,
                 inputs: InputQueue::default(),
-                sound: Sound::new(&settings),
-                settings,
                 pacer: FramePacer::new(target_rate([])),
                 schedule,
                 timers: Timers::default(),
@@ -173,9 +170,8 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
     /// Says goodbye, and gives back what is to be remembered.
     pub fn finish(mut self) -> (S, Settings) {
         self.viewer.stage.source().leave();
-        self.viewer.stage.remember(&mut self.viewer.settings);
         log::info!("{}", self.viewer.pacer.pace);
-        (self.viewer.screen, self.viewer.settings)
+        (self.viewer.screen, self.viewer.stage.settings)
     }
 
     /// Handles pieces from the network, the oldest first; answers whether none is left.

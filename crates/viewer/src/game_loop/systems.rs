@@ -152,7 +152,6 @@ fn graphics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> an
         stage,
         screen,
         sound,
-        settings,
         is_over,
         drawn: frames_drawn,
         ..
@@ -164,7 +163,7 @@ fn graphics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> an
                 *is_over = true;
                 None
             }
-            Intent::Sound(change) => Some(sound.change(change, settings)),
+            Intent::Sound(change) => Some(sound.change(change, &mut stage.settings)),
             other => screen.host_request(other, stage, now),
         };
         if let Some(said) = said {

@@ -33,10 +33,7 @@ fn test_loop(rate: f64) -> (TestLoop, ManualClock) {
         StageOptions::default(),
     );
     let screen = PretendScreen::new(rate);
-    (
-        GameLoop::new(stage, screen, Settings::default(), clock.clone()),
-        clock,
-    )
+    (GameLoop::new(stage, screen, clock.clone()), clock)
 }
 
 /// Turns until `until`, sleeping exactly as asked.
@@ -116,7 +113,7 @@ fn a_flood_from_the_network_gets_a_third_of_the_time_beside_slow_frames() {
     );
     let mut screen = PretendScreen::new(60.0);
     screen.work = |_| CLOCK.with(|clock| clock.advance(FRAME));
-    let mut game_loop = GameLoop::new(stage, screen, Settings::default(), clock.clone());
+    let mut game_loop = GameLoop::new(stage, screen, clock.clone());
     run(&mut game_loop, &clock, at(10_000));
     let in_events = game_loop.viewer().pacer.time_in_events;
     let share = in_events.as_secs_f64() / 10.0;
@@ -336,9 +333,8 @@ fn after_gestures(pixels_per_point: f32, gestures: &[Input]) -> (f32, Option<Til
         Selection::Tile(tile) => Some(tile),
         _ => None,
     };
-    let mut settings = Settings::default();
-    game_loop.viewer().stage.remember(&mut settings);
-    (settings.view.unwrap().pose().distance, tile)
+    let view = game_loop.viewer().stage.settings.view;
+    (view.unwrap().pose().distance, tile)
 }
 
 /// The left button goes down, the pointer moves so far, and it goes up unless the window loses the keyboard first.

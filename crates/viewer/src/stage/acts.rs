@@ -55,7 +55,7 @@ impl Stage {
                 self.follows = false;
                 self.moved = false;
                 self.moved_by_hand = false;
-                self.options.view = None;
+                self.settings.view = None;
                 self.wants_whole = true;
                 self.framed = None;
             }
@@ -78,10 +78,10 @@ impl Stage {
             Action::Labels => self.hud.panels.labels = !self.hud.panels.labels,
             Action::Panels => self.hud.panels.any = !self.hud.panels.any,
             Action::Theme => {
-                self.options.theme = match self.options.theme {
+                self.settings.theme = Some(match self.theme() {
                     Theme::Dark => Theme::Light,
                     Theme::Light => Theme::Dark,
-                };
+                });
             }
             Action::Help => self.hud.panels.help = !self.hud.panels.help,
             Action::Debug => self.hud.panels.debug = !self.hud.panels.debug,

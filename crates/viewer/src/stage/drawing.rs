@@ -22,7 +22,7 @@ impl Stage {
         }
         let options = Options {
             pixels: self.pixels,
-            mood: Mood::at(self.options.theme, self.hour()),
+            mood: Mood::at(self.theme(), self.hour()),
             paint_everywhere: self.paint_mode != PaintMode::Mixture,
             middle: self.window_middle(),
             detail: self.detail,
@@ -50,7 +50,7 @@ impl Stage {
         /// Units of a day: ten minutes at the usual speed, so that the light is not seen to move.
         const DAY_UNITS: i128 = 60_000;
         const STEPS: i128 = 480;
-        if self.options.light_stands {
+        if self.light_stands {
             return 0.0;
         }
         let passed = self.scene.clock.game.whole_units().rem_euclid(DAY_UNITS);

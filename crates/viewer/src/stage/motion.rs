@@ -97,7 +97,7 @@ impl Stage {
         }
         let is_first = self.framed.is_none() && self.known.is_none();
         let aspect = self.pixels.0 as f32 / self.pixels.1 as f32;
-        let saved = self.options.view.filter(|view| is_first && view.is_of(size));
+        let saved = self.settings.view.filter(|view| is_first && view.is_of(size));
         let has_timeline = self.source.recording().is_some();
         let teams = self.scene.teams.len();
         let pose = match (saved, self.source.as_demo()) {
@@ -128,7 +128,7 @@ impl Stage {
         // Beside an agent that was followed the camera may have gone round.
         self.come_home();
         let chosen = self
-            .options
+            .settings
             .view
             .filter(|_| std::mem::take(&mut self.moved_by_hand));
         let map = self.framed.map(|framed| framed.map);
@@ -154,7 +154,7 @@ impl Stage {
             // Beside an agent that was followed it may have gone round.
             pose.target = window.home(pose.target);
         }
-        self.options.view = Some(SavedView::of(framed.map, &pose));
+        self.settings.view = Some(SavedView::of(framed.map, &pose));
     }
 
     pub(super) fn scene_was_seen(&self) -> bool {

@@ -253,9 +253,10 @@ fn a_paused_game_looks_the_same_until_the_user_does_something() {
 
 #[test]
 fn first_words_wait_for_a_world() {
-    let options = || StageOptions {
-        first_words: Some("click an agent"),
-        ..StageOptions::default()
+    let options = || {
+        let mut options = StageOptions::default();
+        options.settings.is_first_start = true;
+        options
     };
     // No server: port 0 is none.
     let waker = Parker::new().waker();
@@ -264,7 +265,7 @@ fn first_words_wait_for_a_world() {
     waiting.update(None, NOW);
     assert_eq!(waiting.hud().shown_notice(), None);
     let mut stage = stage_with(DemoScene::Overview, options());
-    assert_eq!(stage.hud().shown_notice(), Some("click an agent"));
+    assert_eq!(stage.hud().shown_notice(), Some(FIRST_STEPS));
     assert!(stage.hud().take_new_notice(), "for as long as any message");
     stage.hud().forget_notice();
     run(&mut stage, 2);
@@ -296,13 +297,6 @@ fn next_match(stage: &mut Stage) {
     run(stage, 80);
 }
 
-/// What is remembered of the camera at the next start.
-fn remembered(stage: &Stage) -> Option<SavedView> {
-    let mut settings = Settings::default();
-    stage.remember(&mut settings);
-    settings.view
-}
-
 #[test]
 fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_match_before() {
     let mut stage = stage(DemoScene::Overview);
@@ -324,7 +318,7 @@ fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_matc
         flight(&mut stage);
         run(&mut stage, 20);
         assert_ne!(stage.camera.goal.target, whole.target);
-        assert_eq!(remembered(&stage), None, "the user did not choose it");
+        assert_eq!(stage.settings.view, None, "the user did not choose it");
         next_match(&mut stage);
         assert_eq!(stage.camera.goal, whole);
         let off = stage.camera.pose.target.distance(whole.target);
@@ -333,10 +327,10 @@ fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_matc
 
     stage.zoom(4.0, Vec2::new(700.0, 300.0));
     let chosen = stage.camera.goal;
-    let saved = remembered(&stage).expect("the user chose a view");
+    let saved = stage.settings.view.expect("the user chose a view");
     search(&mut stage);
     assert_eq!(
-        remembered(&stage),
+        stage.settings.view,
         Some(saved),
         "a flight afterwards changes nothing"
     );
@@ -344,17 +338,17 @@ fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_matc
     assert_eq!(stage.camera.goal, chosen);
     next_match(&mut stage);
     assert_eq!(stage.camera.goal, whole, "the user did not move it in that match");
-    assert_eq!(remembered(&stage), Some(saved), "it is still the last choice");
+    assert_eq!(stage.settings.view, Some(saved), "it is still the last choice");
 
     let options = StageOptions {
-        view: Some(saved),
+        settings: stage.settings.clone(),
         panels: true,
         ..StageOptions::default()
     };
     let mut again = stage_with(DemoScene::Overview, options);
     assert_eq!(again.camera.pose, chosen, "a start begins with it");
     again.act(Action::Overview, NOW);
-    assert_eq!(remembered(&again), None, "the whole map is a choice as well");
+    assert_eq!(again.settings.view, None, "the whole map is a choice as well");
 }
 
 #[test]

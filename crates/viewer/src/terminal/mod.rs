@@ -26,7 +26,6 @@ use trantor_runtime::wait::{Parker, Wait as _, Waker};
 use crate::game_loop::{GameLoop, Viewer, parked};
 use crate::input::{Action, Input};
 use crate::logging;
-use crate::settings::Settings;
 use crate::stage::Stage;
 
 use self::screen::TextScreen;
@@ -46,10 +45,7 @@ enum Event {
 ///
 /// # Errors
 /// If the terminal cannot be set up.
-pub fn run(
-    settings: Settings,
-    make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>,
-) -> anyhow::Result<()> {
+pub fn run(make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -> anyhow::Result<()> {
     let mut parker = Parker::new();
     let stage = make_stage(parker.waker())?;
     let is_ending = Arc::new(AtomicBool::new(false));
@@ -80,7 +76,7 @@ pub fn run(
         };
         keyboard = Some(threads::spawn("keyboard", read)?);
     }
-    let mut game_loop = GameLoop::new(stage, TextScreen::new(terminal), settings, RealClock::new());
+    let mut game_loop = GameLoop::new(stage, TextScreen::new(terminal), RealClock::new());
     let take = || next_event(&typed, &is_ending);
     parked::run(&mut game_loop, &mut parker, take, handle);
     is_ending.store(true, Ordering::Relaxed);

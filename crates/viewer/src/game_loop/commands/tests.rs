@@ -4,7 +4,6 @@ use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::game_loop::GameLoop;
 use crate::game_loop::pretend::PretendScreen;
-use crate::settings::Settings;
 use crate::source;
 use crate::stage::{Stage, StageOptions};
 use trantor_render::gpu::Quality;
@@ -22,12 +21,7 @@ impl Bench {
         );
         stage.update(None, NOW);
         let screen = PretendScreen::new(60.0);
-        Self(GameLoop::new(
-            stage,
-            screen,
-            Settings::default(),
-            ManualClock::default(),
-        ))
+        Self(GameLoop::new(stage, screen, ManualClock::default()))
     }
 
     fn viewer(&mut self) -> &mut Viewer<PretendScreen> {
@@ -165,11 +159,11 @@ fn keys_are_changed_remembered_and_never_all_lost() {
     let pressed = |bench: &mut Bench, key: &str| bench.viewer().stage.bindings().action_of(key);
     bench.said("bind pause p");
     assert_eq!(pressed(&mut bench, "p"), Some(Action::Pause));
-    assert_eq!(bench.viewer().settings.keys[&Action::Pause], ["p"]);
+    assert_eq!(bench.viewer().stage.settings.keys[&Action::Pause], ["p"]);
     assert_eq!(bench.said("keys pause"), "pause: p — pause, go on\n");
     bench.said("unbind pause");
     assert_eq!(pressed(&mut bench, "p"), None);
-    assert!(bench.viewer().settings.keys.is_empty());
+    assert!(bench.viewer().stage.settings.keys.is_empty());
     let refused = bench.run("bind overview f3").unwrap_err();
     assert!(refused.contains("debug would have no key"), "{refused}");
 }
@@ -178,9 +172,9 @@ fn keys_are_changed_remembered_and_never_all_lost() {
 fn the_render_quality_is_changed_and_remembered() {
     let mut bench = Bench::new();
     bench.said("quality swift");
-    assert_eq!(bench.viewer().settings.quality, Some(Quality::Swift));
+    assert_eq!(bench.viewer().stage.settings.quality, Some(Quality::Swift));
     bench.said("quality auto");
-    assert_eq!(bench.viewer().settings.quality, None);
+    assert_eq!(bench.viewer().stage.settings.quality, None);
     let asked: Vec<_> = std::iter::from_fn(|| bench.viewer().stage.poll_host_request()).collect();
     let wanted = [Some(Quality::Swift), None].map(Intent::Quality);
     assert_eq!(asked, wanted, "of what draws");
