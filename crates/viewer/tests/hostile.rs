@@ -3,8 +3,6 @@
 //! What each message may do is tested with the client; here nothing around it keeps what it drops.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::TcpListener;
