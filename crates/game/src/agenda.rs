@@ -139,10 +139,25 @@ impl Agenda {
     }
 
     /// Everything pending, in the order in which it will be taken.
-    pub(crate) fn in_order(&self) -> Vec<(Ticket, Due)> {
-        let mut pending: Vec<(Ticket, Due)> = self.meals.iter().chain(self.others.iter()).collect();
-        pending.sort_by_key(|(ticket, _)| *ticket);
-        pending
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = (Ticket, Due)> {
+        let mut meals = self.meals.rows.iter().peekable();
+        let mut others = self.others.rows.iter().peekable();
+        let rows = std::iter::from_fn(move || match (meals.peek(), others.peek()) {
+            (Some((meal, _)), Some((other, _))) if other < meal => others.next(),
+            (Some(_), _) => meals.next(),
+            (None, _) => others.next(),
+        });
+        rows.flat_map(|(&(at, rank), row)| {
+            row.iter().map(move |&Pending { owner, number, due }| {
+                let ticket = Ticket {
+                    at,
+                    rank,
+                    owner,
+                    number,
+                };
+                (ticket, due)
+            })
+        })
     }
 
     fn is_meal_next(&self) -> bool {
@@ -209,21 +224,6 @@ impl Rows {
         if row.is_empty() {
             self.rows.remove(&key);
         }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (Ticket, Due)> {
-        self.rows.iter().flat_map(|(&(at, rank), row)| {
-            row.iter().map(move |pending| {
-                let (owner, number) = (pending.owner, pending.number);
-                let ticket = Ticket {
-                    at,
-                    rank,
-                    owner,
-                    number,
-                };
-                (ticket, pending.due)
-            })
-        })
     }
 }
 
@@ -414,7 +414,7 @@ mod tests {
                     Step::Cancel(_) | Step::Take => prop_assert_eq!(agenda.take_first(), None),
                 }
                 let expected: Vec<_> = model.iter().map(|&(_, due, ticket)| (ticket, due)).collect();
-                prop_assert_eq!(agenda.in_order(), expected);
+                prop_assert_eq!(agenda.in_order().collect::<Vec<_>>(), expected);
                 prop_assert_eq!(agenda.next_deadline(), model.first().map(|first| first.0.0));
             }
         }

@@ -4,12 +4,12 @@
 //! them and a release build pays nothing; there a broken one is our mistake and stops the program. A snapshot comes
 //! from outside, so one that breaks an invariant is refused ([`Game::restore`]).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use trantor_model::{AgentId, Command, EggId, TeamId};
 use trantor_time::GameTime;
 
-use crate::agenda::{Due, Ticket};
+use crate::agenda::Due;
 use crate::commands::{OUTSTANDING_MAX, Running};
 use crate::game::Game;
 use crate::rules::hunger::{Digestion, starves_at};
@@ -110,55 +110,64 @@ impl Game {
     fn check_agenda(&self) -> Result<(), &'static str> {
         let refill_at = self.refill_timer.map(|timer| timer.at);
         let expected = self.pending(refill_at);
-        let agenda = self.agenda.in_order();
-        ensure(agenda.len() == expected.len(), "too much or too little is due")?;
-        let listed: BTreeMap<Due, Ticket> = agenda.into_iter().map(|(ticket, due)| (due, ticket)).collect();
-        let times = listed.iter().map(|(due, ticket)| (due, &ticket.at));
-        ensure(
-            times.eq(expected.iter()),
-            "what is due does not follow from the rest",
-        )?;
-        let is_ahead = expected.values().all(|at| *at >= self.now);
+        let mut listed: Vec<(Due, GameTime)> = self
+            .agenda
+            .in_order()
+            .map(|(ticket, due)| (due, ticket.at))
+            .collect();
+        listed.sort_unstable();
+        ensure(listed == expected, "what is due does not follow from the rest")?;
+        let is_ahead = expected.iter().all(|(_, at)| *at >= self.now);
         ensure(is_ahead, "a deadline lies in the past")?;
         let is_refilled = self.world.refill_enabled && self.world.winner.is_none();
         ensure(
             !is_refilled || refill_at.is_some() || !spawning::is_short(&self.world),
             "the ground is short and no refill is due",
         )?;
-        let ticket = |due| listed.get(&due).copied();
-        for agent in self.world.agents() {
-            let turn = ticket(Due::Action(agent.id)).or(ticket(Due::Start(agent.id)));
-            let is_timed =
-                agent.commands.timer == turn && agent.hunger_timer == ticket(Due::Hunger(agent.id));
-            ensure(is_timed, "an agent's timer is not its deadline")?;
+        let mut timed = 0;
+        for (ticket, due) in self.agenda.in_order() {
+            let agent = |id| self.world.agent(id);
+            let timer = match due {
+                Due::Action(id) | Due::Start(id) => agent(id).and_then(|agent| agent.commands.timer),
+                Due::Hunger(id) => agent(id).and_then(|agent| agent.hunger_timer),
+                Due::Hatch(egg) => self.hatch_timers.get(&egg).copied(),
+                Due::Delivery { message, .. } => self.delivery_timers.get(&message).copied(),
+                Due::Refill => self.refill_timer,
+                // It cannot be cancelled, and needs none.
+                Due::Ritual { .. } => continue,
+            };
+            ensure(timer == Some(ticket), "a timer is not its deadline")?;
+            timed += 1;
         }
-        let unripe = expected.keys().filter(|due| matches!(due, Due::Hatch(_)));
+        let of_agents = self.world.agents().map(|agent| {
+            usize::from(agent.commands.timer.is_some()) + usize::from(agent.hunger_timer.is_some())
+        });
+        let others = self.hatch_timers.len() + self.delivery_timers.len() + usize::from(refill_at.is_some());
         ensure(
-            self.hatch_timers.len() == unripe.count()
-                && self.delivery_timers.len() == self.world.air.messages().len(),
-            "an egg or a message has no timer",
+            timed == of_agents.sum::<usize>() + others,
+            "a timer is of nothing that is due",
         )
     }
 
-    /// Everything that must be pending, and when.
-    pub(crate) fn pending(&self, refill_at: Option<GameTime>) -> BTreeMap<Due, GameTime> {
-        let mut pending = BTreeMap::new();
+    /// Everything that must be pending, and when; sorted.
+    pub(crate) fn pending(&self, refill_at: Option<GameTime>) -> Vec<(Due, GameTime)> {
+        let mut pending = Vec::new();
         let world = &self.world;
         if world.winner.is_some() {
             return pending;
         }
         for agent in world.agents() {
             if let Digestion::Until(end) = agent.digestion {
-                pending.insert(Due::Hunger(agent.id), end);
+                pending.push((Due::Hunger(agent.id), end));
             }
             match &agent.commands.running {
                 // The ritual's deadline ends both.
                 Some(running) if running.withheld || running.command == Command::Incantation => {}
                 Some(running) => {
-                    pending.insert(Due::Action(agent.id), running.end);
+                    pending.push((Due::Action(agent.id), running.end));
                 }
                 None if agent.ritual.is_none() && !agent.commands.waiting.is_empty() => {
-                    pending.insert(Due::Start(agent.id), self.now);
+                    pending.push((Due::Start(agent.id), self.now));
                 }
                 None => {}
             }
@@ -168,6 +177,7 @@ impl Game {
         pending.extend(world.rituals().map(|ritual| (ritual.due(), ritual.end)));
         pending.extend(world.air.messages().map(|message| (message.due(), message.at)));
         pending.extend(refill_at.map(|at| (Due::Refill, at)));
+        pending.sort_unstable();
         pending
     }
 }

@@ -123,7 +123,7 @@ impl Game {
             commands,
             eggs: world.eggs().copied().collect(),
             rituals: world.rituals().cloned().collect(),
-            agenda: self.agenda.in_order().into_iter().map(|(_, due)| due).collect(),
+            agenda: self.agenda.in_order().map(|(_, due)| due).collect(),
             rngs: RngState {
                 birth: world.birth_rng.drawn(),
                 egg: world.egg_rng.drawn(),

@@ -166,9 +166,8 @@ fn put_air(world: &mut World, saved: SavedAir) -> Result<(), &'static str> {
 fn put_agenda(game: &mut Game, agenda: &[Due], refill_at: Option<GameTime>) -> Result<(), &'static str> {
     let pending = game.pending(refill_at);
     for &due in agenda {
-        let at = *pending
-            .get(&due)
-            .ok_or("what is due does not follow from the rest")?;
+        let place = pending.binary_search_by_key(&due, |(due, _)| *due);
+        let (_, at) = pending[place.map_err(|_| "what is due does not follow from the rest")?];
         let is_ahead = (game.now..=game.now + AHEAD_MAX).contains(&at);
         ensure(is_ahead, "a deadline is out of range")?;
         let timer = game.agenda.schedule(at, due);
@@ -187,7 +186,7 @@ fn put_agenda(game: &mut Game, agenda: &[Due], refill_at: Option<GameTime>) -> R
             Due::Ritual { .. } => {}
         }
     }
-    let in_order = game.agenda.in_order().into_iter().map(|(_, due)| due);
+    let in_order = game.agenda.in_order().map(|(_, due)| due);
     ensure(in_order.eq(agenda.iter().copied()), "what is due is not in order")
 }
 

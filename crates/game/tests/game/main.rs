@@ -5,7 +5,6 @@ mod arena;
 mod journals;
 mod lags;
 mod lock_step;
-mod mirror;
 mod random;
 mod recordings;
 mod rules;
