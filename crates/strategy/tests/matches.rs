@@ -1,6 +1,6 @@
 //! Teams of brains play whole matches of the real rules, undisturbed and disturbed.
 //!
-//! Each prints how many units it took. `cargo run --release --example matches -p trantor-strategy` plays many.
+//! Each prints how many units it took.
 
 mod arena;
 

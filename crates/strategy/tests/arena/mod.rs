@@ -12,7 +12,6 @@ use trantor_time::{GameSpan, GameTime};
 #[derive(Clone)]
 pub struct Setup {
     pub size: (u32, u32),
-    pub teams: usize,
     pub agents_per_team: usize,
     pub seed: u64,
     /// How long a command and its answer are on their way, together, in units.
@@ -29,7 +28,6 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             size: (20, 20),
-            teams: 2,
             agents_per_team: 6,
             seed: 1,
             delay_units: 0,
@@ -47,8 +45,6 @@ pub struct Outcome {
     pub units: i128,
     pub deaths: u32,
     pub joins: u32,
-    /// Of all who live at the end, by team, in descending order.
-    pub levels: Vec<Vec<u8>>,
     /// Of the world at the end.
     pub steps: u64,
 }
@@ -74,12 +70,13 @@ struct Arena {
 
 impl Arena {
     fn new(setup: Setup) -> Self {
-        let names = ["red", "blue", "green", "white"];
-        assert!(setup.teams < names.len(), "the last name is that of the rogues");
-        let teams = setup.teams + usize::from(setup.rogues > 0);
+        let mut teams = vec!["red".to_owned(), "blue".to_owned()];
+        if setup.rogues > 0 {
+            teams.push("rogues".to_owned());
+        }
         let game = Game::new(GameConfig {
             size: MapSize::new(setup.size.0, setup.size.1).expect("a map"),
-            teams: names[..teams].iter().map(ToString::to_string).collect(),
+            teams,
             places_per_team: setup.rogues.max(setup.agents_per_team as u32),
             seed: setup.seed,
             rules: Rules::default(),
@@ -96,9 +93,8 @@ impl Arena {
             strikes: 0,
         };
         for _ in 0..arena.setup.agents_per_team {
-            for team in 0..arena.setup.teams {
-                arena.join(TeamId(team as u16));
-            }
+            arena.join(TeamId(0));
+            arena.join(TeamId(1));
         }
         for _ in 0..arena.setup.rogues {
             arena.join_rogue();
@@ -120,8 +116,7 @@ impl Arena {
     }
 
     fn join_rogue(&mut self) {
-        let team = TeamId(self.setup.teams as u16);
-        let now = self.game.now();
+        let (team, now) = (TeamId(2), self.game.now());
         if let Handled::Joined(agent) = self.game.handle(GameInput::Join { team }, now) {
             self.rogues.insert(agent, Rogue::default());
             self.deliver();
@@ -232,18 +227,11 @@ impl Arena {
             self.replace();
             self.strike();
         }
-        let levels = (0..self.setup.teams).map(|team| {
-            let of_team = self.brains.values().filter(|(of, _)| usize::from(of.0) == team);
-            let mut levels: Vec<u8> = of_team.map(|(_, brain)| brain.level().get()).collect();
-            levels.sort_unstable_by_key(|&level| std::cmp::Reverse(level));
-            levels
-        });
         Outcome {
             winner: self.game.winner(),
             units: self.game.now().whole_units(),
             deaths: self.deaths,
             joins: self.joins,
-            levels: levels.collect(),
             steps: self.game.steps(),
         }
     }
