@@ -15,7 +15,8 @@ pub(crate) mod abusers;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use trantor_bot::load::{LoadConfig, Phase, Report};
+use trantor_bot::load::cli::Options as LoadOptions;
+use trantor_bot::load::{Phase, Report};
 use trantor_server::descriptors;
 use trantor_time::RealSpan;
 
@@ -139,7 +140,7 @@ fn measure(options: &Options, has_abusers: bool) -> Result<Run> {
     let flags =
         format!("-f 1 -x 100 -y 100 --seed 1 -c {honest} --respawn-slots on -n red blue grey {LIMITS}");
     let server = options.program.start(&flags, &[])?;
-    let config = LoadConfig {
+    let config = LoadOptions {
         in_flight: usize::from(options.in_flight),
         warm_up: RealSpan::from_secs(WARM_UP_SECONDS),
         ..load(

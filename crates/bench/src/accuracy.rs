@@ -16,7 +16,8 @@ use anyhow::Result;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustix::process::{Pid, Signal, kill_process};
-use trantor_bot::load::{LoadConfig, Report};
+use trantor_bot::load::Report;
+use trantor_bot::load::cli::Options as LoadOptions;
 use trantor_game::OUTSTANDING_MAX;
 use trantor_runtime::{RealClock, threads};
 use trantor_time::{Clock, RealSpan};
@@ -164,7 +165,7 @@ fn play(
 ) -> Result<Report> {
     let seconds = f64::from(completions * STEP_UNITS) / f64::from(options.agents * frequency);
     let span = RealSpan::from_nanos((seconds * 1e9) as i64);
-    let config = LoadConfig {
+    let config = LoadOptions {
         in_flight,
         ..load(server.address, options.agents as usize, frequency, span)?
     };

@@ -7,11 +7,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
-use trantor_bot::load::{LoadConfig, Mix, Phase, Report, Speed, run_watched};
+use trantor_bot::load::cli::{self, Asked, Options};
+use trantor_bot::load::{Phase, Report, run_watched};
 use trantor_protocol::OPERATOR_WORD;
-use trantor_protocol::text::Dialect;
 use trantor_runtime::{Parker, RealClock, Wait};
-use trantor_time::{Clock, Frequency, RealSpan};
+use trantor_time::{Clock, RealSpan};
 
 /// Units of game time that a step, a turn and most other commands take.
 pub(crate) const STEP_UNITS: u32 = 7;
@@ -299,33 +299,21 @@ impl Line {
 
 /// A load of so many agents of the teams `red` and `blue`, each with two commands open. With one open an answer has to go
 /// there and back between two commands, which is not the server's doing.
-pub(crate) fn load(
-    server: SocketAddr,
-    agents: usize,
-    frequency: u32,
-    duration: RealSpan,
-) -> Result<LoadConfig> {
-    Ok(LoadConfig {
-        server,
-        teams: vec!["red".to_owned(), "blue".to_owned()],
-        agents,
-        text_viewers: 0,
-        frame_viewers: 0,
-        in_flight: 2,
-        mix: Mix::default(),
-        dialect: Dialect::default(),
-        speed: Speed::Set(Frequency::new(u64::from(frequency))?),
-        warm_up: RealSpan::from_millis(1_500),
-        duration,
-        in_step: false,
-        join_patience: RealSpan::from_secs(60),
-        seed: 1,
-    })
+pub(crate) fn load(server: SocketAddr, agents: usize, frequency: u32, duration: RealSpan) -> Result<Options> {
+    let flags = format!(
+        "load -h {} -p {} -a {agents} -f {frequency} --warm-up 1.5",
+        server.ip(),
+        server.port()
+    );
+    match cli::parse(flags.split(' ').map(Into::into)) {
+        Ok(Asked::Load(options)) => Ok(Options { duration, ..*options }),
+        other => bail!("{flags}: {other:?}"),
+    }
 }
 
 /// Makes a load, calls `watch` at each of its phases, and answers what `process` used while it was measured.
 pub(crate) fn run_load(
-    config: &LoadConfig,
+    config: &Options,
     process: &Process,
     mut watch: impl FnMut(Phase),
 ) -> Result<(Report, Usage)> {

@@ -9,7 +9,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use trantor_bot::load::{LoadConfig, Phase};
+use trantor_bot::load::Phase;
+use trantor_bot::load::cli::Options as LoadOptions;
 use trantor_game::OUTSTANDING_MAX;
 use trantor_runtime::RealClock;
 use trantor_server::descriptors;
@@ -263,8 +264,8 @@ impl Load {
     }
 
     /// The same for the load generator.
-    fn config(&self, server: SocketAddr, span: RealSpan) -> Result<LoadConfig> {
-        Ok(LoadConfig {
+    fn config(&self, server: SocketAddr, span: RealSpan) -> Result<LoadOptions> {
+        Ok(LoadOptions {
             text_viewers: self.text_viewers,
             frame_viewers: self.frame_viewers,
             in_flight: self.in_flight,

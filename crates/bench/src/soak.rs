@@ -15,7 +15,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
-use trantor_bot::load::{LoadConfig, Phase};
+use trantor_bot::load::Phase;
+use trantor_bot::load::cli::Options as LoadOptions;
 use trantor_runtime::RealClock;
 use trantor_server::descriptors;
 use trantor_time::{Clock, RealSpan};
@@ -160,7 +161,7 @@ fn soak_round(server: &Server, before: &[Round]) -> Result<Round> {
     })
 }
 
-fn load_of(kind: Kind, number: usize, server: &Server) -> Result<LoadConfig> {
+fn load_of(kind: Kind, number: usize, server: &Server) -> Result<LoadOptions> {
     let (agents, viewers, frequency) = match kind {
         Kind::Calm | Kind::Abuse => (100, 0, 100),
         // Another number each time, and small and large ones early, so that a later one does not need more memory only
@@ -168,7 +169,7 @@ fn load_of(kind: Kind, number: usize, server: &Server) -> Result<LoadConfig> {
         Kind::Crowd => (150 + number / TURNS.len() * 67 % 150, 20, 1_000),
         Kind::Fast => (50, 2, 10_000),
     };
-    Ok(LoadConfig {
+    Ok(LoadOptions {
         text_viewers: viewers,
         frame_viewers: viewers,
         in_flight: match kind {

@@ -190,14 +190,9 @@ impl Dialogue {
         self.is_held = false;
     }
 
-    /// Bytes to be written to the server.
-    pub fn unsent(&self) -> &[u8] {
-        &self.unsent
-    }
-
-    /// So many of [`Self::unsent`] were written.
-    pub fn sent(&mut self, count: usize) {
-        self.unsent.drain(..count);
+    /// Bytes to be written to the server; the writer takes them out.
+    pub fn unsent(&mut self) -> &mut Vec<u8> {
+        &mut self.unsent
     }
 
     fn line(&mut self, line: &[u8]) {
@@ -327,7 +322,7 @@ mod tests {
                 height: 12
             })
         );
-        dialogue.sent(dialogue.unsent().len());
+        dialogue.unsent().clear();
         dialogue
     }
 
@@ -389,20 +384,16 @@ mod tests {
         assert_eq!(dialogue.poll(), None);
     }
 
-    /// Found by the simulation: more than anybody may say can be in sight.
+    /// More than a broadcast may hold can be in sight.
     #[test]
     fn a_look_at_a_crowd_is_answered() {
         let mut dialogue = playing(Dialect::Epitech);
         dialogue.send(Command::Look);
-        dialogue.send(Command::Forward);
         let players = " player".repeat(5_000);
-        dialogue.take_in(format!("[{players},,, ]\nok\n").as_bytes());
-        let (command, answer) = answered(&mut dialogue);
-        let Answer::Look(sights) = answer else {
-            panic!("{command:?} was answered {answer:?}");
-        };
-        assert_eq!((command, sights.len()), (Command::Look, 4));
-        assert_eq!(answered(&mut dialogue), (Command::Forward, Answer::Ok));
+        dialogue.take_in(format!("[{players},,, ]\n").as_bytes());
+        assert!(
+            matches!(answered(&mut dialogue), (Command::Look, Answer::Look(sights)) if sights.len() == 4)
+        );
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub mod overdue;
 pub mod player;
 pub mod roster;
 pub mod session;
+mod socket;
 pub mod team;
 
 pub use dialogue::{Answer, Heard, News};

@@ -112,14 +112,9 @@ impl Player {
         }
     }
 
-    /// Bytes to be written to the server.
-    pub fn unsent(&self) -> &[u8] {
+    /// Bytes to be written to the server; the writer takes them out.
+    pub fn unsent(&mut self) -> &mut Vec<u8> {
         self.dialogue.unsent()
-    }
-
-    /// So many of [`Self::unsent`] were written.
-    pub fn sent(&mut self, count: usize) {
-        self.dialogue.sent(count);
     }
 
     /// How it is doing.
@@ -199,11 +194,11 @@ mod tests {
         let mut player = Player::new(b"red", Dialect::Epitech, 1);
         player.take_in(b"WELCOME\n");
         assert_eq!(player.unsent(), b"red\n");
-        player.sent(4);
+        player.unsent().clear();
         player.take_in(b"5\n20 20\n");
         assert_eq!(player.state(), PlayerState::Playing);
         assert_eq!(player.unsent(), b"Inventory\nLook\n");
-        player.sent(player.unsent().len());
+        player.unsent().clear();
         player.take_in(b"[ food 9 ]\n[ player linemate,,, ]\n");
         let sent = String::from_utf8(player.unsent().to_vec()).unwrap();
         assert!(sent.contains("Broadcast t1."), "it says what it has: {sent}");
@@ -220,7 +215,7 @@ mod tests {
         for (answer, command) in [("", "red\nInventory\n"), ("[ food 9 ]\n", "Look\n")] {
             player.take_in(answer.as_bytes());
             assert_eq!(player.unsent(), command.as_bytes());
-            player.sent(command.len());
+            player.unsent().clear();
         }
     }
 
@@ -228,14 +223,14 @@ mod tests {
     fn who_waits_for_an_answer_that_will_not_come_asks_anew() {
         let mut player = Player::new(b"red", Dialect::Epitech, 1);
         player.take_in(b"WELCOME\n5\n20 20\n");
-        player.sent(player.unsent().len());
+        player.unsent().clear();
         player.take_in(b"message 1, hello\n");
         assert_eq!(player.take_progress(), None);
         player.take_in(b"Your bag: empty\n");
         assert_eq!(player.take_progress(), Some(Progress::Strange));
         player.take_in(b"[ player,,, ]\n[ 1 ]\n");
         assert_eq!(player.take_progress(), Some(Progress::Answered(7)));
-        player.sent(player.unsent().len());
+        player.unsent().clear();
         player.take_in(b"Elevation underway\n");
         assert_eq!(player.take_progress(), Some(Progress::Answered(0)));
         assert_eq!(player.unsent(), b"");

@@ -130,16 +130,6 @@ impl Session {
         }
     }
 
-    /// Waits for something unsolicited: a message, a push, an elevation.
-    pub fn wait_news(&mut self) -> Result<News, SessionError> {
-        loop {
-            if let Some(news) = self.news.pop_front() {
-                return Ok(news);
-            }
-            self.receive()?;
-        }
-    }
-
     /// The oldest news that came while waiting for answers, if there are any. Does not wait.
     pub fn take_news(&mut self) -> Option<News> {
         self.news.pop_front()
@@ -187,7 +177,7 @@ impl Session {
 
     fn flush(&mut self) -> Result<(), SessionError> {
         self.stream.write_all(self.dialogue.unsent())?;
-        self.dialogue.sent(self.dialogue.unsent().len());
+        self.dialogue.unsent().clear();
         Ok(())
     }
 }

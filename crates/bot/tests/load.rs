@@ -97,98 +97,112 @@ fn a_speed_that_the_server_refuses_is_told_before_anybody_takes_a_place() {
     assert_eq!((status, number(&report, "agents")), (0, 12.0), "{told}");
 }
 
-#[test]
-fn mistakes_in_flags_end_with_status_84() {
-    let server = serve(&Options::default());
-    let (status, _, told) = load(&server, "-k 11");
-    assert_eq!(status, 84);
-    assert_eq!(told.lines().count(), 1, "{told}");
+/// Greets a peer and reads the first line it sends.
+fn greet(mut peer: &TcpStream) -> String {
+    let mut line = String::new();
+    let _ = peer.write_all(b"WELCOME\n");
+    let _ = BufReader::new(peer).read_line(&mut line);
+    line
 }
 
-/// Greets a peer and reads the first thing it says.
-fn greet(peer: &TcpStream) -> String {
-    let mut said = String::new();
-    let _ = (&mut &*peer).write_all(b"WELCOME\n");
-    let _ = BufReader::new(peer).read_line(&mut said);
-    said
+fn lines(peer: &TcpStream) -> impl Iterator<Item = String> {
+    BufReader::new(peer).lines().map_while(Result::ok)
 }
 
-/// Lets a viewer watch at this speed until it leaves.
-fn let_watch(viewer: &TcpStream, speed: u32) {
-    assert_eq!(greet(viewer), "GRAPHIC\n");
-    let _ = write!(&mut &*viewer, "msz 5 5\nsgt {speed}\n");
-    BufReader::new(viewer)
-        .lines()
-        .map_while(Result::ok)
-        .for_each(drop);
+/// How a scripted server treats a viewer that asks for the speed.
+#[derive(Clone, Copy)]
+enum Viewer {
+    /// Sends it unasked.
+    Speed(u32),
+    /// Sends 100 when asked, and what the viewer sets as the viewer sent it.
+    SpeedWhenAsked,
+    /// Closes the connection.
+    Close,
+    /// None comes.
+    Nobody,
 }
 
-/// Answers an agent until it leaves.
-fn answer_all(agent: &TcpStream) {
-    for _ in BufReader::new(agent).lines().map_while(Result::ok) {
-        let _ = (&mut &*agent).write_all(b"ok\n");
-    }
-}
-
-/// Answers an agent for a second, and goes on reading.
-fn answer_and_hang(agent: &TcpStream) {
-    let clock = RealClock::new();
-    let until = clock.now() + RealSpan::from_secs(1);
-    for _ in BufReader::new(agent).lines().map_while(Result::ok) {
-        if clock.now() < until {
-            let _ = (&mut &*agent).write_all(b"ok\n");
+impl Viewer {
+    fn serve(self, mut viewer: TcpStream) {
+        match self {
+            Self::Speed(speed) => {
+                assert_eq!(greet(&viewer), "GRAPHIC\n");
+                let _ = write!(viewer, "msz 5 5\nsgt {speed}\n");
+                lines(&viewer).for_each(drop);
+            }
+            Self::SpeedWhenAsked => {
+                assert_eq!(greet(&viewer), "GRAPHIC\n");
+                let mut speed = "sgt 100".to_owned();
+                for line in lines(&viewer) {
+                    if line.starts_with("sst") {
+                        speed = line;
+                    }
+                    let _ = writeln!(&viewer, "{speed}");
+                }
+            }
+            Self::Close | Self::Nobody => {}
         }
     }
 }
 
-/// Reads what an agent says, and says nothing.
-fn answer_nothing(agent: &TcpStream) {
-    BufReader::new(agent).lines().map_while(Result::ok).for_each(drop);
+/// How it treats the one agent.
+#[derive(Clone, Copy)]
+enum Agent {
+    Answer,
+    /// Answers for a second, and reads on.
+    Hang,
+    /// Answers for a second, and closes the connection.
+    Go,
+    AnswerNothing,
+    /// Sends messages without end.
+    Flood,
 }
 
-/// Lets a viewer watch, who is told the speed when it asks for it, and hears what it sets as it said it.
-fn let_watch_and_ask(viewer: &TcpStream) {
-    assert_eq!(greet(viewer), "GRAPHIC\n");
-    let mut speed = "sgt 100".to_owned();
-    for line in BufReader::new(viewer).lines().map_while(Result::ok) {
-        if line.starts_with("sst") {
-            speed = line;
+impl Agent {
+    fn serve(self, mut agent: &TcpStream) {
+        let clock = RealClock::new();
+        let until = clock.now() + RealSpan::from_secs(1);
+        if let Self::Flood = self {
+            let messages = b"message 1, hello\n".repeat(10_000);
+            while agent.write_all(&messages).is_ok() {}
         }
-        let _ = writeln!(&mut &*viewer, "{speed}");
+        for _ in lines(agent) {
+            let answers = match self {
+                Self::Answer => true,
+                Self::Hang | Self::Go => clock.now() < until,
+                Self::AnswerNothing | Self::Flood => false,
+            };
+            if answers {
+                let _ = agent.write_all(b"ok\n");
+            } else if let Self::Go = self {
+                return;
+            }
+        }
     }
 }
 
 /// A load of one agent on a scripted server: a viewer comes `before` it, and one `after` it.
 fn load_on_scripted(
     flags: &str,
-    before: fn(&TcpStream),
-    after: fn(&TcpStream),
-) -> (i32, serde_json::Value, String) {
-    load_played(flags, before, answer_all, after)
-}
-
-/// The same, with a script for the agent from when the viewer before it has left.
-fn load_played(
-    flags: &str,
-    before: fn(&TcpStream),
-    play: fn(&TcpStream),
-    after: fn(&TcpStream),
+    before: Viewer,
+    play: Agent,
+    after: Viewer,
 ) -> (i32, serde_json::Value, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its number");
     let server = threads::spawn("scripted", move || {
         let accept = || listener.accept().expect("a peer").0;
         let viewer = accept();
-        let viewer = threads::spawn("viewer before", move || before(&viewer)).expect("a thread");
-        let agent = accept();
+        let viewer = threads::spawn("viewer before", move || before.serve(viewer)).expect("a thread");
+        let mut agent = accept();
         let _agent = threads::spawn("agent", move || {
             assert_eq!(greet(&agent), "red\n");
-            let _ = write!(&mut &agent, "1\n5 5\n");
+            let _ = write!(agent, "1\n5 5\n");
             viewer.join().expect("it watched");
-            play(&agent);
+            play.serve(&agent);
         })
         .expect("a thread");
-        after(&accept());
+        after.serve(accept());
     })
     .expect("a thread");
     let found = load_on(address, flags);
@@ -198,103 +212,93 @@ fn load_played(
     found
 }
 
+/// What is said on standard error; the figures that are checked; and how the server is scripted.
 #[test]
-fn a_speed_that_was_changed_meanwhile_is_found_by_a_viewer_that_was_not_there_meanwhile() {
-    let (status, report, told) = load_on_scripted(
-        "-a 1 -d 0.2 --warm-up 0.1",
-        |viewer| let_watch(viewer, 100),
-        |viewer| let_watch(viewer, 102),
-    );
-    assert_eq!(status, 0, "{told}");
-    assert_eq!(number(&report, "frequency"), 100.0);
-    assert_eq!(number(&report, "frequency_at_end"), 102.0);
-    assert!(number(&report, "commands") > 0.0, "{report}");
-}
-
-#[test]
-fn a_server_that_tells_its_speed_only_when_asked_is_asked() {
-    let (status, report, told) = load_on_scripted(
-        "-a 1 -f 400 -d 0.2 --warm-up 0.1",
-        let_watch_and_ask,
-        let_watch_and_ask,
-    );
-    assert_eq!(status, 0, "{told}");
-    assert_eq!(number(&report, "frequency"), 400.0);
-    assert_eq!(number(&report, "frequency_at_end"), 100.0);
-}
-
-#[test]
-fn a_server_that_hangs_is_late_by_as_much() {
-    let (status, report, told) = load_played(
-        "-a 1 -d 2 --warm-up 0",
-        |viewer| let_watch(viewer, 100),
-        answer_and_hang,
-        |viewer| let_watch(viewer, 100),
-    );
-    assert_eq!(status, 0, "{told}");
-    assert_eq!(number(&report, "commands_unanswered"), 2.0, "{report}");
-    assert!(number(&report["lateness"], "max_us") > 200_000.0, "{report}");
-}
-
-#[test]
-fn a_server_that_answers_nothing_is_told_in_one_line() {
-    let (status, _, told) = load_played(
-        "-a 1 -d 0.2 --warm-up 0",
-        |viewer| let_watch(viewer, 100),
-        answer_nothing,
-        |_nobody_asks_again| {},
-    );
-    assert_eq!(
-        (status, told.as_str()),
+fn servers_that_change_speed_hang_or_go_are_measured_or_named() {
+    const NOTHING: &str = "trantor-load: nothing was answered in 0.2 s: a game that is paused, or a server that hangs or is gone\n";
+    let usual = Viewer::Speed(100);
+    for (flags, before, play, after, status, told, figures) in [
+        // A changed speed is found by a viewer that is not there while it is measured.
         (
+            "-d 0.2 --warm-up 0.1",
+            usual,
+            Agent::Answer,
+            Viewer::Speed(102),
+            0,
+            "",
+            &[("frequency", 100.0), ("frequency_at_end", 102.0)][..],
+        ),
+        (
+            "-f 400 -d 0.2 --warm-up 0.1",
+            Viewer::SpeedWhenAsked,
+            Agent::Answer,
+            Viewer::SpeedWhenAsked,
+            0,
+            "",
+            &[("frequency", 400.0), ("frequency_at_end", 100.0)],
+        ),
+        (
+            "-d 2 --warm-up 0",
+            usual,
+            Agent::Hang,
+            usual,
+            0,
+            "",
+            &[("commands_unanswered", 2.0)],
+        ),
+        (
+            "-d 0.2 --warm-up 0",
+            usual,
+            Agent::AnswerNothing,
+            Viewer::Nobody,
             1,
-            "trantor-load: nothing was answered in 0.2 s: a game that is paused, or a server that hangs or is gone\n"
-        )
-    );
-}
-
-#[test]
-fn a_server_that_is_gone_at_the_end_is_told_as_that() {
-    let (status, report, told) = load_on_scripted(
-        "-a 1 -d 0.1 --warm-up 0",
-        |viewer| let_watch(viewer, 100),
-        |_closed_at_once| {},
-    );
-    assert_eq!(
-        (status, &report["frequency_at_end"]),
-        (0, &serde_json::Value::Null)
-    );
-    assert!(told.contains("the server closed the connection"), "{told}");
-}
-
-/// Answers an agent for a second, and is gone.
-fn answer_and_go(agent: &TcpStream) {
-    let clock = RealClock::new();
-    let until = clock.now() + RealSpan::from_secs(1);
-    let lines = BufReader::new(agent).lines().map_while(Result::ok);
-    for _ in lines.take_while(|_| clock.now() < until) {
-        let _ = (&mut &*agent).write_all(b"ok\n");
+            NOTHING,
+            &[],
+        ),
+        (
+            "-d 0.2 --warm-up 0",
+            usual,
+            Agent::Flood,
+            Viewer::Nobody,
+            1,
+            "nothing was answered",
+            &[],
+        ),
+        (
+            "-d 0.1 --warm-up 0",
+            usual,
+            Agent::Answer,
+            Viewer::Close,
+            0,
+            "the server closed the connection",
+            &[("agents_at_end", 1.0)],
+        ),
+        (
+            "-d 2 --warm-up 0",
+            usual,
+            Agent::Go,
+            Viewer::Nobody,
+            2,
+            "trantor-load: all agents were lost before the measurement ended\n",
+            &[("agents_at_end", 0.0), ("connections_lost", 1.0)],
+        ),
+    ] {
+        let (got, report, said) = load_on_scripted(&format!("-a 1 {flags}"), before, play, after);
+        assert_eq!(got, status, "{flags}: {said}");
+        assert!(
+            said.contains(told) && said.is_empty() == told.is_empty(),
+            "{flags}: {said}"
+        );
+        for (name, value) in figures {
+            assert_eq!(number(&report, name), *value, "{flags}: {name} in {report}");
+        }
+        let is_late = number_or_zero(&report["lateness"]["max_us"]) > 200_000.0;
+        assert!(is_late || !matches!(play, Agent::Hang), "{report}");
     }
 }
 
-#[test]
-fn a_server_that_is_gone_before_the_end_has_a_status_of_its_own_and_figures() {
-    let (status, report, told) = load_played(
-        "-a 1 -d 2 --warm-up 0",
-        |viewer| let_watch(viewer, 100),
-        answer_and_go,
-        |_nobody_asks_again| {},
-    );
-    assert_eq!(
-        (status, told.as_str()),
-        (
-            2,
-            "trantor-load: all agents were lost before the measurement ended\n"
-        )
-    );
-    assert!(number(&report, "commands") > 0.0, "{report}");
-    assert_eq!(number(&report, "agents_at_end"), 0.0);
-    assert_eq!(number(&report, "connections_lost"), 1.0);
+fn number_or_zero(value: &serde_json::Value) -> f64 {
+    value.as_f64().unwrap_or(0.0)
 }
 
 #[test]
@@ -347,24 +351,6 @@ fn an_interrupt_before_anything_is_measured_is_told_as_that_and_sets_the_speed_b
     assert_eq!(asked, ["sst 500", "sst 1", "sst 100", "sgt"]);
     let (status, _, said) = found(load);
     assert_eq!((status, said.as_str()), (1, told));
-}
-
-/// Tells an agent without end what it has not asked for, until it leaves.
-fn flood(mut agent: &TcpStream) {
-    let lines = b"message 1, hello\n".repeat(10_000);
-    while agent.write_all(&lines).is_ok() {}
-}
-
-#[test]
-fn a_server_that_talks_without_end_does_not_keep_the_measurement_from_ending() {
-    let (status, _, told) = load_played(
-        "-a 1 -d 0.2 --warm-up 0",
-        |viewer| let_watch(viewer, 100),
-        flood,
-        |_nobody_asks_again| {},
-    );
-    assert_eq!(status, 1);
-    assert!(told.contains("nothing was answered"), "{told}");
 }
 
 #[test]

@@ -86,17 +86,6 @@ fn a_server_that_refuses_is_told_in_one_line() {
 }
 
 #[test]
-fn a_name_that_no_server_takes_is_refused_before_a_server_is_asked() {
-    for name in ["", "a b", "GRAPHIC"] {
-        let child = Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
-            .args(["-n", name, "-p", "1"])
-            .output();
-        let (status, _, err) = told(&child.unwrap());
-        assert_eq!((status, err.lines().count()), (84, 1), "{name}: {err}");
-    }
-}
-
-#[test]
 fn nobody_at_that_address_is_told_in_one_line() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = unused.local_addr().unwrap();

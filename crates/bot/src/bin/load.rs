@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(options: &Options) -> Result<Report, String> {
-    load::run(&options.config()?).map_err(|error| error.to_string())
+    load::run(options).map_err(|error| error.to_string())
 }
 
 /// # Errors

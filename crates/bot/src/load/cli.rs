@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser as Count;
 use clap::error::ErrorKind;
 use clap::{ArgAction, CommandFactory, Parser};
 use trantor_time::{Frequency, RealSpan};
 
-use super::{LoadConfig, Mix, Speed};
-use crate::cli::{DialectName, in_one_line, resolve, team_name};
+use super::{Mix, Speed};
+use crate::cli::{DialectName, in_one_line, team_name};
 use crate::manual::{self, Manual};
 
 /// What scripts look for.
@@ -22,31 +23,31 @@ const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there 
 pub struct Options {
     /// The server's port
     #[arg(short, long, default_value_t = 4242)]
-    port: u16,
+    pub port: u16,
 
     /// The server's name or address
     #[arg(short = 'h', long, default_value = "localhost")]
-    host: String,
+    pub host: String,
 
     /// Names of the teams; agents are dealt to them in turn
     #[arg(short, long, value_name = "TEAM", num_args = 1.., default_values = ["red", "blue"], value_parser = team_name)]
-    names: Vec<String>,
+    pub names: Vec<String>,
 
     /// Agents in all
-    #[arg(short, long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    agents: u32,
+    #[arg(short, long, value_name = "N", default_value_t = 12, value_parser = Count::<usize>::new().range(1..=100_000))]
+    pub agents: usize,
 
     /// Viewers that speak Zappy text
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
-    text_viewers: u32,
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = Count::<usize>::new().range(0..=10_000))]
+    pub text_viewers: usize,
 
     /// Viewers that speak Trantor's frames
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
-    frame_viewers: u32,
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = Count::<usize>::new().range(0..=10_000))]
+    pub frame_viewers: usize,
 
     /// Commands each agent keeps open
-    #[arg(short = 'k', long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=10))]
-    in_flight: u16,
+    #[arg(short = 'k', long, value_name = "N", default_value_t = 2, value_parser = Count::<usize>::new().range(1..=10))]
+    pub in_flight: usize,
 
     /// What agents ask for, with weights; agents that do not walk and take starve after 1260 units
     #[arg(
@@ -55,39 +56,39 @@ pub struct Options {
         value_name = "MIX",
         default_value = "forward=4,take=4,right=1,look=1"
     )]
-    mix: Mix,
+    pub mix: Mix,
 
     /// Set the game's speed, in units a second [default: ask for it]
     #[arg(short, long, value_name = "UNITS", value_parser = speed, conflicts_with = "assume")]
-    frequency: Option<Frequency>,
+    pub frequency: Option<Frequency>,
 
     /// Take this for the game's speed, and open no viewer to ask
     #[arg(long, value_name = "UNITS", value_parser = speed)]
-    assume: Option<Frequency>,
+    pub assume: Option<Frequency>,
 
     /// Seconds to measure
-    #[arg(short, long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
-    duration: f64,
+    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub duration: RealSpan,
 
     /// Seconds to run before that
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
-    warm_up: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    pub warm_up: RealSpan,
 
     /// Seconds that joining may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
-    join_patience: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub join_patience: RealSpan,
 
     /// Let all agents begin at one instant, and not spread over the time of a step
     #[arg(long)]
-    in_step: bool,
+    pub in_step: bool,
 
     /// The words the server uses
     #[arg(long, value_enum, default_value_t = DialectName::Epitech)]
-    dialect: DialectName,
+    pub dialect: DialectName,
 
     /// What all chance grows from
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
 
     /// Write the figures as JSON to this file; "-" prints them instead of the table
     #[arg(long, value_name = "FILE")]
@@ -95,11 +96,11 @@ pub struct Options {
 
     /// Print the manual page, or what a shell needs to complete these options
     #[arg(long, value_name = "WHAT", value_enum, exclusive = true)]
-    generate: Option<Manual>,
+    pub generate: Option<Manual>,
 
     /// Print this help
     #[arg(long, action = ArgAction::HelpShort)]
-    help: Option<bool>,
+    pub help: Option<bool>,
 }
 
 /// What the command line asks for.
@@ -130,32 +131,13 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, Str
 }
 
 impl Options {
-    /// The options as they are used.
-    ///
-    /// # Errors
-    /// One line about a host that is not known.
-    pub fn config(&self) -> Result<LoadConfig, String> {
-        let speed = match (self.frequency, self.assume) {
+    /// How the generator knows the game's speed.
+    pub fn speed(&self) -> Speed {
+        match (self.frequency, self.assume) {
             (Some(speed), _) => Speed::Set(speed),
             (None, Some(speed)) => Speed::Assumed(speed),
             (None, None) => Speed::Asked,
-        };
-        Ok(LoadConfig {
-            server: resolve(&self.host, self.port)?,
-            teams: self.names.clone(),
-            agents: self.agents as usize,
-            text_viewers: self.text_viewers as usize,
-            frame_viewers: self.frame_viewers as usize,
-            in_flight: usize::from(self.in_flight),
-            mix: self.mix.clone(),
-            dialect: self.dialect.into(),
-            speed,
-            warm_up: span(self.warm_up),
-            duration: span(self.duration),
-            in_step: self.in_step,
-            join_patience: span(self.join_patience),
-            seed: self.seed,
-        })
+        }
     }
 }
 
@@ -169,16 +151,13 @@ fn speed(text: &str) -> Result<Frequency, String> {
 /// The longest that any part of a load may take: a day.
 pub const SECONDS_MAX: u32 = 86_400;
 
-fn seconds(text: &str) -> Result<f64, String> {
+fn seconds(text: &str) -> Result<RealSpan, String> {
     let seconds = text
         .parse::<f64>()
         .ok()
         .filter(|seconds| (0.0..=f64::from(SECONDS_MAX)).contains(seconds));
-    seconds.ok_or_else(|| format!("a time is 0 to {SECONDS_MAX} seconds"))
-}
-
-fn span(seconds: f64) -> RealSpan {
-    RealSpan::from_nanos((seconds * 1e9) as i64)
+    let seconds = seconds.ok_or_else(|| format!("a time is 0 to {SECONDS_MAX} seconds"))?;
+    Ok(RealSpan::from_nanos((seconds * 1e9) as i64))
 }
 
 #[cfg(test)]
@@ -189,24 +168,14 @@ mod tests {
         parse(line.split_whitespace().map(OsString::from))
     }
 
-    fn config(line: &str) -> LoadConfig {
-        match asked(line) {
-            Ok(Asked::Load(options)) => options.config().unwrap(),
-            other => panic!("{other:?}"),
-        }
-    }
-
     #[test]
     fn options_become_a_load() {
-        let plain = config("load -h 127.0.0.1");
-        assert_eq!(
-            (plain.agents, plain.in_flight, plain.speed),
-            (12, 2, Speed::Asked)
-        );
-        assert_eq!((plain.mix, plain.teams.len()), (Mix::default(), 2));
-        let given = config("load -h 127.0.0.1 -n a b c -a 90 -k 10 -f 1000 -m look=1 -d 2.5 --in-step");
-        assert_eq!((given.agents, given.teams.len(), given.in_flight), (90, 3, 10));
-        assert_eq!(given.speed, Speed::Set(Frequency::new(1_000).unwrap()));
+        let line = "load -n a b c -a 90 -k 10 -f 1000 -m look=1 -d 2.5 --in-step";
+        let Ok(Asked::Load(given)) = asked(line) else {
+            panic!("{line}");
+        };
+        assert_eq!((given.agents, given.names.len(), given.in_flight), (90, 3, 10));
+        assert_eq!(given.speed(), Speed::Set(Frequency::new(1_000).unwrap()));
         assert_eq!(given.duration, RealSpan::from_millis(2_500));
         assert!(given.in_step);
     }

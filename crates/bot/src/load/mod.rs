@@ -26,45 +26,11 @@ mod viewer;
 use std::io;
 use std::net::SocketAddr;
 
-use trantor_protocol::text::Dialect;
-use trantor_time::{Frequency, RealSpan};
+use trantor_time::Frequency;
 
 pub use generator::{Phase, run, run_watched};
 pub use mix::Mix;
 pub use report::Report;
-
-/// What load to make.
-#[derive(Clone, Debug)]
-pub struct LoadConfig {
-    /// The server.
-    pub server: SocketAddr,
-    /// Names of the teams; agents are dealt to them in turn.
-    pub teams: Vec<String>,
-    /// Agents in all.
-    pub agents: usize,
-    /// Viewers that speak text.
-    pub text_viewers: usize,
-    /// Viewers that speak our frames.
-    pub frame_viewers: usize,
-    /// Commands each agent keeps open, `1..=10`.
-    pub in_flight: usize,
-    /// What they ask for.
-    pub mix: Mix,
-    /// The words the server uses.
-    pub dialect: Dialect,
-    /// How the speed is known.
-    pub speed: Speed,
-    /// What is run before it is measured.
-    pub warm_up: RealSpan,
-    /// What is measured.
-    pub duration: RealSpan,
-    /// Whether all agents begin at one instant, rather than spread over the time of one step.
-    pub in_step: bool,
-    /// How long all may take to be given a place.
-    pub join_patience: RealSpan,
-    /// What all chance grows from.
-    pub seed: u64,
-}
 
 /// How the generator knows how fast the game is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +92,9 @@ pub enum LoadError {
         /// How long was measured.
         seconds: f64,
     },
+    /// The host's name leads nowhere; the line says why.
+    #[error("{0}")]
+    UnknownHost(String),
     /// The system refuses what every program needs.
     #[error("this machine: {0}")]
     System(#[from] io::Error),

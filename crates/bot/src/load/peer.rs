@@ -1,26 +1,24 @@
 //! One connection of the load generator: a socket, and what is at this end of it.
 
-use std::io::{self, Read, Write};
-use std::net::SocketAddr;
+use std::io;
 
-use mio::net::TcpStream;
-use mio::{Interest, Registry, Token};
+use mio::Registry;
 use trantor_time::{Frequency, RealTime};
 
-use super::LoadConfig;
 use super::agent::{AgentState, LoadAgent};
+use super::cli::Options;
 use super::report::Figures;
 use super::viewer::{Control, FrameViewer, TextViewer};
+use crate::socket::Socket;
 
 /// One connection.
 pub(super) struct Peer {
-    stream: TcpStream,
+    socket: Socket,
     kind: Kind,
     /// Whether it is not known yet what will become of it.
     pub(super) is_connecting: bool,
     /// Whether it may ask, if it is an agent.
     pub(super) has_begun: bool,
-    wants_write: bool,
     /// Whether nothing more is read or written on it.
     pub(super) has_ended: bool,
     /// Whether it waits for its turn to be read.
@@ -36,25 +34,20 @@ pub(super) enum Kind {
 }
 
 impl Peer {
-    pub(super) fn connect(server: SocketAddr, kind: Kind) -> io::Result<Self> {
-        Ok(Self {
-            stream: TcpStream::connect(server)?,
+    pub(super) fn new(socket: Socket, kind: Kind) -> Self {
+        Self {
+            socket,
             kind,
             is_connecting: true,
             has_begun: false,
-            wants_write: true,
             has_ended: false,
             is_to_read: false,
-        })
+        }
     }
 
-    pub(super) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        registry.register(&mut self.stream, token, Interest::READABLE | Interest::WRITABLE)
-    }
-
-    /// Reads what there is, no more than `buffer` holds.
-    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.read(buffer)
+    /// Reads what there is, no more than `buffer` holds; `None` if there is nothing.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        self.socket.read(buffer)
     }
 
     /// Whether it only watches.
@@ -110,51 +103,28 @@ impl Peer {
         true
     }
 
-    pub(super) fn fill(&mut self, config: &LoadConfig, speed: Frequency, now: RealTime) {
+    pub(super) fn fill(&mut self, config: &Options, speed: Frequency, now: RealTime) {
         if let Kind::Agent(agent) = &mut self.kind {
             agent.fill(config.in_flight, &config.mix, speed, now);
         }
     }
 
-    /// Writes what is to be written, and asks for write readiness only if some of it is left.
-    pub(super) fn flush(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+    /// Writes what is to be written.
+    pub(super) fn flush(&mut self, registry: &Registry) -> io::Result<()> {
         let unsent = match &mut self.kind {
             Kind::Agent(agent) => &mut agent.unsent,
             Kind::Text(viewer) => &mut viewer.unsent,
             Kind::Frames(viewer) => &mut viewer.unsent,
             Kind::Control(control) => &mut control.unsent,
         };
-        while !unsent.is_empty() {
-            match self.stream.write(unsent) {
-                Ok(count) => {
-                    unsent.drain(..count);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
-        }
-        let wants_write = !unsent.is_empty();
-        if wants_write != self.wants_write {
-            self.wants_write = wants_write;
-            let interest = if wants_write {
-                Interest::READABLE | Interest::WRITABLE
-            } else {
-                Interest::READABLE
-            };
-            registry.reregister(&mut self.stream, token, interest)?;
-        }
-        Ok(())
+        self.socket.flush(unsent, registry)
     }
 
     /// Ends the connection, if it has not, and keeps what was found on it.
     pub(super) fn end(&mut self, registry: &Registry) -> io::Result<()> {
-        if std::mem::replace(&mut self.has_ended, true) {
-            return Ok(());
+        match std::mem::replace(&mut self.has_ended, true) {
+            true => Ok(()),
+            false => self.socket.close(registry),
         }
-        registry.deregister(&mut self.stream)?;
-        // The peer may have ended it already, which is as good.
-        let _ = self.stream.shutdown(std::net::Shutdown::Both);
-        Ok(())
     }
 }

@@ -7,9 +7,9 @@ use serde::Serialize;
 use trantor_model::CommandKind;
 use trantor_time::{Frequency, RealSpan};
 
+use super::Speed;
 use super::agent::Steady;
-use super::cli::SECONDS_MAX;
-use super::{LoadConfig, Speed};
+use super::cli::{Options, SECONDS_MAX};
 
 /// What achieved/ideal may be in a game that follows the clock: agents begin in the middle of a command, and a server that has
 /// lagged gains on the ideal.
@@ -136,7 +136,7 @@ pub struct Quantiles {
 /// What is known of a run besides its figures.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
-    pub(super) config: &'a LoadConfig,
+    pub(super) config: &'a Options,
     pub(super) speed: Frequency,
     pub(super) speed_at_end: Option<Frequency>,
     pub(super) joined: usize,
@@ -205,7 +205,7 @@ impl Report {
         Self {
             frequency: run.speed.get(),
             frequency_at_end: run.speed_at_end.map(Frequency::get),
-            frequency_assumed: matches!(run.config.speed, Speed::Assumed(_)),
+            frequency_assumed: matches!(run.config.speed(), Speed::Assumed(_)),
             agents: run.joined,
             agents_refused: run.refused,
             agents_at_end: run.at_end,
@@ -452,12 +452,12 @@ mod tests {
 
     /// One of twelve agents that were served for a second.
     fn report(flags: &str) -> Report {
-        let flags = format!("load -h 127.0.0.1 {flags}");
+        let flags = format!("load {flags}");
         let Ok(Asked::Load(options)) = cli::parse(flags.split_whitespace().map(OsString::from)) else {
             panic!("{flags} is refused");
         };
         let run = Run {
-            config: &options.config().unwrap(),
+            config: &options,
             speed: Frequency::new(100).unwrap(),
             speed_at_end: None,
             joined: 12,

@@ -1,6 +1,5 @@
 //! The speed: asked for, set, and asked for again, by a viewer that is there for nothing else.
 
-use mio::Token;
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
 use super::Generator;
@@ -39,7 +38,7 @@ impl Generator<'_> {
             return Err(LoadError::Closed);
         }
         say(peer.control().ok_or(LoadError::NoSpeed)?);
-        peer.flush(self.poll.registry(), Token(key))?;
+        peer.flush(self.poll.registry())?;
         Ok(())
     }
 
@@ -67,7 +66,7 @@ impl Generator<'_> {
     /// The speed after the measurement: that of the measurement, unless another client has changed it. What
     /// was measured is not lost if the answer does not come.
     pub(super) fn ask_again(&mut self) -> Option<Frequency> {
-        if let Speed::Assumed(_) = self.config.speed {
+        if let Speed::Assumed(_) = self.config.speed() {
             return None;
         }
         let until = self.clock.now().saturating_add(CHECK_PATIENCE);

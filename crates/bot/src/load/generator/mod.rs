@@ -12,6 +12,7 @@ mod control;
 mod serving;
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 
 use mio::{Interest, Poll, Token};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -22,10 +23,13 @@ use trantor_runtime::{Parker, RealClock};
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
 use super::agent::{AgentState, LoadAgent, span_of};
+use super::cli::Options;
 use super::peer::{Kind, Peer};
 use super::report::{self, Figures, Report, Run};
 use super::viewer::TextViewer;
-use super::{LoadConfig, LoadError, Speed};
+use super::{LoadError, Speed};
+use crate::cli::resolve;
+use crate::socket::Socket;
 
 /// Connections being opened at one time: fewer than a server's queue of connections holds.
 const CONNECTING_MAX: usize = 100;
@@ -71,7 +75,7 @@ pub enum Phase {
 ///
 /// # Errors
 /// If there is no server, no place in it, or nothing was measured.
-pub fn run(config: &LoadConfig) -> Result<Report, LoadError> {
+pub fn run(config: &Options) -> Result<Report, LoadError> {
     run_watched(config, |_| {})
 }
 
@@ -79,13 +83,14 @@ pub fn run(config: &LoadConfig) -> Result<Report, LoadError> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_watched(config: &LoadConfig, watch: impl FnMut(Phase)) -> Result<Report, LoadError> {
+pub fn run_watched(config: &Options, watch: impl FnMut(Phase)) -> Result<Report, LoadError> {
     allow_many_connections();
     Generator::new(config)?.run(watch)
 }
 
 struct Generator<'a> {
-    config: &'a LoadConfig,
+    config: &'a Options,
+    server: SocketAddr,
     clock: RealClock,
     poll: Poll,
     /// Sleeps until an instant, more exactly than the poll can.
@@ -113,17 +118,18 @@ struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
-    fn new(config: &'a LoadConfig) -> Result<Self, LoadError> {
+    fn new(config: &'a Options) -> Result<Self, LoadError> {
         let poll = Poll::new()?;
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         poll.registry()
             .register(&mut signals, TOKEN_SIGNALS, Interest::READABLE)?;
-        let speed = match config.speed {
+        let speed = match config.speed() {
             Speed::Assumed(speed) => Some(speed),
             Speed::Asked | Speed::Set(_) => None,
         };
         Ok(Self {
             config,
+            server: resolve(&config.host, config.port).map_err(LoadError::UnknownHost)?,
             clock: RealClock::new(),
             poll,
             pause: Parker::new(),
@@ -202,7 +208,7 @@ impl<'a> Generator<'a> {
         self.prepare()?;
         self.let_all_join()?;
         watch(Phase::Joined);
-        if let Speed::Set(_) = self.config.speed {
+        if let Speed::Set(_) = self.config.speed() {
             self.turn_for(DELAYED_ACKS_SPAN)?;
         }
         let speed = self.settle_speed()?;
@@ -236,14 +242,14 @@ impl<'a> Generator<'a> {
 
     /// Connects the viewer that asks for the speed; a speed to be set is first set to the lowest.
     fn prepare(&mut self) -> Result<(), LoadError> {
-        if let Speed::Assumed(_) = self.config.speed {
+        if let Speed::Assumed(_) = self.config.speed() {
             return Ok(());
         }
         self.speed = self.ask(self.patience())?;
         if self.speed.is_none() {
             return Err(LoadError::NoSpeed);
         }
-        if let Speed::Set(speed) = self.config.speed {
+        if let Speed::Set(speed) = self.config.speed() {
             self.speed_before = self.speed;
             // A speed that is refused is known before anybody takes a place.
             self.set_speed(speed)?;
@@ -276,8 +282,8 @@ impl<'a> Generator<'a> {
         if self.joined == 0 {
             return Err(LoadError::NobodyJoined {
                 refused: self.refused,
-                teams: self.config.teams.join(" "),
-                places: self.config.agents.div_ceil(self.config.teams.len()),
+                teams: self.config.names.join(" "),
+                places: self.config.agents.div_ceil(self.config.names.len()),
             });
         }
         Ok(())
@@ -285,7 +291,7 @@ impl<'a> Generator<'a> {
 
     /// The speed at which is measured; set only now if it is to be set.
     fn settle_speed(&mut self) -> Result<Frequency, LoadError> {
-        if let Speed::Set(speed) = self.config.speed {
+        if let Speed::Set(speed) = self.config.speed() {
             self.set_speed(speed)?;
         }
         self.speed.ok_or(LoadError::NoSpeed)
@@ -325,9 +331,9 @@ impl<'a> Generator<'a> {
             Kind::Frames(Box::default())
         } else {
             let nth = nth - viewers;
-            let team = &self.config.teams[nth % self.config.teams.len()];
+            let team = &self.config.names[nth % self.config.names.len()];
             let seed = self.config.seed.wrapping_add(nth as u64);
-            Kind::Agent(Box::new(LoadAgent::new(team, self.config.dialect, seed)))
+            Kind::Agent(Box::new(LoadAgent::new(team, self.config.dialect.into(), seed)))
         };
         self.open(kind)?;
         Ok(true)
@@ -338,12 +344,12 @@ impl<'a> Generator<'a> {
     }
 
     fn open(&mut self, kind: Kind) -> Result<usize, LoadError> {
-        let server = self.config.server;
-        let mut peer = Peer::connect(server, kind).map_err(|error| LoadError::Connect { server, error })?;
+        let server = self.server;
         let entry = self.peers.vacant_entry();
         let key = entry.key();
-        peer.register(self.poll.registry(), Token(key))?;
-        entry.insert(peer);
+        let socket = Socket::connect(server, self.poll.registry(), Token(key))
+            .map_err(|error| LoadError::Connect { server, error })?;
+        entry.insert(Peer::new(socket, kind));
         self.connecting += 1;
         Ok(key)
     }

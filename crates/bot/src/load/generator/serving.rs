@@ -85,7 +85,7 @@ impl Generator<'_> {
             if let Some(peer) = self.peers.get_mut(key) {
                 peer.has_begun = true;
                 peer.fill(self.config, speed, now);
-                peer.flush(self.poll.registry(), Token(key))?;
+                peer.flush(self.poll.registry())?;
             }
         }
         Ok(())
@@ -123,8 +123,8 @@ impl Generator<'_> {
             }
             reads += 1;
             match peer.read(&mut self.buffer) {
-                Ok(0) => break false,
-                Ok(count) => {
+                Ok(Some(0)) => break false,
+                Ok(Some(count)) => {
                     let now = self.clock.now();
                     if !peer.take_in(&self.buffer[..count], now, &mut self.figures) {
                         break false;
@@ -132,19 +132,16 @@ impl Generator<'_> {
                     if let (true, Some(speed)) = (peer.has_begun, self.speed) {
                         peer.fill(self.config, speed, now);
                     }
-                    if peer.flush(self.poll.registry(), token).is_err() {
+                    if peer.flush(self.poll.registry()).is_err() {
                         break false;
                     }
                     if SHORT_READ_MEANS_EMPTY && count < self.buffer.len() && !is_end {
                         break true;
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    break peer.flush(self.poll.registry(), token).is_ok();
-                }
+                Ok(None) => break peer.flush(self.poll.registry()).is_ok(),
                 Err(error) if peer.is_connecting && self.joined == 0 => {
-                    let server = self.config.server;
+                    let server = self.server;
                     return Err(LoadError::Connect { server, error });
                 }
                 Err(_) => break false,

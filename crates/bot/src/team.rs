@@ -2,15 +2,12 @@
 //!
 //! One poll for all connections; nothing blocks, and the loop sleeps while nothing arrives.
 
-mod agent;
-
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mio::net::TcpStream;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll, Registry, Token};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
 use slab::Slab;
@@ -21,10 +18,17 @@ use trantor_time::{Clock, RealSpan, RealTime};
 use crate::overdue::{OVERDUE_UNITS, Overdue, TeamUnits};
 use crate::player::{Player, PlayerState, Progress};
 use crate::roster::{Finish, Next, Roster};
-use agent::{Agent, Exchanged};
+use crate::socket::Socket;
 
 /// Readiness taken from the system in one wait; more is reported by the next.
 const EVENTS_CAPACITY: usize = 256;
+
+/// Bytes read at once.
+const READ_BYTES: usize = 16 * 1024;
+
+/// Buffers read of one agent before the others have their turn, and signals theirs: a server that talks without end is read
+/// without end. At 16 KiB each that is what our server lets an agent leave unread by default.
+const READS_PER_TURN_MAX: usize = 16;
 
 /// The token of signals; connections count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
@@ -48,6 +52,51 @@ pub struct TeamConfig {
     pub patience: RealSpan,
     /// All that is left to chance grows from this.
     pub seed: u64,
+}
+
+/// One connection and the agent on it.
+struct Agent {
+    number: u64,
+    socket: Socket,
+    player: Player,
+    /// Of answers, while it plays.
+    overdue: Overdue,
+    was_greeted: bool,
+    /// What was reported to the roster.
+    is_playing: bool,
+}
+
+/// How much of what an agent was sent has been read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Exchanged {
+    All,
+    /// There may be more: readiness is reported once, and not again before more has come.
+    Some,
+    /// All, and nothing more will come.
+    Closed,
+}
+
+impl Agent {
+    /// Reads what there is, if it is not too much for one turn, and writes what follows from it.
+    fn exchange(&mut self, registry: &Registry) -> io::Result<Exchanged> {
+        let mut bytes = [0; READ_BYTES];
+        for _ in 0..READS_PER_TURN_MAX {
+            let count = self.socket.read(&mut bytes)?;
+            match count {
+                Some(0) => return Ok(Exchanged::Closed),
+                Some(count) => {
+                    self.was_greeted = true;
+                    self.player.take_in(&bytes[..count]);
+                }
+                None => {}
+            }
+            self.socket.flush(self.player.unsent(), registry)?;
+            if count.is_none() {
+                return Ok(Exchanged::All);
+            }
+        }
+        Ok(Exchanged::Some)
+    }
 }
 
 /// A team under way.
@@ -187,28 +236,23 @@ impl Team {
         self.roster.connecting(self.clock.now());
         let number = self.agents_made;
         self.agents_made += 1;
-        let stream = match TcpStream::connect(self.config.server) {
-            Ok(stream) => stream,
-            Err(error) => return self.connection_failed(error),
-        };
         let team = self.config.team.as_bytes();
         let mut player = Player::new(team, self.config.dialect, self.config.seed);
         player.limit_in_flight(self.config.in_flight);
         let entry = self.agents.vacant_entry();
         let token = Token(entry.key());
-        let agent = entry.insert(Agent {
+        let socket = match Socket::connect(self.config.server, self.poll.registry(), token) {
+            Ok(socket) => socket,
+            Err(error) => return self.connection_failed(error),
+        };
+        entry.insert(Agent {
             number,
-            stream,
+            socket,
             player,
             overdue: Overdue::new(self.passed, self.clock.now()),
             was_greeted: false,
             is_playing: false,
-            wants_write: true,
         });
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll
-            .registry()
-            .register(&mut agent.stream, token, interest)?;
         Ok(())
     }
 
@@ -240,7 +284,7 @@ impl Team {
             return Ok(());
         };
         agent.player.replaces(self.roster.replacement());
-        let exchanged = agent.exchange();
+        let exchanged = agent.exchange(self.poll.registry());
         self.was_greeted |= agent.was_greeted;
         let now = self.clock.now();
         let state = agent.player.state();
@@ -275,13 +319,10 @@ impl Team {
         if agent.player.take_free_place() {
             self.roster.free_place(now);
         }
-        let agent = &mut self.agents[key];
         match exchanged {
-            Ok(exchanged @ (Exchanged::All | Exchanged::Some)) => {
-                agent.update_interest(self.poll.registry(), Token(key))?;
-                if exchanged == Exchanged::Some {
-                    self.to_read.insert(key);
-                }
+            Ok(Exchanged::All) => Ok(()),
+            Ok(Exchanged::Some) => {
+                self.to_read.insert(key);
                 Ok(())
             }
             Ok(Exchanged::Closed) => self.lost(key, io::ErrorKind::UnexpectedEof.into()),
@@ -302,7 +343,7 @@ impl Team {
                 log::info!("agent {} had no answer for long, and asks anew", agent.number);
                 agent.player.forget(OVERDUE_UNITS);
                 agent.overdue.asked_anew(self.passed, now);
-                agent.update_interest(self.poll.registry(), Token(key))?;
+                self.to_read.insert(key);
             }
             next_at = next_at.into_iter().chain(agent.overdue.at()).min();
         }
@@ -330,7 +371,7 @@ impl Team {
 
     fn remove(&mut self, key: usize) -> Result<(), TeamError> {
         let mut agent = self.agents.remove(key);
-        self.poll.registry().deregister(&mut agent.stream)?;
+        agent.socket.close(self.poll.registry())?;
         Ok(())
     }
 
