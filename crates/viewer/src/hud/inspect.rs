@@ -26,31 +26,28 @@ const HAVE_SHOWN: u32 = 99;
 
 /// Shows the card; it ends at `bottom`, in points from the window's top.
 pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, activity: &ActivityLog, bottom: f32) {
-    let selection = match cx.input.selection {
-        Selection::None => "none".to_owned(),
+    let selection = cx.input.selection;
+    let state = match selection {
+        Selection::None => return cx.report.state("selection", "none"),
         Selection::Tile(tile) => format!("tile {} {}", tile.x, tile.y),
         Selection::Agent(id) => format!("agent {}", id.0),
     };
-    cx.report.state("selection", selection);
-    if cx.input.selection == Selection::None {
-        return;
-    }
+    cx.report.state("selection", state);
     let frame = cx.colors.card();
     let room = bottom - ui.cursor().top() - frame.total_margin().sum().y;
     frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
         theme::scrolled(ui, room.max(HEIGHT_LEAST), |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            match cx.input.selection {
-                Selection::None => {}
-                Selection::Tile(tile) => tile_card(ui, cx, tile),
-                Selection::Agent(id) => match cx.scene().agent(id) {
-                    Some(agent) => agent_card(ui, cx, agent, activity),
-                    None => {
-                        ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
-                        ui.label(RichText::new("is not on the map").color(cx.colors.weak));
-                    }
-                },
+            let agent = selection.agent().map(|id| (id, cx.scene().agent(id)));
+            match (selection, agent) {
+                (_, Some((_, Some(agent)))) => agent_card(ui, cx, agent, activity),
+                (_, Some((id, None))) => {
+                    ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
+                    ui.label(RichText::new("is not on the map").color(cx.colors.weak));
+                }
+                (Selection::Tile(tile), None) => tile_card(ui, cx, tile),
+                (_, None) => {}
             }
         });
     });
@@ -78,11 +75,8 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
         };
         let action = agent.action.as_ref().map_or("", action_text);
         let action = RichText::new(action).small().color(colors.weak);
-        if Sides::new()
-            .show(ui, who, |ui| drop(ui.label(action)))
-            .0
-            .clicked()
-        {
+        let (button, ()) = Sides::new().show(ui, who, |ui| drop(ui.label(action)));
+        if button.clicked() {
             cx.request(Intent::Select(Selection::Agent(agent.id)));
         }
     }
@@ -134,12 +128,7 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
     }
     inventory(ui, &colors, &agent.inventory);
     let quarter = (agent.heading / std::f32::consts::FRAC_PI_2).round() as usize;
-    let facing = match Direction::ALL[quarter % 4] {
-        Direction::North => "north",
-        Direction::East => "east",
-        Direction::South => "south",
-        Direction::West => "west",
-    };
+    let facing = format!("{:?}", Direction::ALL[quarter % 4]).to_lowercase();
     let place = format!("{}, {} · {facing}", agent.tile.x, agent.tile.y);
     theme::row(ui, &colors, "tile, facing", place);
     requirement(ui, cx, agent);
@@ -213,7 +202,7 @@ fn action(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
         (Some(action), _) => (action_text(action), action.progress, Some(action.remaining_units)),
         (None, Some(ritual)) => ("held by a ritual", ritual.progress, Some(ritual.remaining_units)),
         (None, None) if agent.held => ("held by a ritual", 0.0, None),
-        (None, None) => ("waits for its player", 0.0, None),
+        (None, None) => ("idle", 0.0, None),
     };
     let left = left.map_or_else(String::new, |units| duration(units, &scene.clock));
     let left = RichText::new(left).color(colors.weak);

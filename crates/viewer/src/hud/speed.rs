@@ -97,36 +97,18 @@ fn buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             true => (icons::PLAY, "go on", ControlRequest::Resume),
             false => (icons::PAUSE, "pause", ControlRequest::Pause),
         };
-        let step = ControlRequest::Step;
-        for (name, icon, tip, width, is_enabled, request) in [
-            ("pause", icon, tip, 32.0, true, request),
-            (
-                "step-unit",
-                icons::STEP_UNIT,
-                "one unit",
-                26.0,
-                is_paused,
-                step(StepKind::Unit),
-            ),
-            (
-                "step-event",
-                icons::STEP_EVENT,
-                "to the next event",
-                26.0,
-                is_paused,
-                step(StepKind::Event),
-            ),
-            (
-                "step-action",
-                icons::STEP_ACTION,
-                "to the end of an action",
-                26.0,
-                is_paused,
-                step(StepKind::Action),
-            ),
-        ] {
-            if button(ui, cx, (name, icon, tip), width, is_enabled) {
-                cx.request(Intent::Control(request));
+        if button(ui, cx, ("pause", icon, tip), 32.0, true) {
+            cx.request(Intent::Control(request));
+        }
+        let steps = [
+            ("step-unit", icons::STEP_UNIT, "one unit"),
+            ("step-event", icons::STEP_EVENT, "to the next event"),
+            ("step-action", icons::STEP_ACTION, "to the end of an action"),
+        ];
+        let kinds = [StepKind::Unit, StepKind::Event, StepKind::Action];
+        for (step, kind) in steps.into_iter().zip(kinds) {
+            if button(ui, cx, step, 26.0, is_paused) {
+                cx.request(Intent::Control(ControlRequest::Step(kind)));
             }
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

@@ -153,15 +153,10 @@ fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool, has_le
         let figures = |ui: &mut Ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             let food = team.carried[Resource::Food.index()];
-            figure(ui, u64::from(places), "places for further agents", |pen| {
-                pen.egg(tint, &colors)
-            });
-            figure(ui, food, "food that they carry", |pen| {
-                pen.resource(Resource::Food)
-            });
-            figure(ui, u64::from(team.agents), "agents", |pen| {
-                pen.icon(PERSON, colors.legible(tint))
-            });
+            let color = colors.legible(tint);
+            figure(ui, places.into(), "free places", |pen| pen.egg(tint, &colors));
+            figure(ui, food, "food carried", |pen| pen.resource(Resource::Food));
+            figure(ui, team.agents.into(), "agents", |pen| pen.icon(PERSON, color));
         };
         Sides::new().shrink_left().show(ui, name, figures);
         if has_levels {

@@ -112,15 +112,10 @@ impl Mixer {
             voice.gain /= 1.0 + self.begun.len() as f32;
             self.begun.push_back(now);
         }
-        let is_paused = scene.clock.paused;
         Mix {
             voices,
-            loops: if is_paused {
-                Vec::new()
-            } else {
-                loops(scene, listener)
-            },
-            is_paused,
+            loops: loops(scene, listener),
+            is_paused: scene.clock.paused,
             volume: 0.0,
         }
     }
@@ -166,7 +161,7 @@ fn loops(scene: &Scene, listener: &Listener) -> Vec<(Tile, Voice)> {
     };
     let mut loops: Vec<_> = scene.rituals.iter().map(hum).collect();
     loops.sort_by(|(_, one, _), (_, other, _)| other.gain.total_cmp(&one.gain));
-    loops.truncate(LOOPS_MAX);
+    loops.truncate(if scene.clock.paused { 0 } else { LOOPS_MAX });
     let swell = |(tile, mut voice, progress): (Tile, Voice, f32)| {
         voice.gain *= LOOP_GAIN * (0.25 + 0.75 * progress);
         (tile, voice)
@@ -214,10 +209,8 @@ mod tests {
     #[test]
     fn a_tone_is_heard_from_where_it_is() {
         let heard = |ear: f32, x, y| listener(ear).hear(Tone::Chime, 1.0, (x, y));
-        assert_eq!(
-            (heard(10.0, 10.0, 10.0).pan, heard(10.0, 10.0, 10.0).gain),
-            (0.0, 1.0)
-        );
+        let here = heard(10.0, 10.0, 10.0);
+        assert_eq!((here.pan, here.gain), (0.0, 1.0));
         let (left, right) = (heard(10.0, 6.0, 10.0), heard(10.0, 14.0, 10.0));
         assert!(left.pan < -0.3 && right.pan > 0.3 && left.gain == right.gain && left.gain < 0.8);
         assert!(heard(1.0, 18.0, 10.0).pan < -0.2, "around the world");
@@ -263,10 +256,8 @@ mod tests {
             };
             scene.rituals = tiles.iter().map(ritual).collect();
             let mix = Mixer::default().mix(&scene, &listener(10.0), RealTime::ZERO);
-            mix.loops
-                .iter()
-                .map(|(tile, voice)| (tile.x, voice.gain))
-                .collect()
+            let gains = mix.loops.iter().map(|(tile, voice)| (tile.x, voice.gain));
+            gains.collect()
         };
         let (begin, end) = (hums(&[18], 0.0, false)[0], hums(&[18], 1.0, false)[0]);
         assert!(0.0 < begin.1 && begin.1 < end.1);

@@ -25,7 +25,7 @@ const LIVE_PER_SECOND: f64 = 10.0;
 /// Pages a second in a pipe.
 const PLAIN_PER_SECOND: f64 = 1.0;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TextScreen {
     terminal: Terminal,
     text: TextScene,
@@ -45,15 +45,7 @@ impl TextScreen {
     pub(super) fn new(terminal: Terminal) -> Self {
         Self {
             terminal,
-            text: TextScene::default(),
-            page: Vec::new(),
-            page_size: (0, 0),
-            scale: None,
-            center: None,
-            figures: Figures::default(),
-            is_typing: false,
-            has_drawn: false,
-            is_closed: false,
+            ..Self::default()
         }
     }
 
@@ -238,12 +230,7 @@ impl Screen for TextScreen {
         match what {
             Intent::Do(Action::Screenshot) => {
                 let file = format!("trantor-{}.txt", date_for_records().as_millis());
-                let reset = if self.terminal.abilities.is_colored {
-                    "\x1b[0m"
-                } else {
-                    ""
-                };
-                let page = format!("{}{reset}\n", self.page.join("\n"));
+                let page = self.page.join("\n") + "\n";
                 Some(match std::fs::write(&file, page) {
                     Ok(()) => format!("saved as {file}"),
                     Err(error) => format!("cannot save {file}: {error}"),
@@ -262,15 +249,11 @@ impl Screen for TextScreen {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tty::Abilities;
     use super::*;
 
     #[test]
     fn commands_are_typed_completed_and_left() {
-        let mut screen = TextScreen::new(Terminal {
-            abilities: Abilities::of(false, |_| None),
-            has_keyboard: false,
-        });
+        let mut screen = TextScreen::default();
         let mut console = Console::default();
         screen.is_typing = true;
         for key in ["s", "p", "tab", "5", "x", "backspace", "space", "enter"] {

@@ -14,13 +14,13 @@ const PAGE: (u16, u16) = (100, 32);
 const READ_WAIT: Duration = Duration::from_millis(100);
 
 /// Where frames are written. A terminal is restored when it is dropped.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Terminal {
     pub abilities: Abilities,
     pub has_keyboard: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Abilities {
     /// Whether it can be drawn on, or only be written to.
     pub is_live: bool,
