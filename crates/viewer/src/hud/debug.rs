@@ -47,7 +47,7 @@ pub(super) fn show(
     let area = theme::area("debug", Order::Foreground).fade_in(true);
     let area = area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -KEYS_HEIGHT));
     let (colors, shown) = (cx.colors, cx.input.figures);
-    let laid = area.show(context, |ui| {
+    area.show(context, |ui| {
         card.show(ui, |ui| {
             ui.set_width(room.x.min(WIDTH));
             ui.spacing_mut().item_spacing.y = 2.0;
@@ -63,7 +63,6 @@ pub(super) fn show(
             command_line(ui, cx, console, wants_focus);
         });
     });
-    cx.report.widget("debug", laid.response.rect);
 }
 
 fn command_line(ui: &mut Ui, cx: &mut PanelContext<'_>, console: &mut Console, wants_focus: &mut bool) {
@@ -86,7 +85,6 @@ fn command_line(ui: &mut Ui, cx: &mut PanelContext<'_>, console: &mut Console, w
         ui.add(field)
     });
     let response = line.inner;
-    cx.report.widget("command-line", response.rect);
     cx.report.state("command-line-focus", response.has_focus());
     // Only now the line contains what was typed before these keys.
     if tab {

@@ -283,8 +283,6 @@ impl FeedPanel {
                         let is_shown = !self.hidden.contains(&subject);
                         let button = theme::toggle(&cx.colors, is_shown, RichText::new(name).size(10.0));
                         let response = ui.add(button);
-                        cx.report.widget(&format!("feed-{name}"), response.rect);
-                        cx.report.state(&format!("feed-{name}"), is_shown);
                         if response.clicked() {
                             self.hidden.retain(|hidden| *hidden != subject);
                             self.hidden.extend(is_shown.then_some(subject));

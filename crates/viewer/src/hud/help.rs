@@ -82,7 +82,6 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) {
             });
         });
     });
-    cx.report.widget("help", laid.response.rect);
     if laid.response.clicked() {
         cx.request(Intent::Do(Action::Help));
     }

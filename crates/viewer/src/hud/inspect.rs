@@ -112,7 +112,6 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
         ui.add(theme::toggle(&colors, follows, words.size(11.0)))
     };
     let ((), response) = Sides::new().shrink_left().show(ui, who, follow);
-    cx.report.widget("follow", response.rect);
     if response.clicked() {
         cx.request(Intent::Do(Action::Follow));
     }
@@ -136,9 +135,8 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
     history(ui, cx, agent, activity);
 }
 
-fn queue(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn queue(ui: &mut Ui, cx: &PanelContext<'_>) {
     let Some(waiting) = cx.input.waiting else { return };
-    cx.report.state("queue", waiting.len());
     let name = |kind: &Option<CommandKind>| kind.map_or_else(|| "?".to_owned(), command_name);
     let words: Vec<String> = waiting.iter().map(name).collect();
     ui.horizontal_wrapped(|ui| {

@@ -100,7 +100,6 @@ impl Minimap {
                 let tile = (point - rect.min) / scale;
                 cx.request(Intent::LookAt(Vec2::new(tile.x - 0.5, tile.y - 0.5)));
             }
-            cx.report.widget("minimap", rect);
             heat_buttons(ui, cx);
         });
     }
@@ -214,8 +213,6 @@ fn heat_buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             let is_chosen = cx.input.paint_mode == heat;
             let button = theme::toggle(&cx.colors, is_chosen, "".into()).frame_when_inactive(is_chosen);
             let response = ui.add(button.min_size(vec2(width, 20.0)));
-            cx.report
-                .widget(&format!("heat-{}", resource.name()), response.rect);
             Pen::new(ui.painter(), response.rect.center(), 12.0).resource(resource);
             if response.clicked() {
                 cx.request(Intent::Paint(if is_chosen { PaintMode::Mixture } else { heat }));

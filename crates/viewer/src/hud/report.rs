@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use trantor_client::{LinkState, Scene};
-use trantor_render::picture::ground::PaintMode;
 
 use super::{Hud, HudInput};
 use crate::input::Action;
@@ -50,23 +49,13 @@ impl Report {
             ("labels", hud.panels.labels),
             ("panels", hud.panels.any),
             ("search", hud.search.is_some()),
-            ("follows", input.follows),
         ] {
             self.state(name, is_on);
         }
         self.state("theme", format_args!("{:?}", input.theme));
-        let paint = match input.paint_mode {
-            PaintMode::Mixture => "mixture",
-            PaintMode::Heat(resource) => resource.name(),
-        };
-        self.state("paint", paint);
         let keys: Vec<&str> = input.bindings.keys_of(Action::Pause).collect();
         self.state("pause-keys", keys.join(","));
         let pose = input.camera;
-        self.state(
-            "looks-at",
-            format_args!("{:.1},{:.1}", pose.target.x, pose.target.y),
-        );
         self.state("yaw", format_args!("{:.2}", pose.yaw));
         self.state("distance", format_args!("{:.1}", pose.distance));
         let notice = hud.notice.as_deref().unwrap_or("none");
@@ -77,7 +66,6 @@ impl Report {
         self.state("frequency", scene.clock.frequency);
         self.state("paused", scene.clock.paused);
         self.state("unconfirmed", scene.clock.unconfirmed);
-        self.state("agents", scene.agents.len());
         let link = match &scene.link {
             LinkState::Connecting => "connecting",
             LinkState::Greeting => "greeting",

@@ -23,7 +23,7 @@ const TIMES_HEIGHT: f32 = 14.0;
 const SCALE_GAP: f32 = 5.0;
 const VALUE_GAP: f32 = 13.0;
 /// From one value to the next, in points.
-const VALUES_APART: f32 = 9.0;
+const VALUES_APART: f32 = 10.0;
 
 /// A team's score: an agent of level `n` counts `n²`.
 fn score(team: &SceneTeam) -> u64 {
@@ -60,9 +60,9 @@ impl ScoreHistory {
             history.interval_units = (units / points.len() as i128).max(INTERVAL_UNITS);
             history.next_at = last.at.whole_units() + 1;
         }
-        history
-            .lines
-            .extend((!points.is_empty()).then(|| points.to_vec()));
+        if !points.is_empty() {
+            history.lines.push(points.to_vec());
+        }
         history
     }
 
@@ -160,10 +160,12 @@ impl ScoreHistory {
             }
         }
         plot.values(ui, colors, last, shown);
-        let pointer = response.hover_pos().map(|pointer| plot.units_at(pointer.x));
-        if let Some(point) =
-            pointer.and_then(|units| self.points().find(|point| point.at.as_units_f64() >= units))
-        {
+        let pointer = response
+            .hover_pos()
+            .filter(|at| plot.lines.x_range().contains(at.x));
+        let pointed = pointer.map(|pointer| plot.units_at(pointer.x));
+        let is_after = |point: &&ScorePoint| pointed.is_some_and(|units| point.at.as_units_f64() >= units);
+        if let Some(point) = self.points().find(is_after) {
             plot.tip(ui, response, colors, point, (teams, shown));
         }
     }

@@ -23,7 +23,6 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
             .hint_text("number of an agent, or name of a team")
             .desired_width(f32::INFINITY);
         let response = ui.add(field);
-        cx.report.widget("search-field", response.rect);
         if is_new {
             response.request_focus();
         }

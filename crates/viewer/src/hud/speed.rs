@@ -117,7 +117,6 @@ fn buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             for (preset, name) in [(1_000, "1k"), (100, "100"), (10, "10")] {
                 let button = theme::toggle(&cx.colors, frequency == preset, RichText::new(name).size(11.0));
                 let response = ui.add(button.min_size(vec2(28.0, 26.0)));
-                cx.report.widget(&format!("speed-{preset}"), response.rect);
                 if response.clicked() {
                     set_frequency(cx, preset);
                 }
@@ -151,7 +150,6 @@ fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
         true => (icons::MUTED, "sound on", "off".to_owned()),
         false => (icons::SOUND, "sound off", format!("{} %", volume.percent)),
     };
-    cx.report.state("sound", value.replace(' ', ""));
     ui.horizontal(|ui| {
         if button(ui, cx, ("mute", icon, tip), 32.0, true) {
             cx.request(Intent::Sound(SoundChange::ToggleMute));
@@ -163,7 +161,6 @@ fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
         ui.spacing_mut().slider_width = room;
         let mut percent = volume.percent;
         let slider = ui.add(Slider::new(&mut percent, 0..=100).show_value(false));
-        cx.report.widget("volume-slider", slider.rect);
         if slider.changed() {
             cx.request(Intent::Sound(SoundChange::Volume(percent)));
         }

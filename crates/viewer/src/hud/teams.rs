@@ -1,6 +1,6 @@
 //! The standings: who leads and how near it is to victory, then each team's agents by level, food and eggs.
 
-use egui::{Align2, Color32, FontId, Frame, Margin, Rect, Response, RichText, Sense, Sides, Stroke};
+use egui::{Align2, Color32, FontId, Frame, Margin, Rect, RichText, Sense, Sides, Stroke};
 use egui::{StrokeKind, Ui, pos2, vec2};
 use trantor_client::SceneTeam;
 use trantor_model::{Resource, TeamId};
@@ -37,8 +37,7 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, score: &ScoreHistory)
         headline(ui, cx, &leaders, standings[0]);
         standings.truncate(plan.rows);
         for &team in &standings {
-            let response = row(ui, cx, team, leaders[..] == [team], plan.has_levels);
-            cx.report.widget(&format!("team-{team}"), response.rect);
+            row(ui, cx, team, leaders[..] == [team]);
         }
         if plan.rows < teams.len() {
             let more = teams.len() - plan.rows;
@@ -126,8 +125,8 @@ fn headline(ui: &mut Ui, cx: &PanelContext<'_>, leaders: &[usize], best: usize) 
     headline.response.on_hover_text(HEADLINE_TIP);
 }
 
-fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool, has_levels: bool) -> Response {
-    let (scene, colors) = (cx.scene(), cx.colors);
+fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool) {
+    let (scene, colors, has_levels) = (cx.scene(), cx.colors, cx.plan.has_levels);
     let team = &scene.teams[place];
     let id = TeamId(u16::try_from(place).unwrap_or(u16::MAX));
     let tint = colors.team(id);
@@ -170,7 +169,6 @@ fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool, has_le
             cx.visit_agent(agent);
         }
     }
-    response
 }
 
 /// A number and its icon, from the right, with a tip.

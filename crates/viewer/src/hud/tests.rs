@@ -6,7 +6,6 @@ use egui::epaint::Shape;
 use egui::{Pos2, RawInput, Rect, vec2};
 use trantor_client::{EffectKind, SceneTeam, Span};
 use trantor_model::{AgentId, Level, Resource};
-use trantor_render::picture::camera::View;
 use trantor_time::{GameSpan, RealSpan};
 
 use super::*;
@@ -59,22 +58,19 @@ impl Fixture {
         }
     }
 
-    fn view(&self) -> Option<(View, TorusWindow)> {
-        let size = self.scene.ground.as_ref()?.size;
+    fn pose(&self) -> CameraPose {
+        let size = self.scene.ground.as_ref().expect("demos have a map").size;
         let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
-        let whole = (Vec2::ZERO, Vec2::ONE);
-        let pose = CameraPose::overview(sides, self.size.x / self.size.y, whole);
-        let view = pose.view(self.size.x as u32, self.size.y as u32);
-        Some((view, TorusWindow::whole(size)))
+        CameraPose::overview(sides, self.size.x / self.size.y, (Vec2::ZERO, Vec2::ONE))
     }
 
     /// Lays out some frames, until sizes have settled.
     fn run(&mut self) {
         let mut paint = GroundPaint::default();
-        if let Some(ground) = &self.scene.ground {
-            paint.update(ground, self.paint_mode);
-        }
-        let view = self.view();
+        let ground = self.scene.ground.as_ref().expect("demos have a map");
+        paint.update(ground, self.paint_mode);
+        let window = TorusWindow::whole(ground.size);
+        let view = self.pose().view(self.size.x as u32, self.size.y as u32);
         let mut places = Places::default();
         places.gather(&self.scene);
         for _ in 0..6 {
@@ -96,14 +92,9 @@ impl Fixture {
                 follows: false,
                 paint_mode: self.paint_mode,
                 paint: &paint,
-                view: view.as_ref().map(|(view, window)| (view, window)),
+                view: Some((&view, &window)),
                 places: &places,
-                camera: CameraPose {
-                    target: Vec2::ZERO,
-                    distance: 10.0,
-                    yaw: 0.0,
-                    pitch: 0.9,
-                },
+                camera: self.pose(),
                 bindings: &Bindings::default(),
                 theme: Theme::Dark,
             };

@@ -46,7 +46,6 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) -> Option<Rect>
             line(ui, cx, recording, shown);
         });
     });
-    cx.report.widget("timeline-card", laid.response.rect);
     Some(laid.response.rect)
 }
 
