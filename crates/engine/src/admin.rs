@@ -8,11 +8,10 @@ use std::fmt;
 use trantor_game::{AdminAction, Refusal};
 use trantor_model::AgentId;
 use trantor_protocol::wire::StepKind;
-use trantor_time::{Frequency, GameTime};
+use trantor_time::GameTime;
 
 use crate::input::ConnId;
 use crate::pace::PaceRefusal;
-use crate::playback::SeekRefusal;
 
 /// One request of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +96,17 @@ pub enum AdminRefusal {
     Sprint(u32),
 }
 
+/// Why a recording was not moved. The text is meant for the person who asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SeekRefusal {
+    /// What is shown is being played just now.
+    #[error("this is a game that is being played, not a recording")]
+    NotARecording,
+    /// The recording can no longer be played there, although it could when it was opened.
+    #[error("the recording cannot be played there; the server's log says why")]
+    Unplayable,
+}
+
 /// A change of pace that anybody may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PaceRequest {
@@ -119,11 +129,4 @@ impl fmt::Display for PaceRequest {
             Self::Step(Step::Action) => f.write_str("step to the end of an action"),
         }
     }
-}
-
-/// What a change of pace led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paced {
-    Frequency(Frequency),
-    Other,
 }

@@ -115,7 +115,7 @@ impl Engine {
                 true => 0,
                 false => self.game.world().agents().len(),
             },
-            "every living agent is played or about to leave, and nobody in a recording or after the end"
+            "every living agent is played or about to leave, and none in a recording or after the end"
         );
         assert_eq!(
             text_viewers,
@@ -136,7 +136,7 @@ impl Engine {
         assert_eq!(
             self.watch.is_some(),
             welcome_viewers > 0,
-            "ticks run exactly while somebody watches"
+            "ticks run exactly while a viewer watches"
         );
         if let Some(lock_step) = &self.lock_step {
             lock_step.check(&self.game, &seated);
@@ -177,7 +177,7 @@ impl Engine {
         let flow = &session.flow;
         assert!(
             flow.unread.len() <= limits::HELD_BYTES_MAX && (flow.is_read <= flow.unread.is_empty()),
-            "what was read and not carried out is bounded, and is there only while a peer is held up"
+            "what was read and not carried out is bounded, and is there only while a peer is throttled"
         );
         assert!(
             flow.throttled_command.is_none() || (!flow.is_read && flow.resume.is_some()),
@@ -186,19 +186,19 @@ impl Engine {
         assert!(
             !flow.waits_for_room()
                 || (flow.is_backlogged && session.outbox.len() > limits::OUTBOX_RESUME_BYTES),
-            "whoever is held up goes on at some time, or when it has read, or is let go"
+            "a throttled peer resumes at some time, or when it has read, or is closed"
         );
         assert!(
             flow.is_backlogged == flow.stall.is_some() || session.is_leaving(),
-            "whoever is owed too much is looked after"
+            "a backlog has a stall check"
         );
         assert!(
             flow.is_backlogged || session.is_leaving() || session.outbox.len() < limits::OUTBOX_PAUSE_BYTES,
-            "whoever is owed too much is known"
+            "a backlog is known"
         );
         assert!(
             !session.is_leaving() || session.agent().is_none(),
-            "who is let go plays no more"
+            "a leaving session has no agent"
         );
     }
 }

@@ -25,19 +25,19 @@ pub struct EngineConfig {
     pub match_duration: Option<RealSpan>,
     /// The words spoken with agents.
     pub dialect: Dialect,
-    /// How agents of the 42 dialects are told of their food.
+    /// The unit in which agents of the 42 dialects are sent their food.
     pub food_told: FoodTold,
-    /// Which places of its team a newborn agent is told.
+    /// The number of places that a newborn agent is sent.
     pub places_told: PlacesTold,
     /// How text viewers see the numbers of agents and eggs.
     pub gui_ids: GuiIds,
-    /// What text viewers hear of a refill.
+    /// What text viewers are sent of a refill.
     pub refill_news: RefillNews,
     /// Which peers may change the speed, pause, step, and operate.
     pub control: Control,
-    /// What they show for [`Control::Token`] and [`Control::User`]; without one nobody can.
+    /// What they show for [`Control::Token`] and [`Control::User`]; without one no peer can.
     pub token: Option<Token>,
-    /// How much later than it happens viewers are told of the game, if they may not control it.
+    /// How much later than it happens viewers see the game, if they may not control it.
     pub spectator_delay: RealSpan,
     /// How far the game may lag before it slows down instead; `None` lets it lag as far as it likes.
     pub lag_max: Option<RealSpan>,
@@ -50,7 +50,7 @@ pub struct EngineConfig {
     pub program: String,
 }
 
-/// How agents of the 42 dialects are told of their food.
+/// The unit in which agents of the 42 dialects are sent their food.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FoodTold {
     /// In units of life left, as in their subject.
@@ -60,18 +60,18 @@ pub enum FoodTold {
     Meals,
 }
 
-/// Which places of its team a newborn agent is told.
+/// The number of places that a newborn agent is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlacesTold {
     /// Those left once it has its own.
     #[default]
     After,
-    /// Its own with them, as servers of School 42 do, whose programs leave when they are told 0.
+    /// Its own with them, as servers of School 42 do, whose programs leave when they are sent 0.
     Before,
 }
 
 impl PlacesTold {
-    /// What is told of so many that are left.
+    /// The number to send where so many are left.
     pub(crate) fn of(self, left: u32) -> u32 {
         match self {
             Self::After => left,
@@ -80,7 +80,7 @@ impl PlacesTold {
     }
 }
 
-/// What text viewers hear of a refill.
+/// What text viewers are sent of a refill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RefillNews {
     /// The tiles that changed.
@@ -115,10 +115,10 @@ impl EngineConfig {
         }
     }
 
-    /// The first egg that text viewers are told of; those before it are never mentioned.
+    /// The first egg that text viewers are sent.
     ///
     /// In the sheets of Epitech's older server and of School 42 a game begins with places and without eggs. Viewers written for them
-    /// look up whoever laid an egg, and end where nobody did (docs/decisions/0118).
+    /// look up the layer of an egg, and end where there is none (docs/decisions/0118).
     pub fn first_egg_told(&self) -> EggId {
         match self.dialect {
             Dialect::Epitech => EggId(0),

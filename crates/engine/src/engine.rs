@@ -1,16 +1,13 @@
 //! The engine: owns the parts and routes between them, nothing else.
 
-mod accessors;
-mod admin;
 mod apply;
-mod build;
 mod closing;
 mod deadlines;
 mod fan_out;
 mod flow;
 mod lock_step;
 mod operators;
-mod playing;
+mod playback;
 mod recording;
 mod requests;
 mod sprint;
@@ -22,23 +19,25 @@ use std::sync::Arc;
 
 use trantor_game::{Game, History, Snapshot};
 use trantor_model::AgentId;
-use trantor_time::{GameTime, RealTime, TimerId, TimerQueue};
+use trantor_time::{Frequency, GameClock, GameTime, RealSpan, RealTime, TimerId, TimerQueue};
 
 use crate::config::EngineConfig;
 use crate::input::{ConnId, Input};
-use crate::lock_step::{LeapRate, LockStep};
+use crate::lock_step::LockStep;
 use crate::output::{CloseReason, OperatorLine, Output};
 use crate::pace::Pace;
-use crate::playback::Playback;
-use crate::recorder::Recorder;
 use crate::replicate::{News, TextUpdates};
-use crate::session::{Sessions, TokenBucket};
+use crate::session::{Answer, Feed, Role, Sessions, TokenBucket};
 use crate::snapshot::{EggPieces, Population};
-use crate::stats::{Counters, Logged, SpanRecorder, Speedometer};
+use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
-use crate::timers::Timer;
+use deadlines::Timer;
 pub use deadlines::{Fired, FiredKind};
 pub use operators::{Client, ClientKind};
+use playback::Playback;
+pub use playback::PlaybackStart;
+use recording::Recorder;
+pub use recording::{JournalBytes, JournalPressure};
 use sprint::Sprint;
 
 /// The whole server but sockets, files, threads and the clock.
@@ -73,7 +72,7 @@ pub struct Engine {
     lateness: SpanRecorder,
     outbox_waits: SpanRecorder,
     speedometer: Speedometer,
-    /// Writes down what reaches the game, while somebody wants it.
+    /// The journal, while one is recorded.
     recorder: Option<Recorder>,
     slips_logged: Logged,
     skips_logged: Logged,
@@ -95,9 +94,9 @@ pub struct Engine {
     victory: Option<Arc<Snapshot>>,
     /// When the latest piece of an answer about the whole map was written, or will be.
     answered_at: RealTime,
-    /// The next of many text viewers are to be told, at some time.
+    /// A turn of text viewers is scheduled.
     pub(crate) is_text_news_due: bool,
-    /// The next piece of the whole map is to be told to all text viewers, at some time.
+    /// The next piece of the whole map for text viewers is scheduled.
     pub(crate) is_map_news_due: bool,
     /// A team has won, and the agents are yet to be disconnected.
     is_over_for_agents: bool,
@@ -112,10 +111,106 @@ pub struct Engine {
 pub(crate) struct Watch {
     tick: TimerId,
     stats: TimerId,
-    /// The game clock slipped since the last tick, and the viewers are yet to be told.
+    /// The game clock slipped since the last tick, and viewers have not been sent that.
     has_slipped: bool,
-    /// How fast a game in lock-step goes at present.
-    leaps: LeapRate,
+    /// Measures a game in lock-step from tick to tick.
+    leaps: Speedometer,
+    /// Its frequency between the last two ticks; `None` if it stood still.
+    leap_frequency: Option<Frequency>,
+}
+
+impl Engine {
+    /// An engine whose time begins at `now`, or with [`crate::AdminRequest::Start`] if that is configured.
+    ///
+    /// # Panics
+    /// If [`trantor_game::GameConfig::check`] refuses the game.
+    pub fn new(mut config: EngineConfig, now: RealTime) -> Self {
+        config.game.rules.lock_step |= config.lock_step.is_some();
+        let game = Game::new(config.game.clone());
+        Self::with_game(config, game, now)
+    }
+
+    /// An engine that goes on with `game` from where it is; `config.game` is of no account.
+    ///
+    /// Its agents have no connection any more, so they are gone, and each leaves an egg of its team where it stood: a player that
+    /// comes back has a place to be born at (docs/decisions/0052). Of a match that is over they stand where they stood at the
+    /// victory, for those who watch.
+    ///
+    /// # Panics
+    /// If it is to go on in lock-step and was not begun so: the order of its deadlines is another.
+    pub fn resume(config: EngineConfig, mut game: Game, now: RealTime) -> Self {
+        assert!(
+            config.lock_step.is_none() || game.config().rules.lock_step,
+            "only a game begun in lock-step goes on in it"
+        );
+        game.release_agents();
+        let config = EngineConfig {
+            game: game.config().clone(),
+            ..config
+        };
+        let mut engine = Self::with_game(config, game, now);
+        if engine.game.winner().is_some() {
+            engine.ending = Some(Arc::new(Population::at_rest(&engine.game)));
+        }
+        engine
+    }
+
+    pub(super) fn with_game(config: EngineConfig, game: Game, now: RealTime) -> Self {
+        let teams = config.game.teams.len();
+        let mut engine = Self {
+            pace: Pace::new(
+                now,
+                game.now(),
+                config.frequency,
+                config.lag_max,
+                config.lock_step.is_some(),
+            ),
+            speedometer: Speedometer::new(now, game.now()),
+            history: History::of(&game),
+            lock_step: config.lock_step.map(|cap| LockStep::new(&game, cap)),
+            sessions: Sessions::new(game.config().size),
+            game,
+            playback: None,
+            timers: TimerQueue::default(),
+            spare_requests: TokenBucket::full(now, config.limits.spare_requests_per_second()),
+            fan_out: vec![TokenBucket::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
+            text_updates: TextUpdates::new(&config),
+            news: News::default(),
+            ticks: Ticks::default(),
+            watch: None,
+            outputs: VecDeque::new(),
+            sprint: None,
+            operator_lines: VecDeque::new(),
+            counters: Counters::default(),
+            lateness: SpanRecorder::new(now),
+            outbox_waits: SpanRecorder::new(now),
+            recorder: None,
+            slips_logged: Logged::default(),
+            skips_logged: Logged::default(),
+            tokens_logged: Logged::default(),
+            operators_logged: Logged::default(),
+            refusals_logged: Logged::default(),
+            began: now,
+            population: None,
+            egg_pieces: EggPieces::default(),
+            ending: None,
+            is_saved: false,
+            victory: None,
+            answered_at: now,
+            is_text_news_due: false,
+            is_map_news_due: false,
+            is_over_for_agents: false,
+            arrived: None,
+            departing: BTreeSet::new(),
+            config,
+        };
+        if engine.config.auto_start {
+            engine
+                .start(now)
+                .expect("an engine is started once, when it is made");
+        }
+        engine
+    }
 }
 
 impl Engine {
@@ -152,13 +247,13 @@ impl Engine {
         self.settle();
     }
 
-    /// The next thing for the shell to do. Whoever takes them after each input, as the shells do, finds a few at most: a word about
-    /// reading where the peer is held up or goes on, and the end of a connection once.
+    /// The next thing for the shell to do. Taken after each input, they are few: a change of
+    /// reading where a peer is throttled or resumed, and the end of a connection once.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// The next session with bytes to write that the shell has not been told of since they came; those with answers first.
+    /// The next session with bytes to write that the shell has not been asked to write; those with answers first.
     pub fn next_dirty(&mut self) -> Option<ConnId> {
         self.sessions.take_dirty()
     }
@@ -216,7 +311,7 @@ impl Engine {
     pub(crate) fn take_game_time(&mut self, now: RealTime) -> bool {
         let sprint_ended = self.end_sprint(now);
         if self.pace.take(now, self.next_awaited_deadline()) {
-            // Under overload that is every time; viewers are told with the next tick.
+            // Under overload that is every time; viewers are notified with the next tick.
             if let Some(watch) = &mut self.watch {
                 watch.has_slipped = true;
             }
@@ -252,7 +347,7 @@ impl Engine {
             } else if self.sessions.outbox_bytes() > self.config.limits.output_bytes_max
                 && let Some(conn) = self.sessions.largest_backlog()
             {
-                // Whoever has let most wait makes room for the others.
+                // The largest backlog makes room for the others.
                 self.sessions.schedule_close(conn, CloseReason::MemoryFull);
             } else {
                 break;
@@ -269,5 +364,87 @@ impl Engine {
         if cfg!(debug_assertions) {
             self.check();
         }
+    }
+}
+
+impl Engine {
+    /// The game, to be looked at.
+    pub fn game(&self) -> &Game {
+        &self.game
+    }
+
+    /// What the engine was made from.
+    pub fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    /// How game time follows real time at present.
+    pub fn game_clock(&self) -> &GameClock {
+        self.pace.clock()
+    }
+
+    /// Whether the game was started: peers are greeted, and time passes.
+    pub fn is_started(&self) -> bool {
+        self.pace.is_started()
+    }
+
+    /// Whether a viewer has been sent all that happened: one of ours until the last tick, unless it is too slow or gets the
+    /// world just now; one in text, unless it gets the world, or it or another waits for its turn.
+    pub fn is_up_to_date(&self, conn: ConnId) -> bool {
+        let Some(session) = self.sessions.get(conn) else {
+            return false;
+        };
+        match &session.role {
+            Role::Viewer(observer) => matches!(observer.feed, Feed::News),
+            Role::TextViewer => {
+                let gets_world = session.flow.answer.as_ref().is_some_and(Answer::is_world);
+                !gets_world && !self.is_map_news_due && self.sessions.text_viewers().turns_left() == 0
+            }
+            _ => false,
+        }
+    }
+
+    /// Game time of this pass.
+    pub fn game_now(&self) -> GameTime {
+        self.pace.game_now()
+    }
+
+    /// Everything that is counted.
+    pub fn stats(&mut self, now: RealTime) -> EngineStats {
+        let (slips, slipped) = self.pace.slips();
+        let (ticks_run, ticks_skipped) = self.ticks.counts();
+        let mut counters = self.counters.clone();
+        counters.encode_failures = self.news.encode_failures;
+        counters.undeliverable = self.sessions.undeliverable();
+        EngineStats {
+            uptime_ms: u64::try_from(now.since(self.began).as_nanos() / 1_000_000).unwrap_or(0),
+            counters,
+            lateness: self.lateness.all(),
+            lateness_last_second: self.lateness.last_second(now),
+            outbox_waits: self.outbox_waits.all(),
+            outbox_age: self
+                .sessions
+                .iter()
+                .map(|session| session.outbox.age(now))
+                .max()
+                .unwrap_or(RealSpan::ZERO),
+            slips,
+            slipped,
+            ticks_run,
+            ticks_skipped,
+            connections: self.sessions.len(),
+            agents: self.sessions.agents(),
+            text_viewers: self.sessions.text_viewers().len(),
+            viewers: self.sessions.viewers().len(),
+            outbox_bytes: self.sessions.outbox_bytes(),
+            timers_pending: self.timers.len(),
+            eggs_refused: self.game.world().eggs_refused(),
+        }
+    }
+
+    /// Whether some agent has nothing to do and could do something. While there is none, nothing that a player sends
+    /// can count before the next deadline: a command waits for the end of the one before it.
+    pub fn awaits_command(&self) -> bool {
+        self.sessions.idle_agents() > 0
     }
 }

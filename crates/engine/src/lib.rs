@@ -30,23 +30,20 @@ mod lock_step;
 pub mod minds;
 mod output;
 mod pace;
-mod playback;
-mod recorder;
 mod replicate;
 mod session;
 mod snapshot;
 mod stats;
 mod ticks;
-mod timers;
 
-pub use admin::{AdminRefusal, AdminRequest, Step};
+pub use admin::{AdminRefusal, AdminRequest, SeekRefusal, Step};
 pub use config::{EngineConfig, FoodTold, PlacesTold, RefillNews};
 pub use control::{Control, Token};
-pub use engine::{Client, ClientKind, Engine, Fired, FiredKind};
+pub use engine::{
+    Client, ClientKind, Engine, Fired, FiredKind, JournalBytes, JournalPressure, PlaybackStart,
+};
 pub use input::{CloseCause, ConnId, Input};
 pub use lock_step::LockStepState;
 pub use output::{CloseReason, OperatorLine, Output};
 pub use pace::PaceRefusal;
-pub use playback::{PlaybackStart, SeekRefusal};
-pub use recorder::{JournalBytes, JournalPressure};
 pub use stats::{Counters, EngineStats, Spans};

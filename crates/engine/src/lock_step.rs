@@ -2,14 +2,14 @@
 //!
 //! A moment of the game is passed only when every living agent that owes a command has sent one, or the cap on
 //! the wait ran out. Then time leaps to the next deadline, whatever the frequency. What this module keeps is who
-//! is waited for, who was given up, and since when the game waits; the engine fires and hears
+//! is waited for, who was given up, and since when the game waits; the engine fires and reads
 //! (`engine/lock_step.rs`).
 //!
 //! ```text
 //! gathering ──(every place of the start is taken, /start, or the cap ran out)──> playing
 //!
 //! playing    a moment's ends, hunger and refill    at once: all whom they concern can think at the same time
-//!            its starts, and the next moment       when nobody is waited for
+//!            its starts, and the next moment       when no agent is awaited
 //! ```
 //!
 //! An agent owes a command while it lives, nothing of its own is under way or waits, and no elevation holds it.
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 use trantor_game::{Game, GameEvent};
 use trantor_model::{AgentId, TeamId};
-use trantor_time::{Frequency, GameTime, RealSpan, RealTime};
+use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::input::ConnId;
 
@@ -44,7 +44,7 @@ pub(crate) struct LockStep {
     is_held: bool,
 }
 
-/// Who was promised which place, by team and by the number it was told, counted from the first.
+/// Who was promised which place, by team and number, counted from the first.
 #[derive(Debug)]
 struct Seats {
     by_team: Vec<Vec<Option<ConnId>>>,
@@ -54,23 +54,15 @@ struct Seats {
     taken_max: usize,
 }
 
-/// How fast time leaps, measured from tick to tick.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LeapRate {
-    at: RealTime,
-    game: GameTime,
-    frequency: Option<Frequency>,
-}
-
 /// How a game in lock-step stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockStepState {
     /// It is yet to begin.
     Gathering {
-        /// Places of the start that nobody has taken.
+        /// Free places of the start.
         free: usize,
     },
-    /// Somebody holds it, whether it has begun or not.
+    /// An operator or viewer holds it, whether it has begun or not.
     Held,
     /// It goes on when those it waits for have spoken.
     Playing {
@@ -84,16 +76,16 @@ pub enum LockStepState {
 pub(crate) struct GivenUp {
     /// Agents that owe a command.
     pub(crate) agents: usize,
-    /// Places of the start that nobody has taken.
+    /// Free places of the start.
     pub(crate) places: usize,
 }
 
 impl LockStep {
-    /// A game that is yet to begin, and in which nobody lives, or one that is over; no wait is longer than `cap`.
+    /// A game that is yet to begin, and in which no agent lives, or one that is over; no wait is longer than `cap`.
     pub(crate) fn new(game: &Game, cap: RealSpan) -> Self {
         debug_assert!(
             game.world().agents().len() == 0 || game.winner().is_some(),
-            "whoever plays is yet to come"
+            "no agent has joined"
         );
         Self {
             cap,
@@ -117,9 +109,9 @@ impl LockStep {
     }
 
     /// Promises a place of the start, the lowest that is free; answers how many of the team are free then, as a
-    /// newborn agent is told. `None` if all are taken.
+    /// newborn agent is sent. `None` if all are taken.
     ///
-    /// The number names the place: whoever is told the same has the same agent, so that it does not matter in
+    /// The number names the place: a peer with the same number has the same agent, so that it does not matter in
     /// which order the connections of a start come about.
     pub(crate) fn take_seat(&mut self, game: &Game, team: TeamId, conn: ConnId) -> Option<u32> {
         let places = game.world().team(team)?.places() as usize;
@@ -157,7 +149,7 @@ impl LockStep {
         seats.copied().flatten().collect()
     }
 
-    /// Places of the start that nobody has taken.
+    /// Free places of the start.
     pub(crate) fn free_seats(&self, game: &Game) -> usize {
         let Some(seats) = &self.seats else { return 0 };
         let teams = game.world().teams().iter().zip(&seats.by_team);
@@ -209,7 +201,7 @@ impl LockStep {
         self.is_held
     }
 
-    /// Somebody holds the game, or lets it go on; a wait begins anew then.
+    /// Holds or resumes the game; a wait begins anew then.
     pub(crate) fn set_held(&mut self, is_held: bool) {
         self.is_held = is_held;
         self.wait = None;
@@ -225,7 +217,7 @@ impl LockStep {
         match event {
             GameEvent::Joined { agent, .. } => self.look_at(game, agent.id),
             GameEvent::ActionStarted { agent, .. } => {
-                // Only what takes time brings somebody back: else one that asks for nothing else could hold the
+                // Only what takes time brings an agent back: else one that asks for nothing else could hold the
                 // game at one moment for ever.
                 self.given_up.remove(agent);
                 self.look_at(game, *agent);
@@ -285,7 +277,7 @@ impl LockStep {
         }
     }
 
-    /// Before the beginning, the game waits once somebody is there. Later it waits for those who owe, and at each
+    /// Before the beginning, the game waits once a place is taken. Later it waits for those who owe, and at each
     /// moment once more if all alive are given up: else time would rush on to their death.
     fn is_waiting(&self, game: &Game) -> bool {
         if let Some(seats) = &self.seats {
@@ -299,7 +291,7 @@ impl LockStep {
     /// Compares with the game, and with who is there and waits for a place that was promised.
     ///
     /// # Panics
-    /// If somebody is waited for who owes nothing, or owes and is not waited for; or if a place is kept for anybody else.
+    /// If an agent is awaited that owes nothing, or owes and is not awaited; or if a place is kept for another peer.
     pub(crate) fn check(&self, game: &Game, seated: &BTreeSet<ConnId>) {
         let taken: BTreeSet<ConnId> = self.seated().into_iter().collect();
         assert_eq!(taken, *seated, "a place is kept for who waits for it");
@@ -314,38 +306,12 @@ impl LockStep {
         assert_eq!(known, owing, "who owes is waited for, or was given up");
         assert!(
             self.passed_over.is_subset(&self.given_up) && self.awaited.is_disjoint(&self.given_up),
-            "nobody is waited for who was given up"
+            "no agent is awaited that was given up"
         );
         assert!(
             self.given_up.iter().all(|id| game.world().agent(*id).is_some()),
-            "nobody waits for the dead"
+            "no dead agent is awaited"
         );
-    }
-}
-
-impl LeapRate {
-    /// Nothing measured yet.
-    pub(crate) fn new(now: RealTime, game: GameTime) -> Self {
-        Self {
-            at: now,
-            game,
-            frequency: None,
-        }
-    }
-
-    /// Measures how far the game has come since the last call.
-    pub(crate) fn measure(&mut self, now: RealTime, game: GameTime) {
-        let real_ns = i128::from(now.since(self.at).as_nanos());
-        let game_nu = (game - self.game).as_nanounits();
-        self.frequency = (real_ns > 0 && game_nu > 0)
-            .then(|| (game_nu / real_ns).clamp(1, i128::from(Frequency::MAX)))
-            .and_then(|hertz| Frequency::new(u64::try_from(hertz).ok()?).ok());
-        (self.at, self.game) = (now, game);
-    }
-
-    /// Units a second; `None` if the game stood still.
-    pub(crate) fn frequency(&self) -> Option<Frequency> {
-        self.frequency
     }
 }
 

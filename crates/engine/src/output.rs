@@ -20,7 +20,7 @@ pub enum Output {
         /// Why, for the log.
         reason: CloseReason,
     },
-    /// Read this connection, or do not until told otherwise: what it sends is to wait with the system. Every
+    /// Read this connection, or stop reading it until the next of these: what it sends waits in the kernel. Every
     /// connection is read at first. Bytes that are under way already are kept.
     Reading {
         /// Which.
@@ -28,7 +28,7 @@ pub enum Output {
         /// Whether it is to be read.
         is_wanted: bool,
     },
-    /// A team won. The server goes on; the shell may end it if it was told to.
+    /// A team won. The server continues; the shell may end it by an option of its own.
     Won {
         /// Which.
         team: TeamId,
@@ -80,7 +80,7 @@ pub enum CloseReason {
     ControlRefused,
     /// It speaks another version of our wire protocol.
     VersionRefused,
-    /// Its agent died; it was told.
+    /// Its agent died.
     Died,
     /// The game is over.
     GameOver,

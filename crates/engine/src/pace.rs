@@ -49,7 +49,7 @@ pub(crate) struct Pace {
     leaps: bool,
     governor: LagGovernor,
     game_now: GameTime,
-    /// Where game time was last moved to at once. What it passed over became due then, and not when it would have been.
+    /// Where game time was last moved to at once. What became due by that was due then.
     moved_to: GameTime,
 }
 
@@ -106,7 +106,7 @@ impl Pace {
         self.game_now = self.clock.step_to(deadline);
     }
 
-    /// The clock itself, for what is told to viewers and mapped to waits.
+    /// The clock itself, for viewers and waits.
     pub(crate) fn clock(&self) -> &GameClock {
         &self.clock
     }
@@ -247,19 +247,6 @@ mod tests {
         );
         pace.start(ms(0)).unwrap();
         pace
-    }
-
-    #[test]
-    fn time_begins_with_the_start() {
-        let mut pace = Pace::new(ms(0), GameTime::ZERO, Frequency::new(100).unwrap(), None, false);
-        pace.take(ms(5_000), None);
-        assert_eq!(pace.game_now(), units(0));
-        assert_eq!(pace.pause(ms(5_000)), Err(PaceRefusal::NotStarted));
-        assert_eq!(pace.resume(ms(5_000)), Err(PaceRefusal::NotStarted));
-        pace.start(ms(6_000)).unwrap();
-        assert_eq!(pace.start(ms(6_000)), Err(PaceRefusal::AlreadyStarted));
-        pace.take(ms(7_000), None);
-        assert_eq!(pace.game_now(), units(100));
     }
 
     /// Found by the simulation: a step, another speed and a resume that arrive together, with work that the step passed over.

@@ -1,7 +1,7 @@
 //! The whole world for a frame viewer, in pieces that each cost it one credit.
 //!
 //! Who is in the world is noted when the snapshot is begun, and encoded piece by piece as there is credit for it, once for all who
-//! began at that moment: ten thousand agents are some milliseconds of encoding, which nobody else is to wait for. Eggs, of which there
+//! began at that moment: ten thousand agents are some milliseconds of encoding, which must not delay others. Eggs, of which there
 //! may be a hundred times as many, stay encoded from one snapshot to the next. What lies where is
 //! not even noted: a million tiles are some megabytes. Pieces of ground show a later moment than
 //! the rest, and what changed since the beginning is sent after them all the same. That does no harm: a change says what
@@ -96,7 +96,7 @@ impl Population {
         Self::new(agents(game), eggs, rituals.collect(), game.winner(), game.now())
     }
 
-    /// The same of a match that has just been decided: nobody does anything any more.
+    /// The same of a match that has just been decided: no agent does anything any more.
     pub(crate) fn at_rest(game: &Game) -> Self {
         let mut agents = agents(game);
         for agent in &mut agents {

@@ -5,7 +5,7 @@
 
 use hdrhistogram::Histogram;
 use trantor_game::DueKind;
-use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
+use trantor_time::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
 
 use crate::output::CloseReason;
 
@@ -31,7 +31,7 @@ pub struct EngineStats {
     pub slipped: GameSpan,
     /// Ticks that ran.
     pub ticks_run: u64,
-    /// Tick instants at which no tick ran although somebody watched.
+    /// Tick instants at which no tick ran although a viewer watched.
     pub ticks_skipped: u64,
     /// Open connections of every kind.
     pub connections: usize,
@@ -62,7 +62,7 @@ pub struct Counters {
     pub opened: u64,
     /// Connections that the peer closed, or that broke.
     pub closed_by_peer: u64,
-    /// Connections that the engine let go, in the order of [`CloseReason::ALL`].
+    /// Connections that the engine closed, in the order of [`CloseReason::ALL`].
     pub closed: [u64; CloseReason::ALL.len()],
     /// Bytes read.
     pub bytes_in: u64,
@@ -142,7 +142,7 @@ pub(crate) struct SpanRecorder {
     last_second: Spans,
 }
 
-/// The greatest span told apart: a minute. Whatever is longer counts as that.
+/// The greatest span recorded: a minute. Longer ones count as that.
 const SPAN_NS_MAX: u64 = 60_000_000_000;
 
 /// A second, over which the present is summed up.
@@ -157,7 +157,7 @@ impl Counters {
 
 impl SpanRecorder {
     pub(crate) fn new(now: RealTime) -> Self {
-        // Two digits: 1 % of a span is below what the clock itself can tell.
+        // Two digits: 1 % of a span is below the resolution of the clock.
         let histogram = || Histogram::new_with_bounds(1, SPAN_NS_MAX, 2).expect("the bounds are in order");
         Self {
             all: histogram(),
@@ -185,7 +185,7 @@ impl SpanRecorder {
         self.last_second
     }
 
-    /// Begins another second if one is over. No deadline is needed for that: whoever looks or notes does it.
+    /// Begins another second if one is over. No deadline is needed for that: each look and each note does it.
     fn turn_second(&mut self, now: RealTime) {
         let passed = now.since(self.second_began);
         if passed < SECOND {
@@ -219,7 +219,7 @@ pub(crate) struct Speedometer {
 }
 
 impl Speedometer {
-    /// Measures from here on: where somebody begins to look, and where game time was moved elsewhere.
+    /// Measures from here on: at the first viewer, and where game time was moved.
     pub(crate) fn new(now: RealTime, game: GameTime) -> Self {
         Self { last: (now, game) }
     }
@@ -234,6 +234,13 @@ impl Speedometer {
         // Nanounits over nanoseconds are units over seconds.
         let milli = (game - last_game).as_nanounits() * 1_000 / passed_ns;
         u64::try_from(milli).unwrap_or(0)
+    }
+
+    /// The same as a frequency; `None` if the game stood still.
+    pub(crate) fn frequency(&mut self, now: RealTime, game: GameTime) -> Option<Frequency> {
+        let milli = self.milli_units_per_second(now, game);
+        let hertz = (milli / 1_000).clamp(1, u64::from(Frequency::MAX));
+        Frequency::new(hertz).ok().filter(|_| milli > 0)
     }
 }
 

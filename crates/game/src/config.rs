@@ -82,7 +82,7 @@ impl GameConfig {
     pub const EGGS_MAX: usize = 1_000_000;
 
     /// Eggs of one team beyond which its forks fail, answered `ko`. A server has no more connections than that
-    /// (`trantor_engine::limits::CONNECTIONS_MAX`), so that no agent could come of one more; but each makes an eject, a
+    /// (`trantor_engine::limits::Limits`), so that no agent could come of one more; but each makes an eject, a
     /// look and the greeting of a viewer take longer. Places of the start and places given back are not refused for it.
     pub const EGGS_PER_TEAM_MAX: u32 = 16_384;
 

@@ -1,4 +1,4 @@
-//! The way into the game and out of it: every input is stamped and recorded, and everybody is told what happened.
+//! The way into the game and out of it: every input is stamped and recorded, and every event is published.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use trantor_model::AgentId;
 
 use super::Engine;
 use super::fan_out::tokens;
+use super::recording::JournalFull;
 use crate::output::Output;
-use crate::recorder::JournalFull;
 use crate::replicate::send_agent_line;
 use crate::snapshot::Population;
 
@@ -28,7 +28,7 @@ impl Engine {
     /// The same, leaving the events to be published by the caller.
     pub(crate) fn apply_quietly(&mut self, input: GameInput) -> Handled {
         if self.playback.is_some() {
-            // Nothing more happens in it than was recorded; who asks for a place is told that there is none.
+            // Nothing more happens in it than was recorded; a peer that asks for a place is refused.
             return Handled::Refused(Refusal::GameOver);
         }
         let at = self.arrived.unwrap_or_else(|| self.pace.game_now());
@@ -52,7 +52,7 @@ impl Engine {
         handled
     }
 
-    /// Tells everybody what happened. What other agents are sent is charged to `actor`, whose command led to it.
+    /// Publishes events. What other agents are sent is charged to `actor`, whose command led to it.
     pub(crate) fn publish_events(&mut self, actor: Option<AgentId>) {
         let mut sent_tokens = 0_u32;
         while let Some(event) = self.game.poll_event() {
@@ -66,7 +66,7 @@ impl Engine {
                 sent_tokens = sent_tokens.saturating_add(tokens(bytes));
             }
             if !self.is_removal(&event) {
-                self.text_updates.tell(&mut self.sessions, &self.game, &event);
+                self.text_updates.publish(&mut self.sessions, &self.game, &event);
             }
             self.egg_pieces.note(&event);
             if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
@@ -97,7 +97,7 @@ impl Engine {
         self.ending.is_some() && matches!(event, GameEvent::Left { .. } | GameEvent::RitualEnded { .. })
     }
 
-    /// An input was carried out. If it was about hunger, no event of the game tells what it did to everybody's food.
+    /// An input was carried out. If it was about hunger, no event of the game shows its effect on all food.
     pub(crate) fn note_hunger(&mut self, input: &GameInput) {
         let is_about_it = matches!(input, GameInput::Admin(AdminAction::SetHunger { .. }));
         if is_about_it && self.watch.is_some() && self.news.note_hunger(&self.game).is_err() {

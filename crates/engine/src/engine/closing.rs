@@ -11,12 +11,12 @@ use trantor_time::timers::round_up;
 use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
+use super::deadlines::Timer;
 use crate::input::ConnId;
 use crate::limits;
 use crate::lock_step::LockStep;
 use crate::output::{CloseReason, Output};
 use crate::session::{Role, Session};
-use crate::timers::Timer;
 
 impl Engine {
     /// A peer has connected: it is greeted, or closed if there are too many. Where places are short, the oldest peer that
@@ -163,7 +163,7 @@ impl Engine {
         }
     }
 
-    /// An agent died; it has been told, and its session goes.
+    /// An agent died: its session ends.
     pub(super) fn agent_died(&mut self, agent: AgentId) {
         if let Some(conn) = self.sessions.of_agent(agent) {
             log::debug!("{}: died", self.shown(conn));

@@ -1,11 +1,35 @@
 //! What is due, of the game or in real time: when, and carried out one by one.
 
+use super::Engine;
+use crate::input::ConnId;
+use crate::limits;
 use trantor_game::DueKind;
+use trantor_model::AgentId;
 use trantor_time::{GameTime, RealTime};
 
-use super::Engine;
-use crate::limits;
-use crate::timers::Timer;
+/// What may be due in real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// Limit: a session has not done in time what its phase allows time for: send its first line, play, read its output,
+    /// or close the connection.
+    SessionLimit(ConnId),
+    /// Limit: check whether a peer with a large backlog has read any of it.
+    Stall(ConnId),
+    /// A throttled peer resumes: it has saved up requests, or read its output.
+    Resume(ConnId),
+    /// An agent leaves whose peer disconnected while older work was due.
+    Leave(AgentId),
+    /// Some of many text viewers are sent their updates.
+    TextTurns,
+    /// All text viewers are sent the next piece of the whole map.
+    PublishMap,
+    /// The next tick; pending only while a frame viewer is connected.
+    Tick,
+    /// Figures for frame viewers; pending only while one is connected.
+    Stats,
+    /// The match's time is over.
+    MatchEnd,
+}
 
 /// A deadline that was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +50,9 @@ pub enum FiredKind {
     Recorded,
     /// A session ran into the limit of its phase.
     SessionLimit,
-    /// A peer that was held up goes on.
+    /// A throttled peer resumes.
     GoOn,
-    /// Some of many text viewers are told the news.
+    /// Some of many text viewers are sent updates.
     TextUpdates,
     /// A tick.
     Tick,

@@ -9,12 +9,12 @@ use trantor_time::timers::round_up;
 use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
 
 use super::Engine;
+use super::deadlines::Timer;
 use crate::input::ConnId;
 use crate::limits::{self, Limits};
 use crate::output::{CloseReason, Output};
 use crate::replicate::{ViewerQuirks, write_world_on};
 use crate::session::{AnswerKind, Observer, Request, Role, Session, Throttle};
-use crate::timers::Timer;
 
 /// The shortest pause of a peer beyond its rate: a flood costs a wake-up for each pause, and not for each request.
 const RATE_PAUSE_SPAN: RealSpan = RealSpan::from_millis(50);
@@ -41,7 +41,7 @@ impl Engine {
     /// Carries out every whole request in `bytes`, as far as the peer may go on; keeps the rest.
     pub(super) fn process_bytes(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
         match self.sessions.get_mut(conn) {
-            // The shell had some under way when it was told not to read on.
+            // The shell had some under way when it was asked to stop reading.
             Some(session) if !session.flow.is_read => self.keep_unread(conn, bytes),
             Some(_) => self.process_all(conn, bytes, now),
             None => {}
@@ -282,7 +282,7 @@ impl Engine {
             return;
         };
         session.flow.stall = None;
-        // Not where it began to be too much: what a peer has left there may keep it held up for ever.
+        // Not where it began to be too much: what a peer has left there may keep it throttled for ever.
         let output = (session.outbox.len() > limits::OUTBOX_RESUME_BYTES).then_some(session.flow.taken_at);
         let snapshot = session.observer().and_then(Observer::snapshot_waits_since);
         let Some(since) = output.into_iter().chain(snapshot).min() else {
@@ -345,7 +345,7 @@ impl Engine {
                 self.counters.throttled_peers += u64::from(!std::mem::replace(&mut flow.was_throttled, true));
                 self.resume_at(conn, at);
             }
-            // What the step passed over, or what was due before, goes first at that instant.
+            // What became due by the step, or before, goes first at that instant.
             Throttle::Step | Throttle::OlderWork => self.resume_at(conn, now),
             Throttle::Output | Throttle::Answer => {
                 self.counters.blocked += 1;
@@ -378,7 +378,7 @@ impl Engine {
     }
 
     /// Goes on with an answer about the whole world or map at `at`, or when those before it have had their turn. Who may not
-    /// go on before then keeps nobody waiting.
+    /// go on before then delays no other.
     pub(super) fn continue_answer_at(&mut self, conn: ConnId, at: RealTime) {
         let free_at = self.answered_at.saturating_add(limits::ANSWER_SPACING);
         let free_at = free_at.max(self.sessions.now());
@@ -389,7 +389,7 @@ impl Engine {
     }
 
     /// Bytes that the next piece of an answer may have: as many as would have been written since the last one, if there
-    /// had been somebody to write them for.
+    /// had been viewers to write them for.
     fn take_piece(&mut self, now: RealTime) -> usize {
         /// After so many turns without a piece it is as large as may be.
         const TURNS_MAX: usize = limits::ANSWER_BYTES_AT_ONCE / limits::ANSWER_BYTES_PER_TURN;

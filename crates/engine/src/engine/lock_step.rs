@@ -24,7 +24,7 @@ impl Engine {
             .is_some_and(|lock_step| lock_step.is_gathering())
     }
 
-    /// Promises a place of the start. The peer is told at once, since many programs start their next agent only
+    /// Promises a place of the start. The peer is answered at once, since many programs start their next agent only
     /// then; it is born when the game begins, and what it says until then is kept.
     pub(super) fn take_seat(&mut self, conn: ConnId, team: Option<TeamId>, now: RealTime) {
         let seat = match (&mut self.lock_step, team) {
@@ -50,7 +50,7 @@ impl Engine {
         }
     }
 
-    /// Begins the game if nobody is missing.
+    /// Begins the game if every place is taken.
     pub(super) fn begin_if_full(&mut self, now: RealTime) {
         if let Some(lock_step) = &self.lock_step
             && lock_step.is_gathering()
@@ -91,7 +91,7 @@ impl Engine {
         }
     }
 
-    /// The deadline that may be carried out now, if nobody is waited for. What is due at a moment is carried out
+    /// The deadline that may be carried out now, if no agent is awaited. What is due at a moment is carried out
     /// at once, so that all whom it concerns can think at the same time; the starts of a moment come only when
     /// everybody has said what to start.
     pub(super) fn leap_due(&self) -> Option<GameTime> {
@@ -104,7 +104,7 @@ impl Engine {
         (belongs_to_moment || !lock_step.must_wait(&self.game)).then_some(due)
     }
 
-    /// Moves to the next deadline and carries it out, if nobody is waited for.
+    /// Moves to the next deadline and carries it out, if no agent is awaited.
     pub(super) fn fire_leap(&mut self, now: RealTime) -> Option<Fired> {
         let due = self.leap_due()?;
         self.pace.leap_to(due);
@@ -149,13 +149,13 @@ impl Engine {
         }
     }
 
-    /// The game clock as frame viewers are told of it. In lock-step it stands still between leaps, which nobody
+    /// The game clock as frame viewers see it. In lock-step it stands still between leaps, which is hard
     /// could watch; so it is shown to go as fast as the game went since the last tick.
     pub(super) fn shown_clock(&self, now: RealTime) -> GameClock {
         let Some(lock_step) = &self.lock_step else {
             return *self.pace.clock();
         };
-        let rate = self.watch.as_ref().and_then(|watch| watch.leaps.frequency());
+        let rate = self.watch.as_ref().and_then(|watch| watch.leap_frequency);
         let frequency = rate.unwrap_or_else(|| self.pace.clock().frequency());
         let mut clock = GameClock::new(now, self.pace.game_now(), frequency);
         if rate.is_none() || lock_step.is_held() {

@@ -6,21 +6,96 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use trantor_game::{AdminAction, GameInput, Handled};
 use trantor_model::AgentId;
+use trantor_protocol::text::GuiEvent;
 use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
-use crate::admin::PaceRequest;
+use crate::admin::{AdminRefusal, AdminRequest, PaceRequest};
 use crate::control::{Control, Token};
 use crate::input::ConnId;
 use crate::limits::{self, Limits};
 use crate::output::{CloseReason, OperatorLine};
 use crate::session::{Role, Session, TokenShown};
 
-/// What is said to a peer that shows a token which is not the server's.
+/// Answer to a peer that shows a wrong token.
 pub(super) const WRONG_TOKEN: &str = "this is not the server's token";
 
 impl Engine {
+    /// Carries out a request of an operator.
+    ///
+    /// # Errors
+    /// If it does not fit; nothing has changed then.
+    pub fn admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
+        self.sessions.set_now(now);
+        self.take_game_time(now);
+        self.counters.admin_requests += 1;
+        let done = self.carry_out_admin(request, now);
+        self.settle();
+        done
+    }
+
+    fn carry_out_admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
+        match request {
+            // A second one in lock-step: the game begins without the missing agents.
+            AdminRequest::Start if self.pace.is_started() && self.is_gathering() => self.begin_lock_step(now),
+            AdminRequest::Start => {
+                self.start(now)?;
+                self.send_clock(now);
+            }
+            AdminRequest::SetFrequency(frequency) => {
+                self.change_pace(PaceRequest::SetFrequency(frequency), now)?;
+            }
+            AdminRequest::Pause => self.change_pace(PaceRequest::Pause, now)?,
+            AdminRequest::Resume => self.change_pace(PaceRequest::Resume, now)?,
+            AdminRequest::Step(step) => self.change_pace(PaceRequest::Step(step), now)?,
+            AdminRequest::Sprint(units) => self.start_sprint(units, now)?,
+            AdminRequest::Say(text) => {
+                if text.contains(&b'\n') {
+                    return Err(AdminRefusal::NotOneLine);
+                }
+                self.text_updates
+                    .announce(&mut self.sessions, &GuiEvent::Message(&text));
+            }
+            AdminRequest::Kick(agent) => {
+                self.sessions
+                    .of_agent(agent)
+                    .ok_or(AdminRefusal::NobodyPlays(agent))?;
+                self.remove_agent(agent, CloseReason::Kicked);
+            }
+            AdminRequest::Disconnect(conn) => {
+                let session = self.sessions.get(conn).filter(|session| !session.is_leaving());
+                match session.ok_or(AdminRefusal::NoConnection(conn))?.agent() {
+                    Some(agent) => self.remove_agent(agent, CloseReason::Kicked),
+                    None => {
+                        self.forget_lines_of(conn);
+                        self.close_after_flush(conn, CloseReason::Kicked);
+                    }
+                }
+            }
+            AdminRequest::Seek(to) => self.seek(to, now)?,
+            AdminRequest::Act(_) if self.is_playback() => return Err(AdminRefusal::Recorded),
+            AdminRequest::Act(action) => {
+                let input = GameInput::Admin(action);
+                if let Handled::Refused(refusal) = self.apply(input.clone()) {
+                    return Err(AdminRefusal::Game(refusal));
+                }
+                self.note_hunger(&input);
+            }
+        }
+        Ok(())
+    }
+
+    /// The match's time is over. A game that is won already has nothing left to end.
+    pub(super) fn end_match(&mut self) {
+        let handled = self.apply(GameInput::Admin(AdminAction::EndMatch));
+        debug_assert!(
+            handled == Handled::Done || self.game.winner().is_some(),
+            "a match ends, or has ended: {handled:?}"
+        );
+    }
+
     /// The next line that an operator said, if [`Self::has_operator_line`].
     pub fn poll_operator_line(&mut self) -> Option<OperatorLine> {
         match self.has_operator_line() {
@@ -45,7 +120,7 @@ impl Engine {
     }
 
     /// Answers an operator in text, ends of lines included. One that was disconnected, perhaps by its own line, and has been
-    /// written to for the last time, hears nothing more.
+    /// written to for the last time, is sent nothing more.
     pub fn answer_operator(&mut self, conn: ConnId, answer: &str) {
         let is_write_shut = self.sessions.get(conn).is_some_and(|session| {
             matches!(
@@ -63,8 +138,8 @@ impl Engine {
         self.settle();
     }
 
-    /// Changes who may control the server. It holds for everybody from now on, and for what operators have said and nobody has
-    /// carried out: with another token, whoever showed the last one must come again. Answers whether it is another.
+    /// Changes who may control the server. It holds for all peers from now on, and for operators' lines that were not
+    /// carried out: with another token, peers that showed the last one must reconnect. Answers whether it is another.
     pub fn set_control(&mut self, control: Control, token: Option<Token>) -> bool {
         let is_another = token != self.config.token;
         if is_another {
@@ -106,7 +181,7 @@ impl Engine {
         })
     }
 
-    /// Changes how many may come, how fast, and how long they may be silent, for whoever comes from now on; and how long
+    /// Changes how many may connect, how fast, and how long they may be silent, for later connections; and how long
     /// anybody may take nothing of what is owed. What else is bounded for those inside stays as it is.
     pub fn set_limits(&mut self, limits: &Limits) {
         self.config.limits = Limits {
@@ -120,8 +195,8 @@ impl Engine {
         self.look_for_stalls_anew();
     }
 
-    /// Changes how much later spectators are told of the game; for those who come from now on. They are as late as those who
-    /// came before, as long as these watch: all that is told later stands in one line.
+    /// Changes the spectator delay for later connections. They are as late as those who
+    /// came before, as long as these watch: all that is delayed is in one queue.
     pub fn set_spectator_delay(&mut self, delay: RealSpan) {
         self.config.spectator_delay = delay;
     }
@@ -137,14 +212,14 @@ impl Engine {
         }
     }
 
-    /// How much later a peer is told of the game.
+    /// The spectator delay of a peer.
     pub(super) fn delay_of(&self, conn: ConnId) -> RealSpan {
         self.sessions
             .get(conn)
             .map_or(RealSpan::ZERO, |session| session.delay)
     }
 
-    /// A peer wants to operate the server. One that may not is told why, and goes.
+    /// A peer wants to operate the server. One that may not is sent the reason and closed.
     pub(super) fn operate(&mut self, conn: ConnId, token: Option<&[u8]>, now: RealTime) {
         let reason = match self.take_token(conn, token, now) {
             TokenShown::Wrong => WRONG_TOKEN,
@@ -294,7 +369,7 @@ impl Engine {
     }
 }
 
-/// One who is connected, as operators are told of it.
+/// A connected peer, for operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
     /// Its connection.

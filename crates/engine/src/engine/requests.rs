@@ -7,14 +7,14 @@ use trantor_protocol::text::{AiLine, GuiEvent, GuiRefusal, GuiRequest, write_ai_
 use trantor_time::{NANOS, RealSpan, RealTime};
 
 use super::Engine;
-use crate::admin::{PaceRequest, Paced, Step};
+use super::deadlines::Timer;
+use crate::admin::{PaceRequest, Step};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
 use crate::pace::PaceRefusal;
-use crate::replicate::write_teams;
+use crate::replicate::{ground, inventory, level, position, write_teams};
 use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenShown};
-use crate::timers::Timer;
 
 impl Engine {
     /// Begins the game, and greets those who wait for it.
@@ -105,7 +105,7 @@ impl Engine {
         self.publish_events(None);
     }
 
-    /// Tells a peer that it has its place, when so many of the team are left.
+    /// Sends a peer the places left in its team, and the size of the map.
     pub(super) fn send_accepted(&mut self, conn: ConnId, places_left: u32) {
         let places = self.config.places_told.of(places_left);
         let size = self.config.game.size;
@@ -156,7 +156,7 @@ impl Engine {
         self.continue_answer(conn, now);
     }
 
-    /// A text viewer knows the world for the first time: one that sees the past is told so.
+    /// A text viewer knows the world for the first time: a delayed spectator is sent a message about that.
     pub(super) fn end_text_greeting(&mut self, conn: ConnId) {
         let delay = self.delay_of(conn);
         if delay > RealSpan::ZERO {
@@ -219,22 +219,19 @@ impl Engine {
     fn answer_gui(&mut self, conn: ConnId, request: GuiRequest, now: RealTime) -> Result<(), GuiRefusal> {
         let (game, ids) = (&self.game, self.config.gui_ids);
         let size = self.config.game.size;
+        let agent = |id| game.world().agent(id).ok_or(GuiRefusal::BadParameter);
         let answer = match request {
-            // These two are no news of the game; a spectator that is told later knows by them that the server is there.
+            // These two are no news of the game; a delayed spectator knows by them that the server is there.
             GuiRequest::MapSize => {
                 self.sessions.push_at_once(conn, |outbox| {
                     write_gui_event(outbox, ids, &GuiEvent::MapSize(size));
                 });
                 return Ok(());
             }
-            GuiRequest::Tile(tile) => {
-                if !size.contains(tile) {
-                    return Err(GuiRefusal::BadParameter);
-                }
-                GuiEvent::Tile {
-                    tile,
-                    ground: *game.world().ground(tile),
-                }
+            GuiRequest::Teams => {
+                self.sessions
+                    .push_at_once(conn, |outbox| write_teams(outbox, ids, game));
+                return Ok(());
             }
             GuiRequest::Map => {
                 if let Some(session) = self.sessions.get_mut(conn) {
@@ -243,34 +240,11 @@ impl Engine {
                 }
                 return Ok(());
             }
-            GuiRequest::Teams => {
-                self.sessions
-                    .push_at_once(conn, |outbox| write_teams(outbox, ids, game));
-                return Ok(());
-            }
-            GuiRequest::Position(id) => {
-                let agent = game.world().agent(id).ok_or(GuiRefusal::BadParameter)?;
-                GuiEvent::Position {
-                    agent: id,
-                    tile: agent.tile(),
-                    facing: agent.facing(),
-                }
-            }
-            GuiRequest::Level(id) => {
-                let agent = game.world().agent(id).ok_or(GuiRefusal::BadParameter)?;
-                GuiEvent::Level {
-                    agent: id,
-                    level: agent.level(),
-                }
-            }
-            GuiRequest::Inventory(id) => {
-                let agent = game.world().agent(id).ok_or(GuiRefusal::BadParameter)?;
-                GuiEvent::Inventory {
-                    agent: id,
-                    tile: Some(agent.tile()),
-                    inventory: *agent.inventory(),
-                }
-            }
+            GuiRequest::Tile(tile) if !size.contains(tile) => return Err(GuiRefusal::BadParameter),
+            GuiRequest::Tile(tile) => ground(game, tile),
+            GuiRequest::Position(id) => position(agent(id)?),
+            GuiRequest::Level(id) => level(agent(id)?),
+            GuiRequest::Inventory(id) => inventory(agent(id)?),
             GuiRequest::Frequency => GuiEvent::Frequency(self.pace.clock().frequency()),
             GuiRequest::SetFrequency(frequency) => {
                 let request = PaceRequest::SetFrequency(frequency.get());
@@ -290,86 +264,75 @@ impl Engine {
         Ok(())
     }
 
-    /// Changes how game time follows real time, and tells every viewer.
+    /// Changes how game time follows real time, and notifies every viewer.
     pub(super) fn change_pace(&mut self, request: PaceRequest, now: RealTime) -> Result<(), PaceRefusal> {
         self.refuse_if_recording_is_over(request)?;
-        let (change, paced) = match request {
+        let change = match request {
             PaceRequest::SetFrequency(asked) => {
                 let frequency = self.pace.set_frequency(now, asked)?;
                 self.sprint = None;
-                (PaceChange::Frequency(frequency), Paced::Frequency(frequency))
+                PaceChange::Frequency(frequency)
             }
             PaceRequest::Pause => {
                 match &mut self.lock_step {
                     Some(_) => self.hold_leaps(true)?,
                     None => self.pace.pause(now)?,
                 }
-                (PaceChange::Paused, Paced::Other)
+                PaceChange::Paused
             }
             PaceRequest::Resume => {
                 match &mut self.lock_step {
                     Some(_) => self.hold_leaps(false)?,
                     None => self.pace.resume(now)?,
                 }
-                (PaceChange::Resumed, Paced::Other)
+                PaceChange::Resumed
             }
-            PaceRequest::Step(Step::Units(units)) => {
-                self.pace.step_units(units, self.recording_end())?;
-                (PaceChange::Stepped, Paced::Other)
-            }
-            PaceRequest::Step(Step::Event) => {
-                self.pace
-                    .step_event(self.next_game_deadline())
-                    .map_err(|refusal| self.why_no_event(refusal))?;
-                (PaceChange::Stepped, Paced::Other)
-            }
-            PaceRequest::Step(Step::Action) => {
-                let end = self.next_action_end().or_else(|| self.next_game_deadline());
-                let limit = self.recording_end();
-                self.pace
-                    .step_event(end.map(|end| limit.map_or(end, |limit| end.min(limit))))
-                    .map_err(|refusal| self.why_no_event(refusal))?;
-                (PaceChange::Stepped, Paced::Other)
+            PaceRequest::Step(step) => {
+                self.step(step)?;
+                PaceChange::Stepped
             }
         };
-        self.pace_changed(change, paced, now);
+        match self.is_playback() {
+            true => self.note_pace_of_playback(change),
+            false => self.note_pace(change),
+        }
+        self.announce_pace(change, now);
         Ok(())
     }
 
-    fn why_no_event(&self, refusal: PaceRefusal) -> PaceRefusal {
-        match self.game.winner().is_some() && refusal == PaceRefusal::NothingDue {
-            true => PaceRefusal::MatchOver,
-            false => refusal,
+    fn step(&mut self, step: Step) -> Result<(), PaceRefusal> {
+        let limit = self.recording_end();
+        let until = match step {
+            Step::Units(units) => return self.pace.step_units(units, limit).map(drop),
+            Step::Event => self.next_game_deadline(),
+            Step::Action => {
+                let end = self.next_action_end().or_else(|| self.next_game_deadline());
+                end.map(|end| limit.map_or(end, |limit| end.min(limit)))
+            }
+        };
+        match self.pace.step_event(until) {
+            Err(PaceRefusal::NothingDue) if self.game.winner().is_some() => Err(PaceRefusal::MatchOver),
+            stepped => stepped.map(drop),
         }
     }
 
-    /// Records a change of pace that was made, and tells every viewer.
-    pub(super) fn pace_changed(&mut self, change: PaceChange, paced: Paced, now: RealTime) {
-        if self.is_playback() {
-            self.note_pace_of_playback(change);
-        } else {
-            self.note_pace(change);
-        }
-        self.announce_pace(paced, now);
-    }
-
-    /// Tells every viewer how the clock goes on.
-    pub(super) fn announce_pace(&mut self, paced: Paced, now: RealTime) {
-        if let Paced::Frequency(frequency) = paced {
+    /// Sends every viewer the state of the clock after a change.
+    pub(super) fn announce_pace(&mut self, change: PaceChange, now: RealTime) {
+        if let PaceChange::Frequency(frequency) = change {
             self.text_updates
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
         }
         self.send_clock(now);
     }
 
-    /// Tells one peer one line in the words of agents.
+    /// Sends a peer one line in the dialect of agents.
     pub(super) fn send_line(&mut self, conn: ConnId, line: &AiLine<'_>) {
         let dialect = self.config.dialect;
         self.sessions
             .push(conn, |outbox| write_ai_line(outbox, dialect, line));
     }
 
-    /// Tells one text viewer one line.
+    /// Sends one text viewer a line.
     fn send_text_line(&mut self, conn: ConnId, line: &GuiEvent<'_>) {
         let ids = self.config.gui_ids;
         self.sessions

@@ -7,7 +7,7 @@ use trantor_game::PaceChange;
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
 
 use super::Engine;
-use crate::admin::{AdminRefusal, PaceRequest, Paced};
+use crate::admin::{AdminRefusal, PaceRequest};
 use crate::limits;
 use crate::pace::PaceRefusal;
 
@@ -87,7 +87,7 @@ impl Engine {
             }
             _ => None,
         };
-        // A journal may name a speed that nobody may ask for.
+        // A journal may hold a speed that is not allowed.
         if let Some(Ok(speed)) = recorded.map(|speed| self.pace.set_frequency(at, speed.get())) {
             return speed;
         }
@@ -96,13 +96,14 @@ impl Engine {
         sprint.back_to
     }
 
-    /// Tells everybody that a sprint is over.
+    /// Announces the end of a sprint.
     pub(super) fn sprint_ended(&mut self, frequency: Frequency, now: RealTime) {
         log::info!("the sprint is over: {} units/s", frequency.get());
-        // Of a recording nobody has chosen that speed.
+        let change = PaceChange::Frequency(frequency);
+        // In a recording that speed was not chosen.
         if !self.is_playback() {
-            self.note_pace(PaceChange::Frequency(frequency));
+            self.note_pace(change);
         }
-        self.announce_pace(Paced::Frequency(frequency), now);
+        self.announce_pace(change, now);
     }
 }

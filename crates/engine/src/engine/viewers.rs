@@ -62,7 +62,7 @@ impl Engine {
             ToServer::Step(kind) => self.pace_request(conn, PaceRequest::Step(kind.into()), number, now),
             ToServer::Seek { at } => self.seek_request(conn, at, number, now),
             ToServer::Watch { agent } => {
-                observer.watched = agent.map(|agent| Watched { agent, told: None });
+                observer.watched = agent.map(|agent| Watched { agent, sent: None });
             }
         }
         self.acknowledge(conn, now);
@@ -73,10 +73,10 @@ impl Engine {
         self.say_goodbye(conn, reason, CloseReason::ProtocolError, now);
     }
 
-    /// Ends a viewer's session, and tells it why.
+    /// Ends a viewer's session with a reason.
     pub(super) fn say_goodbye(&mut self, conn: ConnId, words: &str, reason: CloseReason, now: RealTime) {
         let words = words.to_owned();
-        self.tell_at_once(conn, now, &ToClient::Goodbye { reason: words });
+        self.send_message_at_once(conn, now, &ToClient::Goodbye { reason: words });
         self.close_after_flush(conn, reason);
     }
 
@@ -109,7 +109,7 @@ impl Engine {
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
-        // A viewer that is told later lives in the past, and the clock it is shown with it.
+        // A delayed viewer sees the past, and a clock of the past.
         observer.reference = now - delay;
         observer.begin_snapshot(population, news_from, now);
         let message = ToClient::Hello(ServerHello {
@@ -197,7 +197,7 @@ impl Engine {
     fn refuse(&mut self, conn: ConnId, number: u64, reason: &str, now: RealTime) {
         self.counters.messages_refused += 1;
         let reason = reason.to_owned();
-        self.tell_at_once(conn, now, &ToClient::Refused { number, reason });
+        self.send_message_at_once(conn, now, &ToClient::Refused { number, reason });
     }
 
     fn acknowledge(&mut self, conn: ConnId, now: RealTime) {
@@ -206,11 +206,11 @@ impl Engine {
             .observer_mut(conn)
             .and_then(|observer| observer.numbers.take_ack());
         if let Some(number) = ack {
-            self.tell_at_once(conn, now, &ToClient::Ack { number });
+            self.send_message_at_once(conn, now, &ToClient::Ack { number });
         }
     }
 
-    /// Tells every frame viewer how the game clock stands, at once after each change.
+    /// Sends every frame viewer the state of the game clock, at once after each change.
     pub(super) fn send_clock(&mut self, now: RealTime) {
         for conn in self.welcome_viewers() {
             self.send_clock_to(conn, now);
@@ -222,24 +222,24 @@ impl Engine {
             return;
         };
         let anchor = clock_anchor(observer, &self.shown_clock(now), now);
-        self.tell(conn, now, &ToClient::Clock(anchor));
+        self.send_message(conn, now, &ToClient::Clock(anchor));
     }
 
     /// Sends a message that belongs to this moment.
-    pub(super) fn tell(&mut self, conn: ConnId, now: RealTime, message: &ToClient) {
+    pub(super) fn send_message(&mut self, conn: ConnId, now: RealTime, message: &ToClient) {
         self.send_stream_time(conn, now);
         send(&mut self.sessions, conn, message);
     }
 
     /// Sends a message about the connection rather than the game, which no delay holds up.
-    fn tell_at_once(&mut self, conn: ConnId, now: RealTime, message: &ToClient) {
+    fn send_message_at_once(&mut self, conn: ConnId, now: RealTime, message: &ToClient) {
         if self.delay_of(conn) == RealSpan::ZERO {
-            return self.tell(conn, now, message);
+            return self.send_message(conn, now, message);
         }
         send_at_once(&mut self.sessions, conn, message);
     }
 
-    /// Tells a viewer that what follows belongs to this moment, if it would otherwise take it for another.
+    /// Sends the stream time, if the viewer would otherwise take what follows for another moment.
     pub(super) fn send_stream_time(&mut self, conn: ConnId, now: RealTime) {
         let next_tick = self.ticks.next();
         let Some(observer) = self.sessions.observer_mut(conn) else {

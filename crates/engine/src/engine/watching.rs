@@ -7,15 +7,14 @@ use trantor_model::Command;
 use trantor_protocol::wire::{ServerStats, TeamStats, ToClient};
 use trantor_time::{NANOS, RealSpan, RealTime};
 
+use super::deadlines::Timer;
 use super::{Engine, Watch};
 use crate::input::ConnId;
 use crate::limits;
-use crate::lock_step::LeapRate;
 use crate::replicate::send;
 use crate::session::{Feed, Observer};
 use crate::snapshot::Population;
 use crate::stats::Speedometer;
-use crate::timers::Timer;
 
 impl Engine {
     /// One tick: everything since the last one, between its marks.
@@ -42,8 +41,8 @@ impl Engine {
         let next = self.ticks.end(now);
         let Some(watch) = &mut self.watch else { return };
         watch.tick = self.timers.schedule(next, Timer::Tick);
-        watch.leaps.measure(now, self.pace.game_now());
-        // In lock-step time leaps in every pass, which would be too often to tell.
+        watch.leap_frequency = watch.leaps.frequency(now, self.pace.game_now());
+        // In lock-step time leaps in every pass, which would be too many messages.
         if std::mem::take(&mut watch.has_slipped) || self.lock_step.is_some() {
             self.send_clock(now);
         }
@@ -53,7 +52,7 @@ impl Engine {
         }
     }
 
-    /// Tells a viewer which commands of the agent it watches wait, if they have changed. One that lags behind the news
+    /// Sends a viewer the waiting commands of its watched agent, if they have changed. One that lags behind
     /// would only be confused by it.
     fn send_waiting(&mut self, conn: ConnId) {
         let Some(observer) = self.sessions.observer_mut(conn) else {
@@ -70,13 +69,13 @@ impl Engine {
             .into_iter()
             .flat_map(Agent::waiting);
         let commands: Vec<_> = waiting.map(Command::kind).collect();
-        if watched.told.as_ref() != Some(&commands) {
-            watched.told = Some(commands.clone());
+        if watched.sent.as_ref() != Some(&commands) {
+            watched.sent = Some(commands.clone());
             send(&mut self.sessions, conn, &ToClient::Waiting { agent, commands });
         }
     }
 
-    /// Sends a viewer what it has not been told, or keeps it behind a snapshot that is on its way.
+    /// Sends a viewer the changes of the tick, or keeps it behind a snapshot that is on its way.
     fn send_news(&mut self, conn: ConnId) {
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
@@ -198,7 +197,7 @@ impl Engine {
     pub(super) fn send_stats(&mut self, at: RealTime, now: RealTime) {
         let stats = self.server_stats(now);
         for conn in self.welcome_viewers() {
-            self.tell(conn, now, &ToClient::Stats(stats.clone()));
+            self.send_message(conn, now, &ToClient::Stats(stats.clone()));
         }
         // A figure that is missed is not made up for: the next one is a whole period away.
         let next = at.saturating_add(limits::STATS_PERIOD);
@@ -250,7 +249,7 @@ impl Engine {
             .collect()
     }
 
-    /// Somebody watches: ticks and figures are due from now on, if they were not already.
+    /// A viewer watches: ticks and figures are due from now on, if they were not already.
     pub(super) fn start_watch(&mut self, now: RealTime) {
         if self.watch.is_none() {
             self.news.clear();
@@ -263,12 +262,13 @@ impl Engine {
                 tick,
                 stats,
                 has_slipped: false,
-                leaps: LeapRate::new(now, self.pace.game_now()),
+                leaps: Speedometer::new(now, self.pace.game_now()),
+                leap_frequency: None,
             });
         }
     }
 
-    /// If nobody watches any more, nothing is due for it: an empty server makes no wake-ups.
+    /// Without viewers nothing is due for them: an empty server makes no wake-ups.
     pub(super) fn stop_watch_if_unwatched(&mut self) {
         if self.welcome_viewers().is_empty()
             && let Some(Watch { tick, stats, .. }) = self.watch.take()

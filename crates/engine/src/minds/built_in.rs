@@ -15,7 +15,7 @@ pub(super) struct Walker {
 
 impl Mind for Walker {
     fn perceive(&mut self, percept: Percept<'_>) {
-        // A step is always answered so, and nothing else that a walker hears is.
+        // Only a step is answered so.
         if percept == Percept::Ok {
             self.is_under_way = false;
         }

@@ -1,6 +1,6 @@
 //! Minds: what decides for an agent inside the process that runs the game.
 //!
-//! A [`Mind`] is told what a server would tell its agent, in the same order, and answers with commands; it has
+//! A [`Mind`] perceives what a server would send its agent, in the same order, and answers with commands; it has
 //! no other way to know the world. The minds built in are three: [`MindKind`]. How a team plays to win is
 //! [`trantor_strategy`]'s; when a mind is asked, [`crate::leap`]'s.
 
@@ -18,7 +18,7 @@ use built_in::{Dabbler, Walker};
 
 /// Decides for one agent.
 pub trait Mind {
-    /// Takes in one thing that the agent was told.
+    /// Takes in one thing that the agent was sent.
     fn perceive(&mut self, percept: Percept<'_>);
 
     /// The next command, if one should be sent now; it counts as sent. Asked until it answers `None`, at birth
@@ -29,13 +29,13 @@ pub trait Mind {
     /// Takes in a message of its team that the team's [`Ear`] has decoded. Minds without an ear are sent none.
     fn hear(&mut self, _signal: &Signal, _direction: u8) {}
 
-    /// Whether somebody should take a place that the mind knows to be free in its team; asking clears it.
+    /// Whether an agent should take a place that the mind knows to be free in its team; asking clears it.
     fn take_free_place(&mut self) -> bool {
         false
     }
 }
 
-/// What a mind is told by the game's answer to a command of its agent.
+/// The percept of the game's answer to a command.
 pub fn percept_of(reply: &Reply) -> Percept<'_> {
     match reply {
         Reply::Ok => Percept::Ok,
@@ -122,18 +122,5 @@ impl Mind for Brain {
 
     fn take_free_place(&mut self) -> bool {
         Self::take_free_place(self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn minds_are_found_by_name() {
-        for kind in MindKind::ALL {
-            assert_eq!(kind.name().parse(), Ok(kind));
-        }
-        assert_eq!("Team".parse::<MindKind>(), Err(UnknownMind));
     }
 }

@@ -1,4 +1,4 @@
-//! What an agent is told of an event, if it is told at all.
+//! The line that an agent is sent for an event, if any.
 
 use trantor_game::{GameEvent, Reply};
 use trantor_model::{AgentId, Resource, Sight};

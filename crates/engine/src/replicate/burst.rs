@@ -7,13 +7,13 @@
 use std::borrow::Cow;
 
 use trantor_game::{Agent, Egg, Game, Ritual, RitualId};
-use trantor_model::{AgentId, EggId};
+use trantor_model::{AgentId, AgentView, EggId, Tile};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
 use crate::config::EngineConfig;
 use crate::session::{Answer, Known, Subject};
 
-/// In whose way viewers are told of the world.
+/// Dialect quirks of text viewers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ViewerQuirks {
     ids: GuiIds,
@@ -35,7 +35,7 @@ impl ViewerQuirks {
 }
 
 /// Writes the world from where `answer` has come to, as far as it goes, or until `bytes` were written or a little more.
-/// For somebody who knows of another moment of the same recording that makes the one into the other:
+/// A viewer that knows another moment of the same recording is sent the difference:
 /// who and what is gone, who is new, and where everybody and everything is.
 pub(crate) fn write_world_on(
     out: &mut Vec<u8>,
@@ -95,7 +95,7 @@ pub(crate) fn write_world_on(
 const STEP_BYTES_MIN: usize = 16;
 
 /// Writes what there is to say of the first agent from this number on who is there or known; answers the number after
-/// that one, and nothing if there is nobody.
+/// that one, and `None` if there is none.
 fn write_next_agent(
     out: &mut Vec<u8>,
     quirks: ViewerQuirks,
@@ -138,8 +138,8 @@ fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, fr
 }
 
 /// The same of an elevation. It is not in the reference's burst; without it the end would come out of the blue. One that is still
-/// under way is begun again, since who takes part may be told in no other way. One whose participants are all gone passed
-/// over, and its end is not told either: viewers look for the first of them without asking whether there is one.
+/// under way is begun again, since its participants can be sent in no other way. One whose participants are all gone is skipped,
+/// and its end is not sent either: viewers look for the first of them without asking whether there is one.
 fn write_next_ritual(
     out: &mut Vec<u8>,
     ids: GuiIds,
@@ -171,42 +171,53 @@ fn write_next_ritual(
 }
 
 fn write_agent_again(out: &mut Vec<u8>, ids: GuiIds, agent: &Agent) {
-    let mut write = |line: &GuiEvent<'_>| write_gui_event(out, ids, line);
-    let (id, tile, level) = (agent.id(), agent.tile(), agent.level());
-    let (facing, inventory) = (agent.facing(), *agent.inventory());
-    write(&GuiEvent::Position {
-        agent: id,
-        tile,
-        facing,
-    });
-    write(&GuiEvent::Inventory {
-        agent: id,
-        tile: Some(tile),
-        inventory,
-    });
-    write(&GuiEvent::Level { agent: id, level });
+    for line in [position(agent), inventory(agent), level(agent)] {
+        write_gui_event(out, ids, &line);
+    }
 }
 
 fn write_agent(out: &mut Vec<u8>, quirks: ViewerQuirks, game: &Game, agent: &Agent) {
-    let mut write = |line: &GuiEvent<'_>| write_gui_event(out, quirks.ids, line);
-    let (id, tile, level) = (agent.id(), agent.tile(), agent.level());
-    let team = game.config().teams[usize::from(agent.team().0)].as_bytes();
-    write(&GuiEvent::Joined {
+    write_gui_event(out, quirks.ids, &joined(game, &agent.view()));
+    if !quirks.is_bare {
+        write_gui_event(out, quirks.ids, &inventory(agent));
+        write_gui_event(out, quirks.ids, &level(agent));
+    }
+}
+
+/// An agent's first line.
+pub(super) fn joined<'a>(game: &'a Game, agent: &AgentView) -> GuiEvent<'a> {
+    GuiEvent::Joined {
+        agent: agent.id,
+        tile: agent.tile,
+        facing: agent.facing,
+        level: agent.level,
+        team: game.config().teams[usize::from(agent.team.0)].as_bytes(),
+    }
+}
+
+/// Where an agent is.
+pub(crate) fn position(agent: &Agent) -> GuiEvent<'static> {
+    let (id, tile, facing) = (agent.id(), agent.tile(), agent.facing());
+    GuiEvent::Position {
         agent: id,
         tile,
-        facing: agent.facing(),
-        level,
-        team,
-    });
-    if quirks.is_bare {
-        return;
+        facing,
     }
-    write(&GuiEvent::Inventory {
-        agent: id,
-        tile: Some(tile),
+}
+
+/// What an agent carries.
+pub(crate) fn inventory(agent: &Agent) -> GuiEvent<'static> {
+    GuiEvent::Inventory {
+        agent: agent.id(),
+        tile: Some(agent.tile()),
         inventory: *agent.inventory(),
-    });
-    write(&GuiEvent::Level { agent: id, level });
+    }
+}
+
+/// The level of an agent.
+pub(crate) fn level(agent: &Agent) -> GuiEvent<'static> {
+    let (agent, level) = (agent.id(), agent.level());
+    GuiEvent::Level { agent, level }
 }
 
 fn write_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
@@ -216,7 +227,7 @@ fn write_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
     write_gui_event(out, ids, &GuiEvent::EggLaid { egg, layer, tile });
 }
 
-/// By the older rules eggs are told of when they can be hatched, those of the start too.
+/// By the older rules eggs are sent when they can be hatched, those of the start too.
 fn is_unripe(egg: &Egg) -> bool {
     egg.matures.is_some()
 }
@@ -229,9 +240,13 @@ fn write_ripeness(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
 
 /// Writes what lies on the tile of this index.
 pub(crate) fn write_tile(out: &mut Vec<u8>, ids: GuiIds, game: &Game, index: usize) {
-    let tile = game.config().size.tile_at(index);
+    write_gui_event(out, ids, &ground(game, game.config().size.tile_at(index)));
+}
+
+/// What lies on a tile.
+pub(crate) fn ground(game: &Game, tile: Tile) -> GuiEvent<'static> {
     let ground = *game.world().ground(tile);
-    write_gui_event(out, ids, &GuiEvent::Tile { tile, ground });
+    GuiEvent::Tile { tile, ground }
 }
 
 /// Writes every team's name, in the order the teams were given.

@@ -40,7 +40,7 @@ impl News {
         }
     }
 
-    /// Notes what every agent carries and when its food is used up: hunger was stopped or let go on.
+    /// Notes what every agent carries and when its food is used up: hunger was stopped or resumed.
     ///
     /// # Errors
     /// As [`Self::note`].
@@ -112,7 +112,7 @@ pub(crate) fn send(sessions: &mut Sessions, conn: ConnId, message: &ToClient) {
     });
 }
 
-/// Sends a message at once, also to a viewer that is told of the game later.
+/// Sends a message at once, also to a delayed viewer.
 pub(crate) fn send_at_once(sessions: &mut Sessions, conn: ConnId, message: &ToClient) {
     sessions.push_at_once(conn, |outbox| {
         write_frame(outbox, message).expect("a message that is not made of lists fits a frame");
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(news.len(), 0);
     }
 
-    /// What viewers are not told is what they can see otherwise.
+    /// Viewers are not sent what they can see otherwise.
     #[test]
     fn long_speeches_are_cut_and_answers_are_nobodys_business() {
         let game = Game::new(GameConfig {

@@ -5,12 +5,12 @@ use trantor_protocol::limits::MARKS_MAX;
 use trantor_protocol::wire::{Mark, MarkKind, RecordingInfo};
 use trantor_time::{GameSpan, GameTime};
 
-/// A recording as it is told.
+/// A recording as viewers receive it.
 pub(crate) fn recording_info(recording: &Recording) -> RecordingInfo {
     let (begin, end) = (recording.begin(), recording.end());
     // The speed that a recording begins with is no change of speed.
-    let is_told = |mark: &&Recorded| mark.at > begin || !matches!(mark.kind, RecordedKind::Speed(_));
-    let marks: Vec<Mark> = recording.marks().iter().filter(is_told).map(told).collect();
+    let is_sent = |mark: &&Recorded| mark.at > begin || !matches!(mark.kind, RecordedKind::Speed(_));
+    let marks: Vec<Mark> = recording.marks().iter().filter(is_sent).map(mark_of).collect();
     RecordingInfo {
         begin,
         end,
@@ -18,7 +18,7 @@ pub(crate) fn recording_info(recording: &Recording) -> RecordingInfo {
     }
 }
 
-fn told(mark: &Recorded) -> Mark {
+fn mark_of(mark: &Recorded) -> Mark {
     let kind = match mark.kind {
         RecordedKind::Died(team) => MarkKind::Died { team },
         RecordedKind::Rose(team, level) => MarkKind::Rose { team, level },
@@ -41,7 +41,7 @@ fn thinned(marks: Vec<Mark>, begin: GameTime, end: GameTime) -> Vec<Mark> {
         let cell_nu = ((end - begin).as_nanounits() / cells).max(1);
         thin = merged(&thin, begin, GameSpan::from_nanounits(cell_nu));
     }
-    // More kinds than may be told, as with a thousand teams: the first are told.
+    // More kinds than may be sent, as with a thousand teams: the first are sent.
     thin.truncate(MARKS_MAX);
     thin
 }

@@ -8,10 +8,10 @@
 use std::borrow::Cow;
 
 use trantor_game::{GameEvent, GroundChange, MoveKind};
-use trantor_model::{AgentView, EggId, MapSize};
+use trantor_model::{EggId, MapSize};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
-use super::burst::write_tile;
+use super::burst::{joined, write_tile};
 use crate::config::{EngineConfig, RefillNews};
 use crate::limits;
 use crate::session::{Lines, Sessions, Subject};
@@ -25,13 +25,13 @@ pub(crate) struct TextUpdates {
     refill_news: RefillNews,
     is_outcome_first: bool,
     first_egg: EggId,
-    /// Lines of the event being told.
+    /// Lines of the event being published.
     lines: Lines,
     /// Lines held back until the outcome they belong to.
     held_back: Lines,
-    /// The tile that comes next while all viewers are told of the whole map.
+    /// The tile that comes next while all viewers are sent the whole map.
     next_tile: usize,
-    /// So many tiles from there on, and round the end, are yet to be told.
+    /// So many tiles from there on, and round the end, are yet to be sent.
     tiles_left: usize,
 }
 
@@ -50,8 +50,8 @@ impl TextUpdates {
         }
     }
 
-    /// Tells all text viewers of `event`; `game` is as it is right after it.
-    pub(crate) fn tell(&mut self, sessions: &mut Sessions, game: &Game, event: &GameEvent) {
+    /// Sends all text viewers `event`; `game` is as it is right after it.
+    pub(crate) fn publish(&mut self, sessions: &mut Sessions, game: &Game, event: &GameEvent) {
         if sessions.text_viewers().is_empty() {
             self.held_back.clear();
             return;
@@ -77,12 +77,12 @@ impl TextUpdates {
         sessions.publish_text(&self.lines);
     }
 
-    /// Whether there is more to be told of the whole map.
+    /// Whether more of the whole map is to be sent.
     pub(crate) fn has_more_map(&self) -> bool {
         self.tiles_left > 0
     }
 
-    /// Tells all text viewers the next piece of the whole map.
+    /// Sends all text viewers the next piece of the whole map.
     pub(crate) fn publish_map(&mut self, sessions: &mut Sessions, game: &Game) {
         if sessions.text_viewers().is_empty() {
             self.tiles_left = 0;
@@ -93,7 +93,7 @@ impl TextUpdates {
         sessions.publish_text(&self.lines);
     }
 
-    /// Tells what was held back for an outcome that did not come. Called when there are no more events.
+    /// Sends what was held back for an outcome that did not come. Called when there are no more events.
     pub(crate) fn publish_held_back(&mut self, sessions: &mut Sessions) {
         if !self.held_back.is_empty() {
             sessions.publish_text(&self.held_back);
@@ -101,13 +101,13 @@ impl TextUpdates {
         }
     }
 
-    /// Forgets what was yet to be told of a moment that is left.
+    /// Forgets what was not yet sent of the present moment.
     pub(crate) fn forget_moment(&mut self) {
         self.held_back.clear();
         self.tiles_left = 0;
     }
 
-    /// Tells all text viewers something that is no event of the game.
+    /// Sends all text viewers a line that is no event of the game.
     pub(crate) fn announce(&mut self, sessions: &mut Sessions, line: &GuiEvent<'_>) {
         self.lines.clear();
         self.write(line);
@@ -148,7 +148,12 @@ impl TextUpdates {
                 if self.is_outcome_first {
                     self.write(&GuiEvent::EggHatched { egg: *egg });
                 }
-                self.write_birth(game, agent);
+                self.write(&joined(game, agent));
+                self.write(&GuiEvent::Inventory {
+                    agent: agent.id,
+                    tile: Some(agent.tile),
+                    inventory: agent.inventory,
+                });
                 if !self.is_outcome_first {
                     self.write(&GuiEvent::EggHatched { egg: *egg });
                 }
@@ -264,30 +269,6 @@ impl TextUpdates {
                 self.write_about(Some(Subject::Winner), &GuiEvent::Won { team: name });
             }
         }
-    }
-
-    fn write_birth(&mut self, game: &Game, agent: &AgentView) {
-        let AgentView {
-            id,
-            team,
-            tile,
-            facing,
-            level,
-            inventory,
-        } = *agent;
-        let team = game.config().teams[usize::from(team.0)].as_bytes();
-        self.write(&GuiEvent::Joined {
-            agent: id,
-            tile,
-            facing,
-            level,
-            team,
-        });
-        self.write(&GuiEvent::Inventory {
-            agent: id,
-            tile: Some(tile),
-            inventory,
-        });
     }
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use trantor_game::{Game, RitualId};
 use trantor_model::{AgentId, EggId, TeamId, Tile};
 
-/// What a line is about, in the order in which the world is told.
+/// What a line is about, in the order in which the world is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     /// The tile of this index.
@@ -21,7 +21,7 @@ pub(crate) enum Subject {
     Ritual(RitualId),
     /// The team that has won.
     Winner,
-    /// Nothing: the world was told.
+    /// Nothing: the world was sent.
     End,
 }
 
@@ -49,9 +49,9 @@ impl Lines {
         self.iter().any(|(subject, _)| subject == Some(asked))
     }
 
-    /// Those that are about nothing in the world, and about what `is_told` says.
-    pub(crate) fn only(&self, is_told: impl Fn(Subject) -> bool) -> Vec<u8> {
-        let lines = self.iter().filter(|(subject, _)| subject.is_none_or(&is_told));
+    /// Those that are about nothing in the world, and about what `is_sent` says.
+    pub(crate) fn only(&self, is_sent: impl Fn(Subject) -> bool) -> Vec<u8> {
+        let lines = self.iter().filter(|(subject, _)| subject.is_none_or(&is_sent));
         lines.flat_map(|(_, line)| line).copied().collect()
     }
 
@@ -91,11 +91,11 @@ impl Lines {
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) kind: AnswerKind,
-    /// What is to be told next.
+    /// What is sent next.
     pub(crate) next: Subject,
     /// What the viewer knows from before.
     pub(crate) known: Rc<Known>,
-    /// Elevations that were passed over, since nobody takes part in them any more.
+    /// Elevations that were skipped, since they have no participants any more.
     pub(crate) skipped: Vec<RitualId>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) enum AnswerKind {
     Map,
 }
 
-/// What a viewer knew before a recording was moved, and was not told of since. Whoever began to watch knew nothing.
+/// What a viewer knew before a recording was moved, and was not sent since. A new viewer knows nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// So many teams.
@@ -121,12 +121,12 @@ pub(crate) struct Known {
     eggs: Vec<EggId>,
     /// In ascending order, with where they are.
     rituals: Vec<(RitualId, Tile)>,
-    /// The team of which it was told that it has won.
+    /// The winner that it was sent.
     pub(crate) winner: Option<TeamId>,
 }
 
 impl Answer {
-    /// One of which nothing was told yet.
+    /// One of which nothing was sent yet.
     pub(crate) fn new(kind: AnswerKind) -> Self {
         Self {
             kind,
@@ -149,7 +149,7 @@ impl Answer {
         self.until() == Subject::End
     }
 
-    /// Whether the viewer was told of this, so that it is told what happens to it.
+    /// Whether the viewer was sent this, so that it is sent updates about it.
     pub(crate) fn has_sent(&self, subject: Subject) -> bool {
         match subject {
             Subject::Team(team) if team < self.known.teams => true,
@@ -158,7 +158,7 @@ impl Answer {
         }
     }
 
-    /// The recording was moved away from `before`: everything is told once more.
+    /// The recording was moved away from `before`: everything is sent once more.
     pub(crate) fn restart(&mut self, before: &Game) {
         self.known = Rc::new(Known::by(self, before));
         self.next = Subject::FIRST;
@@ -182,29 +182,29 @@ impl Known {
         }
     }
 
-    /// What a viewer knows of this game that was told so much of it.
+    /// What a viewer knows of this game that was sent so much of it.
     fn by(answer: &Answer, game: &Game) -> Self {
-        let mut told = Self::all(game);
-        told.teams = match answer.next {
+        let mut sent = Self::all(game);
+        sent.teams = match answer.next {
             Subject::Tile(_) => 0,
             Subject::Team(team) => team,
-            _ => told.teams,
+            _ => sent.teams,
         }
         .max(answer.known.teams);
         let known = &answer.known;
-        keep_told(&mut told.agents, &known.agents, |agent| {
+        keep_sent(&mut sent.agents, &known.agents, |agent| {
             answer.has_sent(Subject::Agent(*agent))
         });
-        keep_told(&mut told.eggs, &known.eggs, |egg| {
+        keep_sent(&mut sent.eggs, &known.eggs, |egg| {
             answer.has_sent(Subject::Egg(*egg))
         });
-        keep_told(&mut told.rituals, &known.rituals, |(ritual, _)| {
+        keep_sent(&mut sent.rituals, &known.rituals, |(ritual, _)| {
             answer.has_sent(Subject::Ritual(*ritual))
         });
         if !answer.has_sent(Subject::Winner) {
-            told.winner = known.winner;
+            sent.winner = known.winner;
         }
-        told
+        sent
     }
 
     /// The agent with the lowest number from this one on.
@@ -226,8 +226,8 @@ impl Known {
     }
 }
 
-/// Keeps of `all` what was told. The others the viewer knows from before that, if at all.
-fn keep_told<T: Copy>(all: &mut Vec<T>, known: &[T], is_told: impl Fn(&T) -> bool) {
-    all.retain(&is_told);
-    all.extend(known.iter().filter(|one| !is_told(one)));
+/// Keeps of `all` what was sent. The others the viewer knows from before that, if at all.
+fn keep_sent<T: Copy>(all: &mut Vec<T>, known: &[T], is_sent: impl Fn(&T) -> bool) {
+    all.retain(&is_sent);
+    all.extend(known.iter().filter(|one| !is_sent(one)));
 }

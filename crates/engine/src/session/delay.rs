@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 
 use trantor_time::{RealSpan, RealTime};
 
-use super::Session;
+use super::{OutboxFull, Session};
 use crate::input::ConnId;
 use crate::limits::{
     DELAYED_BYTES_PER_VIEWER_MAX, DELAYED_NEWS_BYTES, DELAYED_TICKS_BYTES, RELEASED_BYTES_PER_TURN,
@@ -59,21 +59,6 @@ struct Piece {
     bytes: Rc<Vec<u8>>,
 }
 
-/// For what room is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LeftTo {
-    /// The text log, so that one viewer too many disconnects no other.
-    TextLog,
-    /// The marks of ticks.
-    Ticks,
-    /// Nothing: this must not be missed.
-    Nothing,
-}
-
-/// There is no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DelayFull;
-
 impl Delay {
     /// No turns, with room for so many bytes.
     pub(super) fn new(bytes_max: usize) -> Self {
@@ -85,19 +70,19 @@ impl Delay {
         }
     }
 
-    /// Puts something in for one viewer. Short pieces in a row, as in a tick in which nothing happens, are one. `behind` is the
-    /// end of the text log, for those that read it.
+    /// Holds bytes for one viewer, if `reserve` bytes of room are left for others. Short pieces in a row, as in a tick in which
+    /// nothing happens, are one. `behind` is the end of the text log, for those that read it.
     pub(super) fn hold(
         &mut self,
         session: &mut Session,
         now: RealTime,
         behind: u64,
-        left: LeftTo,
+        reserve: usize,
         what: Vec<u8>,
-    ) -> Result<(), DelayFull> {
+    ) -> Result<(), OutboxFull> {
         let bytes = TURN_BYTES + what.len();
-        if session.held.bytes + bytes > held_bytes_max(session) || !self.has_room(bytes, left) {
-            return Err(DelayFull);
+        if session.held.bytes + bytes > held_bytes_max(session) || !self.has_room(bytes, reserve) {
+            return Err(OutboxFull);
         }
         let leaves = self.leaves(now, session.delay);
         let (conn, held) = (session.conn, &mut session.held);
@@ -133,9 +118,9 @@ impl Delay {
     }
 
     /// Has so many bytes that were appended to the text log leave.
-    pub(super) fn hold_text(&mut self, leaves: RealTime, bytes: usize) -> Result<(), DelayFull> {
-        if !self.has_room(TURN_BYTES + bytes, LeftTo::Ticks) {
-            return Err(DelayFull);
+    pub(super) fn hold_text(&mut self, leaves: RealTime, bytes: usize) -> Result<(), OutboxFull> {
+        if !self.has_room(TURN_BYTES + bytes, DELAYED_TICKS_BYTES) {
+            return Err(OutboxFull);
         }
         self.bytes += bytes;
         match self.turns.back_mut() {
@@ -197,23 +182,18 @@ impl Delay {
     pub(super) fn has_room_for_changes(&self, session: &Session, bytes: usize) -> bool {
         let bytes = TURN_BYTES + bytes;
         session.held.bytes + bytes <= held_bytes_max(session) / 4 * 3
-            && self.has_room(bytes + DELAYED_NEWS_BYTES, LeftTo::TextLog)
+            && self.has_room(bytes + DELAYED_NEWS_BYTES, DELAYED_NEWS_BYTES)
     }
 
     /// Whether it may get a fresh snapshot of about so many bytes instead: so much has left that it will not soon be too much
     /// once more.
     pub(super) fn has_room_for_snapshot(&self, session: &Session, bytes: usize) -> bool {
         let spare = held_bytes_max(session) / 4;
-        session.held.bytes <= spare && self.has_room(bytes + spare + DELAYED_NEWS_BYTES, LeftTo::TextLog)
+        session.held.bytes <= spare && self.has_room(bytes + spare + DELAYED_NEWS_BYTES, DELAYED_NEWS_BYTES)
     }
 
-    fn has_room(&self, bytes: usize, left: LeftTo) -> bool {
-        let left = match left {
-            LeftTo::TextLog => DELAYED_NEWS_BYTES,
-            LeftTo::Ticks => DELAYED_TICKS_BYTES,
-            LeftTo::Nothing => 0,
-        };
-        self.bytes + bytes + left <= self.bytes_max
+    fn has_room(&self, bytes: usize, reserve: usize) -> bool {
+        self.bytes + bytes + reserve <= self.bytes_max
     }
 
     /// When something leaves that is put in at `now`: no earlier than what was put in before, also if the delay has become

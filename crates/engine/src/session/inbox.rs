@@ -34,7 +34,7 @@ pub(crate) enum Request {
     Operate {
         /// The token it shows, if it does.
         token: Option<Vec<u8>>,
-        /// What it said behind that line before it was heard.
+        /// What it sent behind that line.
         rest: Vec<u8>,
     },
     /// A line of an operator for the console; `None` if it was too long.
@@ -49,7 +49,7 @@ pub(crate) enum Request {
     Broken(FrameError),
     /// A peer that is yet to be greeted said more than is kept for it.
     HeldTooMuch,
-    /// One offence more than is borne.
+    /// The violation limit was exceeded.
     TooManyViolations,
     /// A peer that has not said what it is speaks HTTP.
     Http,
@@ -144,7 +144,7 @@ impl Session {
             }
             Role::TextViewer => Request::Gui(line.map_or(Err(GuiRefusal::Unknown), parse_gui_request)),
             Role::Held(_) | Role::Seated(_) | Role::Viewer(_) | Role::Leaving { .. } => {
-                unreachable!("held bytes stay whole, our viewers send frames, and the leaving are not heard")
+                unreachable!("held bytes stay whole, our viewers send frames, and leaving peers are not read")
             }
         })
     }

@@ -5,7 +5,6 @@
 
 mod answer;
 mod delay;
-mod flow;
 mod inbox;
 mod observer;
 mod outbox;
@@ -15,15 +14,13 @@ mod table;
 mod tests;
 mod text_viewers;
 mod token_bucket;
-mod unidentified;
 
 use std::net::IpAddr;
 
-use trantor_model::AgentId;
+use trantor_model::{AgentId, Command};
 use trantor_time::{RealSpan, RealTime, TimerId};
 
 pub(crate) use answer::{Answer, AnswerKind, Known, Lines, Subject};
-pub(crate) use flow::{Flow, Throttle};
 pub(crate) use inbox::{Inbox, Request};
 pub(crate) use observer::{Feed, Observer, Watched};
 pub(crate) use outbox::{Outbox, OutboxFull};
@@ -55,7 +52,7 @@ pub(crate) struct Session {
     pub(crate) heard_at: RealTime,
     /// What it has shown of the server's token.
     pub(crate) token: TokenShown,
-    /// How much later than it happens it is told of the game; no time for those who play or control.
+    /// Its spectator delay; zero for agents and peers that may control.
     pub(crate) delay: RealSpan,
     /// Its position in the log of text viewers, if it reads that.
     text_position: Option<u64>,
@@ -63,7 +60,7 @@ pub(crate) struct Session {
     held: Delayed,
     /// Whether its agent has nothing to do and could do something, as of its last answer or command.
     pub(crate) is_idle: bool,
-    /// How what it says is held up.
+    /// Throttling of its requests.
     pub(crate) flow: Flow,
     /// Offences so far.
     pub(crate) violations: u32,
@@ -96,7 +93,7 @@ pub(crate) struct Held {
 /// What a peer is.
 #[derive(Debug)]
 pub(crate) enum Role {
-    /// The game was not started, so that nobody is greeted; what it says meanwhile is kept.
+    /// The game was not started, so that it is not greeted; what it says meanwhile is kept.
     Held(Held),
     /// Greeted, and has not said what it is.
     Greeted {
@@ -117,7 +114,7 @@ pub(crate) enum Role {
     Leaving {
         /// Why.
         reason: CloseReason,
-        /// Whether the shell was told to shut down the writing half.
+        /// Whether the shell was asked to shut down the writing half.
         is_write_shut: bool,
     },
 }
@@ -188,5 +185,75 @@ impl Session {
     /// Whether it is on its way out, so that nothing it says counts any more.
     pub(crate) fn is_leaving(&self) -> bool {
         self.is_closing || matches!(self.role, Role::Leaving { .. })
+    }
+}
+
+/// The flow of one session's requests.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) bucket: TokenBucket,
+    /// Read, and not carried out yet. Only while the peer is not read.
+    pub(crate) unread: Vec<u8>,
+    /// An agent's command that waits for its team's limit on fan-out; it comes before what is unread.
+    pub(crate) throttled_command: Option<Command>,
+    /// Fan-out that was charged for commands which are not carried out yet, in tokens.
+    pub(crate) prepaid_tokens: u32,
+    /// Whether the shell is to read what the peer sends.
+    pub(crate) is_read: bool,
+    /// Pending until the peer resumes, if that is a matter of time.
+    pub(crate) resume: Option<TimerId>,
+    /// An answer about the whole world or map, while one is under way: requests wait for its end.
+    pub(crate) answer: Option<Answer>,
+    /// When the peer last took something of what waits for it, or began to let too much wait.
+    pub(crate) taken_at: RealTime,
+    /// Pending while it is looked after whether the peer takes anything at all.
+    pub(crate) stall: Option<TimerId>,
+    /// Whether that is or is about to be so.
+    pub(crate) is_backlogged: bool,
+    /// Whether it was ever beyond its rate, so that peers can be counted.
+    pub(crate) was_throttled: bool,
+    /// See `was_throttled`.
+    pub(crate) was_blocked: bool,
+}
+
+/// Why the next request of a peer has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Throttle {
+    /// It is beyond its rate limit; when it may resume.
+    Rate(RealTime),
+    /// Its team has sent too much to others; when its command may be accepted.
+    FanOut(RealTime),
+    /// It does not read what it is owed.
+    Output,
+    /// Its last request is still being answered.
+    Answer,
+    /// What became due by its last step is not done, and the next one begins where that leads to.
+    Step,
+    /// Game deadlines from before it came are yet to be carried out.
+    OlderWork,
+}
+
+impl Flow {
+    /// Nothing is throttled.
+    pub(crate) fn new(now: RealTime, requests_per_second: u32) -> Self {
+        Self {
+            bucket: TokenBucket::full(now, requests_per_second),
+            unread: Vec::new(),
+            throttled_command: None,
+            prepaid_tokens: 0,
+            is_read: true,
+            resume: None,
+            answer: None,
+            taken_at: now,
+            stall: None,
+            is_backlogged: false,
+            was_throttled: false,
+            was_blocked: false,
+        }
+    }
+
+    /// Whether the peer resumes when its outbox has room.
+    pub(crate) fn waits_for_room(&self) -> bool {
+        self.resume.is_none() && (!self.is_read || self.answer.is_some())
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Observer {
     pub(crate) reference: RealTime,
     /// Numbers of its messages, and what was acknowledged.
     pub(crate) numbers: ReceivedNumbers,
-    /// The stream time it was told.
+    /// The stream time it was sent.
     pub(crate) stream_time: StreamTime,
     /// Pieces of a snapshot it has not given credit back for.
     in_flight: u32,
@@ -37,14 +37,14 @@ pub(crate) struct Observer {
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) agent: AgentId,
-    /// The waiting commands told last; `None` before the first time.
-    pub(crate) told: Option<Vec<Option<CommandKind>>>,
+    /// The waiting commands sent last; `None` before the first time.
+    pub(crate) sent: Option<Vec<Option<CommandKind>>>,
 }
 
 /// How a viewer is kept up to date.
 #[derive(Debug)]
 pub(crate) enum Feed {
-    /// It has not said hello, and is told nothing.
+    /// It has not said hello, and is sent nothing.
     Silent,
     /// A snapshot is on its way.
     Snapshot {
@@ -55,9 +55,9 @@ pub(crate) enum Feed {
         /// When it was begun, or a piece of it was last sent.
         moved_at: RealTime,
     },
-    /// It has the world and hears of every change.
+    /// It has the world and is sent every change.
     News,
-    /// It does not read fast enough, or there is no room for all that is to be told it later: it gets no news, but another
+    /// It does not read fast enough, or there is no room for its delayed updates: it gets no changes, but another
     /// snapshot once it has caught up.
     Behind,
 }
@@ -91,7 +91,7 @@ impl Observer {
         (instant - self.reference).as_nanos().div_euclid(1_000)
     }
 
-    /// The first instant not before `instant` that this viewer can be told exactly.
+    /// The first instant not before `instant` that this viewer can represent exactly.
     pub(crate) fn next_whole_us(&self, instant: RealTime) -> (i64, RealTime) {
         let us = -(-(instant - self.reference).as_nanos()).div_euclid(1_000);
         (us, self.reference + RealSpan::from_micros(us))
@@ -151,19 +151,19 @@ impl Observer {
 /// is stamped below that tick's instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamTime {
-    told_us: Option<i64>,
+    sent_us: Option<i64>,
 }
 
 impl StreamTime {
-    /// What to tell the viewer before a message about an event at `event_us`; `None` if it knows already.
+    /// What to send the viewer before a message about an event at `event_us`; `None` if it knows already.
     ///
     /// `next_tick_us` is the instant of the next tick that will be marked.
     pub(crate) fn before_event(&mut self, event_us: i64, next_tick_us: i64) -> Option<i64> {
         let instant_us = event_us.min(next_tick_us - 1);
-        if self.told_us.is_some_and(|told_us| instant_us <= told_us) {
+        if self.sent_us.is_some_and(|sent_us| instant_us <= sent_us) {
             return None;
         }
-        self.told_us = Some(instant_us);
+        self.sent_us = Some(instant_us);
         Some(instant_us)
     }
 
@@ -173,10 +173,10 @@ impl StreamTime {
     /// If stream time would not increase by it; the clamp above sees to that.
     pub(crate) fn at_tick(&mut self, instant_us: i64) {
         assert!(
-            self.told_us.is_none_or(|told_us| told_us < instant_us),
+            self.sent_us.is_none_or(|sent_us| sent_us < instant_us),
             "stream time increases with every tick"
         );
-        self.told_us = Some(instant_us);
+        self.sent_us = Some(instant_us);
     }
 }
 

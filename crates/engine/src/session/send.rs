@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use trantor_protocol::text::LongLook;
 use trantor_time::{RealSpan, RealTime};
 
-use super::delay::{LeftTo, TURN_BYTES, Turn};
+use super::delay::{TURN_BYTES, Turn};
 use super::{OutboxFull, Role, Sessions};
 use crate::input::ConnId;
 use crate::limits;
@@ -32,15 +32,15 @@ impl Sessions {
 
     /// Adds to what a session is sent: now, or after its delay. One that has no room left is disconnected.
     pub(crate) fn push(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
-        self.push_leaving(LeftTo::TextLog, conn, write);
+        self.push_reserving(limits::DELAYED_NEWS_BYTES, conn, write);
     }
 
     /// The same for a few bytes without which a frame viewer could make no sense of all else.
     pub(crate) fn push_mark(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
-        self.push_leaving(LeftTo::Nothing, conn, write);
+        self.push_reserving(0, conn, write);
     }
 
-    fn push_leaving(&mut self, left: LeftTo, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
+    fn push_reserving(&mut self, reserve: usize, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         let slot = self.slots.get_mut(conn.slot as usize).and_then(Option::as_mut);
         match slot.filter(|session| session.conn == conn && !session.is_closing) {
             Some(session) if session.delay > RealSpan::ZERO => {
@@ -53,7 +53,7 @@ impl Sessions {
                     Role::TextViewer => self.text_viewers.log_end(),
                     _ => 0,
                 };
-                if self.delay.hold(session, self.now, behind, left, what).is_err() {
+                if self.delay.hold(session, self.now, behind, reserve, what).is_err() {
                     self.schedule_close(conn, CloseReason::OutboxFull);
                 }
             }

@@ -1,10 +1,10 @@
 //! All sessions: found by connection or by agent, and listed by what they are.
 //!
 //! What they are sent and which of them are dirty is in [`super::send`], what all text viewers are sent in
-//! [`super::text_viewers`]. The lists are in the order in which their members came, so that everything told to several is told in an
+//! [`super::text_viewers`]. The lists are in the order in which their members came, so that what several are sent is sent in an
 //! order that a replay repeats.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::IpAddr;
 
@@ -14,13 +14,12 @@ use trantor_time::RealTime;
 use super::delay::Delay;
 use super::send::Dirty;
 use super::text_viewers::TextViewers;
-use super::unidentified::Unidentified;
 use super::{Observer, Role, Session, TokenShown};
 use crate::input::ConnId;
 use crate::limits::{self, address_group};
 use crate::output::CloseReason;
 
-/// Hashes numbers that the game gives out one after the other, several times per command: nobody can choose them so that they
+/// Hashes numbers that the game gives out one after the other, several times per command: no peer can choose them so that they
 /// collide, so that a multiplication is enough.
 #[derive(Debug, Default)]
 pub(super) struct NumberHasher(u64);
@@ -67,7 +66,7 @@ pub(crate) struct Sessions {
     pub(crate) unidentified: Unidentified,
     /// To be disconnected before the engine returns; each stands here once at most.
     closing: VecDeque<(ConnId, CloseReason)>,
-    /// What viewers are told later.
+    /// What viewers are sent later.
     pub(super) delay: Delay,
     /// The latest instant that was handed in: when what is queued now is queued.
     pub(super) now: RealTime,
@@ -76,7 +75,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Nobody, in a game on a map of this size.
+    /// No sessions, in a game on a map of this size.
     pub(crate) fn new(map: MapSize) -> Self {
         Self {
             slots: Vec::new(),
@@ -279,5 +278,63 @@ impl Sessions {
             | Role::Operator
             | Role::Leaving { .. } => {}
         }
+    }
+}
+
+/// Unidentified peers by address. When connections are short, the oldest of the address with most of them is evicted, so that a
+/// flood of silent connections evicts its own first.
+#[derive(Debug, Default)]
+pub(crate) struct Unidentified {
+    /// In order of arrival; looked up, never gone through.
+    by_group: HashMap<IpAddr, BTreeMap<u64, ConnId>>,
+    /// Groups of addresses by how many each has.
+    by_count: BTreeSet<(usize, IpAddr)>,
+    len: u32,
+}
+
+impl Unidentified {
+    /// Adds a session that has just come.
+    pub(super) fn add(&mut self, session: &Session) {
+        let group = address_group(session.peer);
+        let conns = self.by_group.entry(group).or_default();
+        self.by_count.remove(&(conns.len(), group));
+        conns.insert(session.arrival, session.conn);
+        self.by_count.insert((conns.len(), group));
+        self.len += 1;
+    }
+
+    /// Removes a session, if it is here.
+    pub(super) fn remove(&mut self, session: &Session) {
+        let group = address_group(session.peer);
+        let Some(conns) = self.by_group.get_mut(&group) else {
+            return;
+        };
+        let count = conns.len();
+        if conns.remove(&session.arrival).is_none() {
+            return;
+        }
+        self.len -= 1;
+        self.by_count.remove(&(count, group));
+        match conns.len() {
+            0 => drop(self.by_group.remove(&group)),
+            count => drop(self.by_count.insert((count, group))),
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// The oldest of the group with most of them.
+    pub(crate) fn oldest(&self) -> Option<ConnId> {
+        let (_, group) = self.by_count.last()?;
+        self.oldest_of(*group)
+    }
+
+    /// The oldest of the group of an address.
+    pub(crate) fn oldest_of(&self, peer: IpAddr) -> Option<ConnId> {
+        let conns = self.by_group.get(&address_group(peer))?;
+        conns.values().next().copied()
     }
 }

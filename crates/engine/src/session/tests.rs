@@ -243,7 +243,7 @@ impl Expected {
 }
 
 proptest! {
-    /// Against a list for each: whoever comes and goes, every viewer is sent everything from when it came, in order and never
+    /// Against a list for each: while viewers come and go, every viewer is sent everything from when it came, in order and never
     /// early, and its own answers where they belong.
     #[test]
     fn many_text_viewers_are_sent_all_that_happens_in_order(steps in steps()) {

@@ -6,11 +6,12 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::rc::Rc;
 
 use trantor_game::{Game, RitualId};
 use trantor_time::RealSpan;
 
-use super::{Answer, Lines, Sessions, Subject};
+use super::{Answer, AnswerKind, Known, Lines, Sessions, Subject};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
@@ -28,7 +29,7 @@ pub(crate) struct TextViewers {
     next_turn: usize,
     /// The longest delay of those that read the log.
     delay: RealSpan,
-    /// Who of `watching` was not sent which elevation under way, and so is not to hear of its end.
+    /// Elevations under way that a viewer of `watching` was not sent, and whose end it is not sent.
     skipped_rituals: Vec<(ConnId, RitualId)>,
     /// What a viewer does not read, since it was sent other lines instead.
     skipped_bytes: Vec<(ConnId, Range<u64>)>,
@@ -231,16 +232,6 @@ impl Sessions {
         self.append_text(lines.bytes());
     }
 
-    /// Sends all text viewers that have the world how another one is, as far as `answer` has come.
-    pub(crate) fn publish_jump(&mut self, bytes: &[u8], answer: &Answer) {
-        self.append_text(bytes);
-        let viewers = &mut self.text_viewers;
-        viewers.skipped_rituals.clear();
-        for index in 0..viewers.watching.len() {
-            viewers.skip_rituals(viewers.watching[index], &answer.skipped);
-        }
-    }
-
     /// Viewers that were not sent an elevation that ends with these lines are sent the others alone, and do not read these.
     fn push_without_skipped(&mut self, lines: &Lines) {
         let skipped = &mut self.text_viewers.skipped_rituals;
@@ -315,18 +306,15 @@ impl Sessions {
         }
     }
 
-    /// The world is another than `before`: viewers that join are sent all of it once more.
-    pub(crate) fn restart_joining(&mut self, before: &Game) {
+    /// The world is another than `before`: all text viewers are sent the difference, as if they joined.
+    pub(crate) fn rejoin_all(&mut self, before: &Game) {
         for index in 0..self.text_viewers.joining.len() {
             let session = self.get_mut(self.text_viewers.joining[index]);
             if let Some(answer) = session.and_then(|session| session.flow.answer.as_mut()) {
                 answer.restart(before);
             }
         }
-    }
-
-    /// The world is another: text viewers that had the one before are sent all of it from `answer` on, as if they joined.
-    pub(crate) fn rejoin_all(&mut self, answer: &Answer) {
+        let known = Rc::new(Known::all(before));
         for conn in std::mem::take(&mut self.text_viewers.watching) {
             self.catch_up(conn);
             self.mark_dirty(conn);
@@ -343,7 +331,9 @@ impl Sessions {
                 self.push(conn, |outbox| outbox.append(&mut delayed));
             }
             if let Some(session) = self.get_mut(conn) {
-                session.flow.answer = Some(answer.clone());
+                let mut answer = Answer::new(AnswerKind::Jump);
+                answer.known = Rc::clone(&known);
+                session.flow.answer = Some(answer);
                 self.text_viewers.joining.push(conn);
             }
         }

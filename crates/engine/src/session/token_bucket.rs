@@ -15,7 +15,7 @@ pub(crate) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// As much as can be saved up: whoever comes may begin.
+    /// A full bucket: a new peer may begin.
     pub(crate) fn full(now: RealTime, per_second: u32) -> Self {
         Self {
             saved_nano: most_nano(per_second),
@@ -31,7 +31,7 @@ impl TokenBucket {
     /// When a request may be made at the earliest; `None` if one may be made at `now`.
     pub(crate) fn next_at(&mut self, now: RealTime, per_second: u32) -> Option<RealTime> {
         if self.saved_nano >= NANOS {
-            // Nothing needs to be counted while there is some: whoever asks seldom costs nothing here.
+            // Nothing needs to be counted while there are tokens.
             return None;
         }
         self.save_up(now, per_second);
@@ -74,27 +74,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn ms(millis: i64) -> RealTime {
-        RealTime::ZERO + RealSpan::from_millis(millis)
-    }
-
-    #[test]
-    fn what_is_missing_is_borrowed_if_it_is_there() {
-        let (mut own, mut spare) = (TokenBucket::full(ms(0), 10), TokenBucket::full(ms(0), 1));
-        own.take(10 * limits::REQUESTS_SAVED_SECONDS);
-        for _ in 0..limits::REQUESTS_SAVED_SECONDS {
-            assert!(own.borrow(&mut spare, ms(0), 1));
-            assert_eq!(own.next_at(ms(0), 10), None);
-            own.take(1);
-        }
-        assert!(!own.borrow(&mut spare, ms(0), 1), "there is no more");
-        assert_eq!(own.next_at(ms(0), 10), Some(ms(100)), "and nothing was taken");
-        own.take(1);
-        let is_paid = own.borrow(&mut spare, ms(1_000), 1);
-        assert!(!is_paid, "one pays a debt, and nothing beyond it");
-        assert!(own.borrow(&mut spare, ms(2_000), 1));
-    }
-
     proptest! {
         /// In any time no more is let through than was saved and than came in that time.
         #[test]
@@ -114,7 +93,7 @@ mod tests {
                         }
                         Some(at) => {
                             prop_assert!(at > now);
-                            prop_assert_eq!(bucket.next_at(at, per_second), None, "the instant told is enough");
+                            prop_assert_eq!(bucket.next_at(at, per_second), None, "that instant is late enough");
                             // Looking ahead moved its clock: go on from there.
                             now = at;
                         }

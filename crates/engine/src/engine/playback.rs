@@ -1,27 +1,25 @@
-//! Recordings shown to viewers: the same sessions, ticks and news, with a journal where the connections' inputs were.
+//! Playback: a recording shown to viewers, in the place of a game that is played.
+//!
+//! Sessions, ticks and delivery are those of a game; a journal is in the place of the connections' inputs.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
-use trantor_game::replay::{Divergence, Recording, Replayed};
-use trantor_game::{Game, PaceChange};
+use trantor_game::replay::{Cursor, Divergence, Recording, Replayed};
+use trantor_game::{Game, GameInput, History, PaceChange};
 use trantor_protocol::text::GuiEvent;
-use trantor_protocol::wire::ToClient;
-use trantor_time::{GameTime, RealTime};
+use trantor_protocol::wire::{RecordingInfo, ToClient};
+use trantor_time::{Frequency, GameTime, RealTime};
 
 use super::{Engine, Fired, FiredKind};
-use crate::admin::PaceRequest;
+use crate::admin::{PaceRequest, SeekRefusal};
 use crate::config::EngineConfig;
-use crate::limits;
 use crate::pace::PaceRefusal;
-use crate::playback::{Playback, PlaybackStart, SeekRefusal};
-use crate::replicate::{ViewerQuirks, clock_anchor, send, write_world_on};
-use crate::session::{Answer, AnswerKind, Known, Subject};
+use crate::replicate::{clock_anchor, recording_info, send};
 use crate::snapshot::EggPieces;
 use crate::stats::Speedometer;
 
 impl Engine {
-    /// An engine that shows `recording`; `config.game` is of no account. Nobody can play in it: who asks
+    /// An engine that shows `recording`; `config.game` is of no account. No peer can play in it: one that asks
     /// for a place is answered as by a team without one.
     ///
     /// # Errors
@@ -76,7 +74,9 @@ impl Engine {
         }
         if playback.is_stopped_at_end {
             playback.is_stopped_at_end = false;
-            self.pace.resume(now).expect("it was stopped, and by nobody else");
+            self.pace
+                .resume(now)
+                .expect("it was stopped at the end of the recording");
         }
         self.stop_if_over(now);
         self.counters.seeks += 1;
@@ -90,7 +90,7 @@ impl Engine {
         self.playback.is_some()
     }
 
-    /// When the game goes on at the latest, whoever moves it.
+    /// The next deadline of the game or recording.
     pub(super) fn next_game_deadline(&self) -> Option<GameTime> {
         match &self.playback {
             None => self.game.next_deadline(),
@@ -122,7 +122,7 @@ impl Engine {
         }
     }
 
-    /// Somebody changed the pace: what is shown keeps to it.
+    /// An operator or viewer changed the pace: playback keeps it.
     pub(super) fn note_pace_of_playback(&mut self, change: PaceChange) {
         let Some(playback) = &mut self.playback else {
             return;
@@ -204,38 +204,110 @@ impl Engine {
         }
     }
 
-    /// Text viewers know no other time: they are told what is different. Of a large world piece by piece, as when they
-    /// began to watch.
+    /// Text viewers know no other time: they are sent the difference, piece by piece, as when they joined.
     fn show_jump_in_text(&mut self, before: &Game, now: RealTime) {
         self.text_updates.forget_moment();
         if self.sessions.text_viewers().is_empty() {
             return;
         }
-        self.sessions.restart_joining(before);
         let frequency = self.pace.clock().frequency();
         self.text_updates
             .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
-        if self.sessions.text_viewers().watching().is_empty() {
-            return;
+        self.sessions.rejoin_all(before);
+        for conn in self.sessions.text_viewers().joining().to_vec() {
+            self.continue_answer_at(conn, now);
         }
-        let (game, quirks) = (&self.game, ViewerQuirks::of(&self.config));
-        let mut answer = Answer::new(AnswerKind::Jump);
-        answer.known = Rc::new(Known::all(before));
-        // The beginning is the same for all of them, and often that is all.
-        let mut lines = Vec::new();
-        write_world_on(
-            &mut lines,
-            quirks,
-            game,
-            &mut answer,
-            limits::ANSWER_BYTES_AT_ONCE,
-        );
-        self.sessions.publish_jump(&lines, &answer);
-        if answer.next < Subject::End {
-            self.sessions.rejoin_all(&answer);
-            for conn in self.sessions.text_viewers().joining().to_vec() {
-                self.continue_answer_at(conn, now);
+    }
+}
+
+/// How a recording begins to be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaybackStart {
+    /// At which moment; the nearer end for one outside.
+    pub at: GameTime,
+    /// At the speeds at which it was recorded, until another one is set; else at that of the configuration.
+    pub follows_speed: bool,
+    /// With time standing still.
+    pub is_paused: bool,
+}
+
+/// What is played back, and how far that has come.
+#[derive(Debug)]
+pub(crate) struct Playback {
+    cursor: Cursor,
+    /// As sent to viewers.
+    pub(crate) info: RecordingInfo,
+    /// Whether speeds are those of the recording; until an operator or viewer asks for another.
+    pub(crate) follows_speed: bool,
+    /// Whether game time stands still because the recording is over, and for no other reason.
+    pub(crate) is_stopped_at_end: bool,
+    /// Whether nothing can be played from here on.
+    is_broken: bool,
+}
+
+impl Playback {
+    /// Plays as `start` says; answers the game of that moment too.
+    ///
+    /// # Errors
+    /// If the recording is not what it was when it was opened.
+    pub(crate) fn new(recording: &Arc<Recording>, start: PlaybackStart) -> Result<(Game, Self), Divergence> {
+        let (game, cursor) = recording.seek(start.at)?;
+        let playback = Self {
+            cursor,
+            info: recording_info(recording),
+            follows_speed: start.follows_speed,
+            is_stopped_at_end: false,
+            is_broken: false,
+        };
+        Ok((game, playback))
+    }
+
+    /// What had happened until the moment that was sought last.
+    pub(crate) fn history(&self) -> &History {
+        self.cursor.history()
+    }
+
+    /// When something happens next; `None` at the end.
+    pub(crate) fn next_time(&self, game: &Game) -> Option<GameTime> {
+        self.cursor.next_time(game).filter(|_| !self.is_broken)
+    }
+
+    /// Plays the next deadline or record, if it lies no later than `until`. What was played once and cannot be played
+    /// again, as on a broken machine, is the end.
+    pub(crate) fn step(&mut self, game: &mut Game, until: GameTime) -> Option<Replayed> {
+        self.cursor.step(game, until).unwrap_or_else(|divergence| {
+            log::error!("the recording ends here, although it was played before: {divergence}");
+            self.is_broken = true;
+            None
+        })
+    }
+
+    /// Goes to another moment; answers the game as it was there.
+    ///
+    /// # Errors
+    /// As [`Self::new`]. Nothing has changed then.
+    pub(crate) fn seek(&mut self, to: GameTime) -> Result<Game, Divergence> {
+        let (game, cursor) = self.cursor.recording().seek(to)?;
+        self.cursor = cursor;
+        self.is_broken = false;
+        Ok(game)
+    }
+
+    /// The recorded speed at a moment, as far as it is to be followed.
+    pub(crate) fn speed_at(&self, at: GameTime) -> Option<Frequency> {
+        self.cursor
+            .recording()
+            .speed_at(at)
+            .filter(|_| self.follows_speed)
+    }
+
+    /// The speed that was set with this record, if it was one and is to be followed.
+    pub(crate) fn speed_set(&self, replayed: &Replayed) -> Option<Frequency> {
+        match replayed {
+            Replayed::Input(GameInput::Pace(PaceChange::Frequency(frequency))) if self.follows_speed => {
+                Some(*frequency)
             }
+            _ => None,
         }
     }
 }
