@@ -1,6 +1,6 @@
 //! Frame viewers: how they join and leave, their snapshot on credit, and stream time. Single messages are in the transcripts.
 
-use trantor_engine::{Engine, EngineConfig, Input, limits};
+use trantor_engine::{Control, Engine, EngineConfig, Input, limits};
 use trantor_game::{AdminAction, Game, Snapshot};
 use trantor_model::{AgentId, Counts, Resource, TeamId, Tile};
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
@@ -11,20 +11,9 @@ use crate::harness::{Bench, game_config};
 
 /// A busy little game: everybody does something all the time.
 fn keep_busy(bench: &mut Bench, agents: &[usize], rounds: usize) {
-    let lines = [
-        "Forward",
-        "Take food",
-        "Right",
-        "Look",
-        "Broadcast hi",
-        "Set food",
-        "Eject",
-        "Fork",
-        "Incantation",
-        "Left",
-        "Take linemate",
-        "foo",
-    ];
+    let lines =
+        "Forward,Take food,Right,Look,Broadcast hi,Set food,Eject,Fork,Incantation,Left,Take linemate,foo";
+    let lines: Vec<&str> = lines.split(',').collect();
     for round in 0..rounds {
         for (number, agent) in agents.iter().enumerate() {
             let line = lines[(round * 5 + number * 7 + round / 3) % lines.len()];
@@ -83,7 +72,7 @@ fn a_large_world_comes_on_credit_and_changes_meanwhile() {
         assert_eq!(bench.viewer(viewer).parts, 20 + 5 * nth);
     }
     assert_eq!(bench.copies_compared, 0, "the rest is still to come");
-    bench.viewer(viewer).credits = true;
+    bench.viewer(viewer).withholds_credit = false;
     let uncredited = bench.viewer(viewer).uncredited;
     bench.viewer(viewer).credit(uncredited);
     bench.speak(viewer);
@@ -134,6 +123,55 @@ fn a_slow_viewer_is_thinned_to_a_fresh_snapshot() {
     assert_eq!(bench.viewer(quick).snapshots, 1, "a quick one is not concerned");
     keep_busy(&mut bench, &agents, 20);
     assert!(bench.copies_compared > compared);
+}
+
+/// More happens within the delay than is held for one viewer: a viewer of ours sees no more of it for a while, and then the
+/// world as it is by then. Text viewers miss nothing.
+#[test]
+fn a_spectator_of_ours_is_thinned_before_anybody_is_let_go() {
+    const DELAY: RealSpan = RealSpan::from_secs(30);
+    const GRID: RealSpan = RealSpan::from_millis(50);
+    let mut config = EngineConfig::new(game_config(5, 5, 500));
+    (config.control, config.spectator_delay) = (Control::Nobody, DELAY);
+    let mut bench = super::quiet_with(config);
+    for number in 0..1_000_usize {
+        bench.join("A", ["a", "b"][number % 2]);
+    }
+    let text = bench.join("S", "GRAPHIC");
+    let watches = bench.watch("V");
+    let wait = |bench: &mut Bench, span| {
+        bench.run_for(span);
+        bench.take_heard();
+        let viewer = bench.viewer(watches);
+        (viewer.snapshots, viewer.changes)
+    };
+    wait(&mut bench, GRID);
+    let thinned = |bench: &mut Bench| {
+        let now = bench.now;
+        bench.engine.stats(now).counters.viewers_thinned
+    };
+    // What everybody carries is told each time.
+    let toggle = |bench: &mut Bench| {
+        for enabled in [true, false] {
+            bench.act(AdminAction::SetHunger { enabled });
+        }
+    };
+    while thinned(&mut bench) == 0 {
+        (0..10).for_each(|_| toggle(&mut bench));
+        wait(&mut bench, GRID);
+        assert!(bench.peers[watches].is_open);
+    }
+    // What was held is told, and then the world as it was when most of that was gone.
+    let (snapshots, changes) = wait(&mut bench, DELAY + DELAY + GRID + GRID);
+    assert_eq!(snapshots, 2);
+    toggle(&mut bench);
+    let told = wait(&mut bench, DELAY + GRID + GRID);
+    assert_eq!(
+        told,
+        (2, changes + 2_000),
+        "from then on it hears of everything again"
+    );
+    assert!(bench.peers[watches].is_open && bench.peers[text].is_open);
 }
 
 /// A save from after a victory is one of the victory, and its viewers are sent who was there.

@@ -7,7 +7,6 @@
 
 mod arrival;
 mod bursts;
-mod commands;
 mod control;
 mod elevations;
 mod frames;
@@ -16,7 +15,6 @@ mod lock_step;
 mod meals;
 mod playback;
 mod sessions;
-mod spectators;
 mod speed;
 mod transcripts;
 

@@ -3,45 +3,35 @@
 use trantor_engine::{AdminRequest, EngineConfig, FiredKind};
 use trantor_time::{Frequency, GameTime};
 
-use super::{instants, ms, ns, quiet, quiet_with};
+use super::{ms, ns, quiet, quiet_with};
 use crate::harness::{Sound, game_config};
 
+/// A hundred Forward without a gap, though every pass comes 0.4 ms late.
 #[test]
-fn a_unit_lasts_one_second_divided_by_the_frequency() {
-    for (frequency, forward_ns) in [
-        (1, 7_000_000_000),
-        (100, 70_000_000),
-        (300, 23_333_334),
-        (1_000, 7_000_000),
-        (10_000, 700_000),
-    ] {
-        let mut bench = quiet(frequency);
-        let agent = bench.join("A", "a");
-        bench.take_heard();
-        let began = bench.now;
-        bench.send(agent, b"Forward\n");
-        bench.run_for(ms(8_000));
-        assert_eq!(
-            instants(&mut bench, agent, began),
-            [forward_ns],
-            "7 units at {frequency}, rounded up"
-        );
-    }
-}
-
-#[test]
-fn a_change_of_speed_keeps_the_units_left_and_their_fractions() {
+fn back_to_back_commands_leave_no_gap() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
-    let began = bench.now;
+    bench.send(agent, &b"Forward\n".repeat(10));
     bench.take_heard();
-    bench.send(agent, b"Forward\n");
-    // 2.000 000 1 units pass; 4.999 999 9 are left, which take 49 999 999 000 / 7 ns at 7 a second, rounded up.
-    bench.run_for(ns(20_000_001));
-    bench.admin(AdminRequest::SetFrequency(7)).unwrap();
-    bench.run_for(ms(2_000));
-    let left_ns = (4_999_999_900_i64 + 6) / 7;
-    assert_eq!(instants(&mut bench, agent, began), [20_000_001 + left_ns]);
+    let began = bench.now;
+    let mut heard = Vec::new();
+    for _ in 0..100 {
+        let due = bench.engine.poll_timeout().expect("a command is under way");
+        bench.now = due + ns(400_000);
+        bench.pass(|_, _| {});
+        heard.extend(
+            bench
+                .take_heard()
+                .into_iter()
+                .map(|heard| (heard.real - began).as_nanos()),
+        );
+        bench.send(agent, b"Forward\n");
+    }
+    let expected: Vec<i64> = (1..=100).map(|step| step * 70_000_000 + 400_000).collect();
+    assert_eq!(
+        heard, expected,
+        "the last one at 7.000 s, and as late as its own pass"
+    );
 }
 
 /// Ten thousand changes at random: the units that passed are the sum over the frequencies, exactly, and the

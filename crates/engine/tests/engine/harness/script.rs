@@ -344,7 +344,7 @@ impl Stage {
                     ["with", token] => Viewer::new(&format!("TRANTOR {token}")),
                     _ => Viewer::new("TRANTOR"),
                 };
-                viewer.credits = *how != ["without", "credit"];
+                viewer.withholds_credit = *how == ["without", "credit"];
                 self.bench.watch_as(name, viewer, true);
             }
             _ => self.do_verb(self.bench.peer(name), verb),
@@ -374,9 +374,9 @@ impl Stage {
     }
 }
 
-/// `70ms`, `60s` or `5us`.
+/// `70ms`, `60s`, `5us` or `1ns`.
 fn read_span(text: &str) -> Option<RealSpan> {
-    let units = [("ms", 1_000_000), ("us", 1_000), ("s", 1_000_000_000)];
+    let units = [("ms", 1_000_000), ("us", 1_000), ("s", 1_000_000_000), ("ns", 1)];
     units.into_iter().find_map(|(unit, nanos)| {
         let number: i64 = text.strip_suffix(unit)?.parse().ok()?;
         Some(RealSpan::from_nanos(number * nanos))

@@ -16,31 +16,33 @@ use trantor_time::{GameTime, RealSpan};
 use super::{Bench, Peer};
 
 /// What it knows.
+#[derive(Default)]
 pub struct Viewer {
-    cutter: FrameCutter,
-    greeting: Vec<u8>,
-    pub hello: Option<ServerHello>,
+    cutter: Option<FrameCutter>,
+    has_greeting: bool,
+    hello: Option<ServerHello>,
     /// The copy, complete between end marks.
     pub copy: Option<Copy>,
     loading: Option<Copy>,
     /// The latest stream time.
     stream_us: Option<i64>,
-    pub last_tick: Option<(u64, i64)>,
+    last_tick: Option<(u64, i64)>,
     open_tick: Option<u64>,
-    last_at: GameTime,
+    last_at: Option<GameTime>,
     sent: u64,
     acked: u64,
     /// Pieces processed and not credited.
     pub uncredited: u32,
-    /// Whether it credits pieces by itself.
-    pub credits: bool,
+    /// Whether it returns no credit by itself.
+    pub withholds_credit: bool,
     pub clock: Option<ClockAnchor>,
-    pub stats: Vec<ServerStats>,
-    pub refused: Vec<(u64, String)>,
+    pub stats: Option<ServerStats>,
+    /// Reasons of refusals.
+    pub refused: Vec<String>,
     pub goodbye: Option<String>,
     /// What happened before, as received last.
     pub history: Option<History>,
-    /// The time-line of what it watches, if that is a recording, and how often that was moved.
+    /// The time-line of a recording, and how often that was moved.
     pub recording: Option<RecordingInfo>,
     pub jumps: u32,
     pub snapshots: u32,
@@ -55,31 +57,9 @@ impl Viewer {
     /// One that begins with `first_line`.
     pub fn new(first_line: &str) -> Self {
         let mut viewer = Self {
-            cutter: FrameCutter::new::<ToClient>(),
-            greeting: Vec::new(),
-            hello: None,
-            copy: None,
-            loading: None,
-            stream_us: None,
-            last_tick: None,
-            open_tick: None,
-            last_at: GameTime::ZERO,
-            sent: 0,
-            acked: 0,
-            uncredited: 0,
-            credits: true,
-            clock: None,
-            stats: Vec::new(),
-            refused: Vec::new(),
-            goodbye: None,
-            recording: None,
-            history: None,
-            jumps: 0,
-            snapshots: 0,
-            parts: 0,
-            changes: 0,
-            skipped: 0,
+            cutter: Some(FrameCutter::new::<ToClient>()),
             to_send: format!("{first_line}\n").into_bytes(),
+            ..Self::default()
         };
         viewer.say(&ToServer::Hello(ClientHello {
             version: WIRE_VERSION,
@@ -88,11 +68,10 @@ impl Viewer {
         viewer
     }
 
-    /// Puts a message behind what it wants to say; answers its number.
-    pub fn say(&mut self, message: &ToServer) -> u64 {
+    /// Puts a message behind what it wants to say.
+    pub fn say(&mut self, message: &ToServer) {
         write_frame(&mut self.to_send, message).expect("a short message");
         self.sent += 1;
-        self.sent
     }
 
     /// Whether everything it said was processed.
@@ -102,16 +81,17 @@ impl Viewer {
 
     /// Takes in bytes; answers the messages that they complete.
     pub fn hear(&mut self, mut bytes: &[u8]) -> Vec<ToClient> {
-        while !self.greeting.ends_with(b"\n") && !bytes.is_empty() {
-            self.greeting.push(bytes[0]);
-            bytes = &bytes[1..];
+        if !std::mem::replace(&mut self.has_greeting, true) {
+            bytes = bytes.strip_prefix(b"WELCOME\n").expect("a greeting in one write");
         }
+        let mut cutter = self.cutter.take().expect("it is put back");
         let mut messages = Vec::new();
-        while let Some(frame) = self.cutter.next(&mut bytes).expect("frames of accepted length") {
+        while let Some(frame) = cutter.next(&mut bytes).expect("frames of accepted length") {
             let message: ToClient = read_frame(frame).expect("a message of this version");
             messages.push(message.clone());
             self.take(message);
         }
+        self.cutter = Some(cutter);
         messages
     }
 
@@ -129,7 +109,7 @@ impl Viewer {
                     number > self.acked && number <= self.sent,
                     "a refusal comes before its acknowledgement"
                 );
-                self.refused.push((number, reason));
+                self.refused.push(reason);
             }
             ToClient::Goodbye { reason } => self.goodbye = Some(reason),
             _ if is_first => panic!("{message:?} before the hello"),
@@ -143,7 +123,7 @@ impl Viewer {
                 let empty = self.empty_copy();
                 let loading = self.loading.get_or_insert(empty);
                 loading.load(part).expect("a piece that fits");
-                if self.credits {
+                if !self.withholds_credit {
                     self.credit(1);
                 }
             }
@@ -190,11 +170,11 @@ impl Viewer {
                 assert!(self.recording.is_some(), "only a recording is moved");
                 assert_eq!(self.open_tick, None, "between ticks");
                 self.set_clock(anchor);
-                self.last_at = GameTime::ZERO;
+                self.last_at = None;
                 self.loading = Some(self.empty_copy());
                 self.jumps += 1;
             }
-            ToClient::Stats(stats) => self.stats.push(stats),
+            ToClient::Stats(stats) => self.stats = Some(stats),
         }
     }
 
@@ -240,7 +220,7 @@ impl Viewer {
 
     fn move_stream(&mut self, to_us: i64) {
         assert!(
-            self.stream_us.is_none_or(|from_us| from_us < to_us),
+            self.stream_us < Some(to_us),
             "stream time increases: {:?} to {to_us}",
             self.stream_us
         );
@@ -249,11 +229,11 @@ impl Viewer {
 
     fn advance(&mut self, at: GameTime) {
         assert!(
-            at >= self.last_at,
+            self.last_at <= Some(at),
             "game time never goes back: {:?} to {at:?}",
             self.last_at
         );
-        self.last_at = at;
+        self.last_at = Some(at);
     }
 
     /// Whether it has a whole copy and no other is on its way.
@@ -326,7 +306,7 @@ impl Bench {
     /// Connects a frame viewer that gives no credit by itself.
     pub fn watch_without_credit(&mut self, name: &str) -> usize {
         let mut viewer = Viewer::new("TRANTOR");
-        viewer.credits = false;
+        viewer.withholds_credit = true;
         self.watch_as(name, viewer, false)
     }
 
@@ -347,11 +327,10 @@ impl Bench {
         self.send(peer, &bytes);
     }
 
-    /// Lets a frame viewer say one thing; answers its number.
-    pub fn say(&mut self, peer: usize, message: &ToServer) -> u64 {
-        let number = self.viewer(peer).say(message);
+    /// Lets a frame viewer say one thing.
+    pub fn say(&mut self, peer: usize, message: &ToServer) {
+        self.viewer(peer).say(message);
         self.speak(peer);
-        number
     }
 
     /// Right after a tick, viewers that read have the world as it is, unless they see the past.
@@ -378,13 +357,11 @@ impl Bench {
     pub(super) fn let_viewers_speak(&mut self) {
         for peer in 0..self.peers.len() {
             let wants = |peer: &Peer| {
-                peer.is_open
-                    && peer
-                        .viewer
-                        .as_ref()
-                        .is_some_and(|viewer| !viewer.to_send.is_empty())
+                peer.viewer
+                    .as_ref()
+                    .is_some_and(|viewer| !viewer.to_send.is_empty())
             };
-            if wants(&self.peers[peer]) {
+            if self.peers[peer].is_open && wants(&self.peers[peer]) {
                 self.speak(peer);
             }
         }
