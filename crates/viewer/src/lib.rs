@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`mod@game_loop`] is where to begin: what happens in a frame, and what in the time between two. [`mod@stage`] is
-//! everything between a source of scenes and a picture, without a window; [`app`] is the window, [`terminal`] the view for
+//! the viewer's state between a source of scenes and a picture, without a window; [`app`] is the window, [`terminal`] the view for
 //! a terminal, [`offscreen`] draws into files. The rules of the game and the protocol are the client's: nothing here
 //! decides what is true.
 

@@ -1,7 +1,7 @@
 //! The log: written to the error output, at levels that can be changed while the program runs.
 //!
 //! The last lines are kept for the debugging view, where there is one; a terminal that is being drawn on is not
-//! written over, and gets what was said when it is given back.
+//! not written to.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};

@@ -8,7 +8,7 @@ use trantor_runtime::standard_output;
 use trantor_viewer::options::{self, Asked, EXIT_STATUS_REFUSED};
 
 fn main() -> ExitCode {
-    // The clock counts from its first reading: from here, so that it tells how long the first frame took.
+    // The clock counts from its first reading: from here, so that it shows how long the first frame took.
     RealClock::new();
     trantor_viewer::logging::start();
     let said = match options::parse(std::env::args_os()) {

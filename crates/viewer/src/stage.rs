@@ -1,6 +1,6 @@
-//! Everything between a source of scenes and a picture, without a window: camera, selection, panels, paint.
+//! The viewer's state between a source of scenes and a picture, without a window: camera, selection, panels, settings.
 //!
-//! The window and the screenshot drive the same stage, so that a picture in a file is the picture on a screen.
+//! The window and the screenshot drive the same state, so that a picture in a file is the picture on a screen.
 
 mod acts;
 mod drawing;
@@ -45,7 +45,7 @@ pub struct StageOptions {
 const FIRST_STEPS: &str =
     "Click an agent or a tile. Space pauses, + and - change the speed, H shows all keys.";
 
-/// Requests to the program around a stage that may wait; a person asks for one thing at a time.
+/// Requests to the program around it that may wait; a person asks for one thing at a time.
 const HOST_REQUESTS_MAX: usize = 16;
 
 /// A map, the picture's shape and the size of the panels, which leave a part of it free.
@@ -193,12 +193,12 @@ impl Stage {
         self.settings.theme.unwrap_or_default()
     }
 
-    /// The oldest request that only the program around the stage can carry out.
+    /// The oldest request that only the program around it can carry out.
     pub fn poll_host_request(&mut self) -> Option<Intent> {
         self.host_requests.pop_front()
     }
 
-    /// Asks for something that only the program around the stage can do.
+    /// Queues a request to the program around it.
     pub fn ask_host(&mut self, what: Intent) {
         if self.host_requests.len() < HOST_REQUESTS_MAX {
             self.host_requests.push_back(what);
@@ -236,7 +236,7 @@ impl Stage {
         self.follow_world();
     }
 
-    /// Takes over what came since the last time: what happened, what the user should read, the standings.
+    /// Takes over events, notices and scores that came since the last time.
     pub fn follow_world(&mut self) {
         let shown = self.scene.clock.game;
         let size = self.scene.ground.as_ref().map(|ground| ground.size);
@@ -263,7 +263,7 @@ impl Stage {
         self.hud.sample(&self.scene);
     }
 
-    /// Forgets what belongs to the world before. An agent's number means another agent now.
+    /// Forgets the world before: an agent's number now means another agent.
     fn forget_world(&mut self) {
         self.hud.reset_match();
         self.trails.clear();
@@ -303,7 +303,7 @@ impl Stage {
         self.camera.update(seconds);
     }
 
-    /// Until the next scene, nothing tells of a pause: a film of a game that is stopped for each picture shows how it went.
+    /// Hides the pause until the next scene: a film pauses the game for each picture, and shows it running.
     pub fn show_as_running(&mut self, frequency: u32) {
         self.scene.clock.paused = false;
         self.scene.clock.frequency = frequency;

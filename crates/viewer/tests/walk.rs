@@ -30,7 +30,7 @@ struct Drawn {
     way: f32,
 }
 
-/// Walks twenty tiles east at 100 units a second, over a link of 20 ms more or less, while somebody changes the speed,
+/// Walks twenty tiles east at 100 units a second, over a link of 20 ms more or less, while the user changes the speed,
 /// pauses and resumes; answers what each frame drew, and when each step ends.
 fn record(detail: Detail) -> (Vec<Drawn>, Vec<GameTime>) {
     let mut server = Server::new(MapSize::new(u32::from(WIDTH), u32::from(HEIGHT)).unwrap(), 100);

@@ -1,4 +1,4 @@
-//! What winit tells, handed to the game loop.
+//! winit's events, passed to the game loop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use winit::event::{ElementState, StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow};
 use winit::window::WindowId;
 
-use super::Roused;
+use super::Woken;
 use super::screen::WindowScreen;
 use crate::game_loop::{GameLoop, Viewer, Wake};
 use crate::input::{Action, HeldBefore, Input, key_name};
@@ -19,7 +19,7 @@ use crate::input::{Action, HeldBefore, Input, key_name};
 pub(super) struct App {
     game_loop: GameLoop<WindowScreen, RealClock>,
     gate: WakeGate,
-    /// A signal asked for the end; seen with the next frame.
+    /// A signal asked for the end; handled with the next frame.
     is_ending: Arc<AtomicBool>,
     failure: Option<anyhow::Error>,
     held_before: HeldBefore,
@@ -40,7 +40,10 @@ impl App {
         }
     }
 
-    /// Says goodbye and remembers; answers what went wrong, if something did.
+    /// Leaves the server and saves settings.
+    ///
+    /// # Errors
+    /// The failure that ended the loop.
     pub(super) fn finish(self) -> anyhow::Result<()> {
         let (screen, mut settings) = self.game_loop.finish();
         screen.remember(&mut settings);
@@ -48,7 +51,7 @@ impl App {
         self.failure.map_or(Ok(()), Err)
     }
 
-    /// Opens the window, again if its surface was lost for good; a failure ends the program.
+    /// Opens the window, again if its surface was lost; a failure ends the program.
     fn open_or_end(&mut self, event_loop: &ActiveEventLoop) {
         let viewer = self.game_loop.viewer();
         let opened = viewer.screen.open(event_loop, &mut viewer.stage);
@@ -59,7 +62,7 @@ impl App {
     }
 }
 
-impl ApplicationHandler<Roused> for App {
+impl ApplicationHandler<Woken> for App {
     fn new_events(&mut self, _event_loop: &ActiveEventLoop, _cause: StartCause) {
         self.gate.rise();
     }
@@ -84,8 +87,8 @@ impl ApplicationHandler<Roused> for App {
             return;
         }
         self.game_loop.event(|viewer, _| {
-            // The panels see it first, and may use it.
-            let is_used = viewer.screen.tell_panels(&event);
+            // The panels get it first, and may use it.
+            let is_used = viewer.screen.panel_event(&event);
             take(viewer, event, is_used);
         });
         if self.game_loop.is_over() {
@@ -93,8 +96,8 @@ impl ApplicationHandler<Roused> for App {
         }
     }
 
-    fn user_event(&mut self, _event_loop: &ActiveEventLoop, _roused: Roused) {
-        // What came is found before the next sleep; see `about_to_wait`.
+    fn user_event(&mut self, _event_loop: &ActiveEventLoop, _woken: Woken) {
+        // `about_to_wait` handles the network before the next sleep.
     }
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
@@ -118,7 +121,7 @@ impl ApplicationHandler<Roused> for App {
     }
 }
 
-/// Puts in line what a person did, and follows the window.
+/// Queues input, and follows the window.
 fn take(viewer: &mut Viewer<WindowScreen>, event: WindowEvent, is_used: bool) {
     let input = match event {
         WindowEvent::CloseRequested => Input::Act(Action::Quit),

@@ -1,9 +1,9 @@
 //! The window: winit's event loop around a [`GameLoop`], and the window as its screen.
 //!
 //! ```text
-//! winit event ──────> put in line, its time counted ─┐
+//! winit event ──────> queued, its time counted ──────┐
 //! nothing left ─────> network, frame if due ─────────┼─> sleep until frame, time-out, wake
-//! waker ────────────> looks ─────────────────────────┘
+//! waker ────────────> handles the network ───────────┘
 //! ```
 
 mod handler;
@@ -28,14 +28,14 @@ use crate::options::Cli;
 use crate::stage::Stage;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Roused;
+pub struct Woken;
 
 /// Opens a window and shows what `make_stage` makes, until the window is closed.
 ///
 /// # Errors
 /// If there is no display, or nothing to draw with.
 pub fn run(cli: &Cli, make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -> anyhow::Result<()> {
-    let event_loop = EventLoop::<Roused>::with_user_event()
+    let event_loop = EventLoop::<Woken>::with_user_event()
         .build()
         .map_err(|error| {
             log::debug!("no event loop: {error}");
@@ -46,8 +46,8 @@ pub fn run(cli: &Cli, make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -
         })?;
     let proxy = event_loop.create_proxy();
     let gate = WakeGate::new(move || {
-        // A loop that is gone needs no rousing.
-        let _ = proxy.send_event(Roused);
+        // A loop that has ended need not be woken.
+        let _ = proxy.send_event(Woken);
     });
     let stage = make_stage(gate.waker())?;
     let screen = screen::WindowScreen::new(cli.clone(), &stage.settings);
@@ -55,7 +55,7 @@ pub fn run(cli: &Cli, make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -
     game_loop.viewer().sound.open_device();
     let is_ending = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // The first one asks for the end, in which settings are kept; a second one is the end.
+        // The first one asks for the end, which saves settings; a second one ends the program at once.
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_ending))?;
         signal_hook::flag::register(signal, Arc::clone(&is_ending))?;
     }
@@ -64,7 +64,7 @@ pub fn run(cli: &Cli, make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -
     app.finish()
 }
 
-/// Which displays were looked for, where the system has names for them.
+/// The displays that were tried, by their environment variables.
 fn tried() -> String {
     let named = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().filter_map(|name| {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;

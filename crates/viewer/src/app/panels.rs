@@ -1,4 +1,4 @@
-//! The panels in a window: what keys and mouse tell them, and what they look like.
+//! The panels in a window: their input events, layout and triangles.
 
 use egui::epaint::ClippedShape;
 use trantor_time::RealTime;
@@ -13,7 +13,7 @@ use crate::stage::Stage;
 pub(super) struct Panels {
     egui: egui::Context,
     input: egui_winit::State,
-    /// What they look like, and the same in triangles.
+    /// The last layout, and its triangles.
     shapes: Vec<ClippedShape>,
     pub(super) laid: Laid,
 }
@@ -37,8 +37,8 @@ impl Panels {
         }
     }
 
-    /// Lets them see an event; answers whether they use it.
-    pub(super) fn tell(&mut self, window: &Window, event: &WindowEvent) -> bool {
+    /// Passes an event on; answers whether the panels use it.
+    pub(super) fn event(&mut self, window: &Window, event: &WindowEvent) -> bool {
         self.input.on_window_event(window, event).consumed
     }
 
@@ -50,7 +50,7 @@ impl Panels {
         self.egui.is_pointer_over_egui()
     }
 
-    /// Lays them out; answers whether they look otherwise than before.
+    /// Lays them out; answers whether they have changed.
     pub(super) fn lay_out(
         &mut self,
         window: &Window,
@@ -67,7 +67,7 @@ impl Panels {
             .run_ui(input, |ui| stage.panels(&ui.ctx().clone(), figures, now));
         self.input.handle_platform_output(window, output.platform_output);
         let has_other_textures = !output.textures_delta.is_empty();
-        // Textures that no frame has taken over yet must not be forgotten.
+        // Textures that no frame has uploaded yet must be kept.
         self.laid.textures.append(output.textures_delta);
         let has_other_pixels = self.laid.pixels_per_point != output.pixels_per_point;
         let is_other = has_other_textures || has_other_pixels || self.shapes != output.shapes;
@@ -86,7 +86,7 @@ impl std::fmt::Debug for Panels {
     }
 }
 
-/// Whether panels would take the keyboard for it: unless a field is edited, Tab selects the next agent.
+/// Whether egui would move the keyboard focus: unless a field is edited, Tab selects the next agent.
 fn moves_the_focus(event: &egui::Event) -> bool {
     let tab = egui::Key::Tab;
     matches!(event, egui::Event::Key { key, .. } if *key == tab)

@@ -1,6 +1,6 @@
 //! How often the display that shows the window shows a new picture, and whether it shows the window at all.
 //!
-//! On X11 the server is asked once a second for what winit does not tell: whether the window is mapped, and the rates of
+//! On X11 the server is asked once a second for two things that winit does not report: whether the window is mapped, and the rates of
 //! the displays now (winit keeps those that it found first). Elsewhere winit is right.
 
 use trantor_time::frame_budget::target_rate;
@@ -33,12 +33,12 @@ pub(super) struct RefreshRate {
     rate: Rate,
     /// Whether other windows lie over all of it.
     is_covered: bool,
-    /// Whether it is minimised, or on another desk.
+    /// Whether it is minimised, or on another workspace.
     is_put_away: bool,
 }
 
 impl RefreshRate {
-    /// Nothing asked yet; the target is that of displays that say nothing.
+    /// Nothing asked yet; the target is the default rate.
     pub(super) fn new() -> Self {
         Self {
             x11: x11rb::connect(None).ok(),
@@ -63,7 +63,7 @@ impl RefreshRate {
         Rate::per_second(HIDDEN_PER_SECOND).expect("it is a rate")
     }
 
-    /// The rate to aim at, asked for anew when the last answer is old. Without a window, that of the last one.
+    /// The rate to aim at, asked again when the last answer is old. Without a window, the last answer.
     pub(super) fn follow(&mut self, window: Option<&Window>, now: RealTime) -> Rate {
         let Some(window) = window else { return self.rate };
         // One that is put away is looked for in each of its few frames, so that it is drawn as soon as it is back.

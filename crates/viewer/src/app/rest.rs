@@ -1,7 +1,7 @@
-//! When a picture need not be drawn again, since the window shows it already.
+//! When a frame need not be drawn again, since the window shows it already.
 //!
-//! Frames go on at their rate whatever they show: the loop's systems are called in each, and a change is in the next
-//! one. Of a game that stands still, or of nothing that moves, most of a frame's cost is drawing what was drawn before.
+//! The loop's systems run in each frame, so a change is drawn in the next one. Most of the cost of a frame of a paused game is
+//! drawing the same picture again.
 
 /// Frames that are drawn though the world looks the same since: what is kept from frame to frame follows it later. The
 /// crowd of a large map is made over two times 15 frames, and a background that is kept waits up to 12 for it.
@@ -15,7 +15,7 @@ pub(super) struct Rest {
 }
 
 impl Rest {
-    /// The window does not show what it should any more: panels are others, or it was covered.
+    /// The window no longer shows the last picture: panels have changed, or it was covered.
     pub(super) fn disturb(&mut self) {
         self.is_shown = false;
     }

@@ -26,19 +26,19 @@ use crate::settings::Settings;
 use crate::stage::Stage;
 use trantor_render::gpu::Quality;
 
-/// A window, or the want of one.
+/// The window, once it is open.
 #[derive(Debug)]
 pub(super) struct WindowScreen {
     cli: Cli,
     refresh: RefreshRate,
     open: Option<Open>,
-    /// The window, kept while what draws on it is made anew.
+    /// The window, kept while its canvas is replaced.
     window: Option<Arc<Window>>,
     losses: Losses,
     recording: Option<Recording>,
     /// The render quality; `None` for what the graphics adapter affords.
     quality: Option<Quality>,
-    /// As it should be at the next start; `None` until the user or the system set it.
+    /// For the next start; `None` until the user or the system set it.
     size: Option<(u32, u32)>,
     place: Option<(i32, i32)>,
     is_full: bool,
@@ -58,13 +58,13 @@ struct Losses {
     last: Option<(RealTime, String)>,
 }
 
-/// Losses of a device that soon after each other end the program: another one would be lost as well.
+/// Losses of a device in a row that end the program: another one would be lost as well.
 const LOSSES_IN_A_ROW_MAX: u32 = 4;
-/// A device that lasted longer than this is no loss in a row.
+/// A device that lasted longer than this ends the row.
 const SOON: RealSpan = RealSpan::from_secs(10);
 
 impl WindowScreen {
-    /// No window yet; it will be as it was last, unless `cli` says otherwise.
+    /// No window yet; it opens as in `settings`, which `cli` overrides.
     pub(super) fn new(cli: Cli, settings: &Settings) -> Self {
         Self {
             size: cli.size.or(settings.window),
@@ -80,7 +80,7 @@ impl WindowScreen {
         }
     }
 
-    /// Opens the window, or makes anew what draws on it, if there is none.
+    /// Opens the window, or replaces its canvas, if there is none.
     ///
     /// # Errors
     /// If there is nothing to draw with, or it is lost again and again.
@@ -107,7 +107,7 @@ impl WindowScreen {
         };
         let window = Arc::clone(&canvas.window);
         self.window = Some(Arc::clone(&window));
-        // A painter that is new knows no textures, and gets them from panels that are new as well.
+        // A new painter knows no textures, and gets them from new panels.
         stage.hud().forget_context();
         stage.drawing().1.forget_uploads();
         follow_quality(stage, canvas.quality());
@@ -143,15 +143,15 @@ impl WindowScreen {
         self.window.as_ref().is_some_and(|shown| shown.id() == window)
     }
 
-    /// Whether what draws on the window is lost and has to be made again.
+    /// Whether the canvas is lost and must be replaced.
     pub(super) fn is_lost(&self) -> bool {
         self.open.is_none()
     }
 
-    /// Lets the panels see an event; answers whether they use it.
-    pub(super) fn tell_panels(&mut self, event: &WindowEvent) -> bool {
+    /// Passes an event to the panels; answers whether they use it.
+    pub(super) fn panel_event(&mut self, event: &WindowEvent) -> bool {
         let Some(open) = &mut self.open else { return false };
-        open.panels.tell(&open.canvas.window, event)
+        open.panels.event(&open.canvas.window, event)
     }
 
     pub(super) fn is_typing(&self) -> bool {
@@ -174,19 +174,19 @@ impl WindowScreen {
         }
     }
 
-    /// The system tells that nothing of the window is seen, or that something is.
+    /// The window is covered by others, or no longer.
     pub(super) fn occluded(&mut self, is_covered: bool) {
         self.refresh.occluded(is_covered);
     }
 
-    /// The system tells that the window may have lost what it showed.
+    /// The window may have lost its contents.
     pub(super) fn expose(&mut self) {
         if let Some(open) = &mut self.open {
             open.rest.disturb();
         }
     }
 
-    /// Whether a picture would not be seen: the window is hidden, and no film is made of it.
+    /// Whether drawing can be skipped: the window is hidden, and no recording needs its pictures.
     fn is_unseen(&self) -> bool {
         self.refresh.is_hidden() && self.recording.is_none()
     }
@@ -197,8 +197,8 @@ impl WindowScreen {
         }
     }
 
-    /// Notes what should be as it is at the next start. A size asked for on the command line is for this once, unless the
-    /// window was given another since.
+    /// Writes the window's place and size into the settings. A size of the command line is for this session, unless the user
+    /// has changed it since.
     pub(super) fn remember(&self, settings: &mut Settings) {
         if self.size.is_some() && self.cli.size != self.size {
             settings.window = self.size;
@@ -219,7 +219,7 @@ impl WindowScreen {
         self.quality = quality;
         let open = self.open.as_mut()?;
         let quality = open.canvas.set_quality(quality);
-        // What was given to the renderer before is not known to this one.
+        // The new renderer has none of the uploads of the last one.
         stage.drawing().1.forget_uploads();
         open.rest.disturb();
         follow_quality(stage, quality);
@@ -239,7 +239,7 @@ impl WindowScreen {
         })
     }
 
-    /// Records the picture just drawn, if its turn has come.
+    /// Records the picture just drawn, if one is due.
     fn record(&mut self, stage: &mut Stage, now: RealTime) {
         if let (Some(open), Some(recording)) = (&mut self.open, &mut self.recording)
             && recording.is_due(now)
@@ -251,7 +251,7 @@ impl WindowScreen {
         }
     }
 
-    /// Answers what the user should read of a recording that is written.
+    /// Answers the message of a recording that has been written.
     fn poll_recording(&mut self, now: RealTime) -> Option<String> {
         let said = self.recording.as_mut()?.poll_end(now)?;
         self.recording = None;
@@ -380,13 +380,13 @@ impl Losses {
     }
 }
 
-/// Lets the picture have as much detail as `quality` affords.
+/// Draws as much detail as `quality` affords.
 fn follow_quality(stage: &mut Stage, quality: Quality) {
     stage.detail = quality.detail();
     stage.hud().report.state("quality", quality.name());
 }
 
-/// Prints what tests want to know.
+/// Prints the report for tests.
 fn print_report(stage: &mut Stage) {
     let mut out = std::io::stdout().lock();
     for line in stage.hud().report.take_lines() {

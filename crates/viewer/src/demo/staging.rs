@@ -1,4 +1,4 @@
-//! Who is on stage in which demo: agents on their paths, rituals, words, births and deaths.
+//! The contents of each demo: agents on their paths, rituals, broadcasts, births and deaths.
 
 use glam::Vec2;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::path::Path;
 /// Where the elevation of its demo is held, as a tile position.
 pub(super) const RITUAL: Vec2 = Vec2::new(6.0, 6.0);
 const RITUAL_UNITS: f64 = 300.0;
-/// What is said: words for people, and words for programs.
+/// Broadcasts: words for people, and code for programs.
 const WORDS: &[u8] = b"level 4, need two more at my tile";
 const CODE: &[u8] = b"4;12;7;need;0;2;1;93817264";
 

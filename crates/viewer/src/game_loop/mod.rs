@@ -39,7 +39,7 @@ use self::pacer::FramePacer;
 use self::schedule::Schedule;
 use self::timers::Timers;
 
-/// What a loop draws on: a window, a terminal, a pretence.
+/// What a loop draws on: a window, a terminal, memory.
 pub trait Screen {
     /// The rate to aim at, asked once a frame.
     fn display_rate(&mut self, now: RealTime) -> Rate;
@@ -47,13 +47,13 @@ pub trait Screen {
     /// How large the picture is, in pixels, and how many of them a point of the display has; panels may be scaled on top.
     fn size(&self) -> ((u32, u32), f32);
 
-    /// Lays out what lies over the picture.
+    /// Lays out the panels over the picture.
     fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime);
 
     /// Draws, and hands the picture over. Answers whether anything was drawn.
     ///
     /// # Errors
-    /// If it could not be, and it is worth telling.
+    /// If drawing failed, with a message for the user.
     fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool>;
 
     /// Does what only the program around a stage can do; answers what the user should read.
@@ -147,8 +147,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         self.after_event(started);
     }
 
-    /// The platform has nothing more: handles what the network brought, draws if a frame is due, and answers when to
-    /// come again.
+    /// The platform has no more events: handles the network, draws if a frame is due, and answers when to call again.
     pub fn turn(&mut self) -> Wake {
         let is_quiet = self.handle_network();
         let now = self.clock.now();
@@ -156,7 +155,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         if is_quiet && self.viewer.pacer.frame_due_when_quiet(now) {
             self.frame(now);
         }
-        // What events left to be sent is not kept for the next frame.
+        // Requests of these events are not kept for the next frame.
         let now = self.clock.now();
         self.viewer.stage.source().tend(now);
         let wake = self.next_wake(now);
@@ -167,7 +166,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         }
     }
 
-    /// Says goodbye, and gives back what is to be remembered.
+    /// Leaves the server, and answers the screen and the settings to be saved.
     pub fn finish(mut self) -> (S, Settings) {
         self.viewer.stage.source().leave();
         log::info!("{}", self.viewer.pacer.pace);
@@ -227,7 +226,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
 }
 
 impl<S> Viewer<S> {
-    /// Puts what a person did in line for the next frame.
+    /// Queues input for the next frame.
     pub fn put_input(&mut self, input: Input) {
         self.inputs.put(input);
     }

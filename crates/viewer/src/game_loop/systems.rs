@@ -1,4 +1,4 @@
-//! The declared list of the viewer's systems: what each does once a frame, or as often as its rate says.
+//! The viewer's systems: what each does once a frame, or at a rate of its own.
 //!
 //! | System | Rate | Does |
 //! |---|---|---|

@@ -83,7 +83,7 @@ impl Plan {
     }
 }
 
-/// Makes the film of `stage` that `film` asks for into `file`. Answers what the user should read.
+/// Makes the film that `film` asks for into `file`. Answers a message for the user.
 ///
 /// # Errors
 /// If what is watched is no recording and no demo, if there is nothing to draw with, or the file cannot be written.

@@ -1,4 +1,4 @@
-//! Pictures and films of a stage into files, without a window.
+//! Pictures and films into files, without a window.
 
 pub mod film;
 pub mod screenshot;
@@ -9,7 +9,7 @@ use trantor_time::{Clock as _, RealSpan, RealTime};
 
 use crate::stage::Stage;
 
-/// A stage without a screen, and the thread that waits for its connection.
+/// A viewer without a screen, which waits for its connection itself.
 #[derive(Debug)]
 pub struct Headless {
     stage: Stage,
@@ -36,7 +36,7 @@ impl Headless {
         self.stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
     }
 
-    /// Updates the stage every `step` at least until `is_done`, and answers the time of the last update.
+    /// Updates every `step` at least until `is_done`, and answers the time of the last update.
     fn run(&mut self, step: RealSpan, mut is_done: impl FnMut(&mut Stage, RealTime) -> bool) -> RealTime {
         let mut last = None;
         loop {

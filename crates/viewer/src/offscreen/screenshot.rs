@@ -1,4 +1,4 @@
-//! One picture into a file, without a window: the stage runs for a while and is drawn once.
+//! One picture into a file, without a window: the viewer runs for a while and is drawn once.
 
 use std::path::Path;
 
@@ -98,7 +98,7 @@ impl<'a> Studio<'a> {
         }
     }
 
-    /// Draws a stage as it is; panels animate by `now`.
+    /// Draws the present state; panels animate by `now`.
     ///
     /// # Errors
     /// If the device is lost.

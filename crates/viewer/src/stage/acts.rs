@@ -157,7 +157,7 @@ impl Stage {
 }
 
 impl Stage {
-    /// Does what the user asks for, or asks the program around the stage to do it.
+    /// Does what the user asks for, or passes the request to the program around it.
     ///
     /// # Errors
     /// If it cannot be done; the text is for the user.

@@ -45,7 +45,7 @@ impl Stage {
         self.list == self.list_before && self.list.frame.as_ref().is_none_or(is_painted)
     }
 
-    /// Which part of a day has passed, in small steps: who keeps the background has to draw it anew for each.
+    /// The part of a day that has passed, in small steps: a renderer that keeps the background redraws it for each.
     fn hour(&self) -> f32 {
         /// Units of a day: ten minutes at the usual speed, so that the light is not seen to move.
         const DAY_UNITS: i128 = 60_000;

@@ -82,8 +82,8 @@ impl Stage {
         Some((self.camera.pose.view(self.pixels.0, self.pixels.1), window))
     }
 
-    /// Sets the camera up for a new map, and again for a new shape of the picture or of the panels as long as nobody
-    /// moved it.
+    /// Sets the camera up for a new map, and again for a new shape of the picture or of the panels as long as the
+    /// user has not moved it.
     pub(super) fn frame_map(&mut self, size: MapSize) {
         let framed = Framed {
             map: size,

@@ -155,7 +155,7 @@ impl Stage {
             Some(agent) => agent,
             None => self.tile_at(at).map_or(Selection::None, Selection::Tile),
         };
-        // A second click on the same thing lets go of it.
+        // A second click on the same tile clears the selection.
         let again = selection == self.selection && matches!(selection, Selection::Tile(_));
         self.select(if again { Selection::None } else { selection });
     }
