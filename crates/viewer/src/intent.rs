@@ -1,6 +1,6 @@
 //! What the user asks for, by a key, a panel or a typed line.
 //!
-//! The viewer's state does what it can ([`crate::stage::Stage::intend`]) and passes the rest on to the program around it.
+//! The viewer's state does what it can ([`crate::state::ViewerState::intend`]) and passes the rest on to the program around it.
 
 use glam::Vec2;
 use trantor_client::ControlRequest;

@@ -3,10 +3,10 @@
 //! ```text
 //! socket thread ─ bytes ─> Client ─ Scene ─> trantor_render ─> window, or a file
 //!                             ^               ^
-//!                          requests <── hud ── stage ── mouse, keys
+//!                          requests <── hud ── state ── mouse, keys
 //! ```
 //!
-//! [`mod@game_loop`] is where to begin: what happens in a frame, and what in the time between two. [`mod@stage`] is
+//! [`mod@game_loop`] is where to begin: what happens in a frame, and what in the time between two. [`mod@state`] is
 //! the viewer's state between a source of scenes and a picture, without a window; [`app`] is the window, [`terminal`] the view for
 //! a terminal, [`offscreen`] draws into files. The rules of the game and the protocol are the client's: nothing here
 //! decides what is true.
@@ -33,7 +33,7 @@ pub mod settings;
 pub mod shots;
 pub mod sound;
 pub mod source;
-pub mod stage;
+pub mod state;
 pub mod terminal;
 pub mod trails;
 
@@ -50,7 +50,7 @@ use options::Cli;
 use replay_server::ReplayServer;
 use settings::Settings;
 
-use stage::{Stage, StageOptions};
+use state::{ViewerOptions, ViewerState};
 
 /// Does what the command line asks for.
 ///
@@ -66,7 +66,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         cli.port = server.port();
     }
     let cli = &cli;
-    let headless = || Headless::new(|waker| stage(cli, Settings::default(), waker));
+    let headless = || Headless::new(|waker| state(cli, Settings::default(), waker));
     match (&cli.screenshot, &cli.film.film) {
         (Some(file), _) => offscreen::screenshot::take(headless()?, cli, file),
         (None, Some(file)) => {
@@ -76,10 +76,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
             Ok(())
         }
         (None, None) => {
-            let make_stage = |waker| stage(cli, Settings::load(), waker);
+            let make_state = |waker| state(cli, Settings::load(), waker);
             match cli.text {
-                true => terminal::run(make_stage),
-                false => app::run(cli, make_stage),
+                true => terminal::run(make_state),
+                false => app::run(cli, make_state),
             }
         }
     }
@@ -100,16 +100,16 @@ fn check_writable(file: &Path) -> io::Result<()> {
     }
 }
 
-fn stage(cli: &Cli, settings: Settings, waker: Waker) -> anyhow::Result<Stage> {
+fn state(cli: &Cli, settings: Settings, waker: Waker) -> anyhow::Result<ViewerState> {
     let source = match cli.demo_scene {
         Some(which) => source::demo(Demo::new(which)),
         None => source::live(&cli.host, cli.port, cli.language(), cli.token()?, waker)?,
     };
-    let options = StageOptions {
+    let options = ViewerOptions {
         settings,
         theme: cli.theme,
         panels: !cli.no_hud,
         reports: cli.report_widgets,
     };
-    Ok(Stage::new(source, options))
+    Ok(ViewerState::new(source, options))
 }

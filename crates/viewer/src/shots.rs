@@ -11,7 +11,7 @@ use crate::input::Action;
 use crate::intent::Selection;
 use crate::settings::Settings;
 use crate::source;
-use crate::stage::{Stage, StageOptions};
+use crate::state::{ViewerOptions, ViewerState};
 use trantor_render::picture::palette::Theme;
 
 #[derive(Clone, Copy, Debug)]
@@ -162,33 +162,33 @@ const STEP: RealSpan = RealSpan::from_nanos(16_666_667);
 
 impl Shot {
     /// Sets it up for a picture of `size` pixels; answers also the moment that it shows.
-    pub fn stage(&self, size: (u32, u32)) -> (Stage, RealTime) {
-        let options = StageOptions {
+    pub fn state(&self, size: (u32, u32)) -> (ViewerState, RealTime) {
+        let options = ViewerOptions {
             settings: Settings {
                 theme: Some(self.theme),
                 ..Settings::default()
             },
             panels: self.panels,
-            ..StageOptions::default()
+            ..ViewerOptions::default()
         };
-        let mut stage = Stage::new(source::demo(Demo::new(self.scene)), options);
-        stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
+        let mut state = ViewerState::new(source::demo(Demo::new(self.scene)), options);
+        state.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
         // A demo begins when it is looked at first; what is watched of it comes after a leap.
-        stage.update(None, RealTime::ZERO);
+        state.update(None, RealTime::ZERO);
         let end = RealTime::ZERO + RealSpan::from_millis(self.at_ms);
         let mut now = (end - RealSpan::from_millis(self.watched_ms)).max(RealTime::ZERO);
-        stage.update(Some(RealSpan::ZERO), now);
+        state.update(Some(RealSpan::ZERO), now);
         for act in self.acts {
             match *act {
-                Act::Do(action) => stage.act(action, now),
-                Act::Select(agent) => stage.select(Selection::Agent(agent)),
+                Act::Do(action) => state.act(action, now),
+                Act::Select(agent) => state.select(Selection::Agent(agent)),
             }
         }
         while now < end {
             let step = STEP.min(end - now);
             now += step;
-            stage.update(Some(step), now);
+            state.update(Some(step), now);
         }
-        (stage, end)
+        (state, end)
     }
 }

@@ -93,16 +93,16 @@ fn pictures_are_as_they_were() {
 fn a_swift_picture_has_smooth_edges_on_a_graphics_card() {
     let Some(context) = device() else { return };
     let size = (640, 360);
-    let (mut stage, _) = SHOTS[1].stage(size);
-    stage.detail = Quality::Swift.detail();
-    stage.finish_paint();
-    stage.compose();
+    let (mut state, _) = SHOTS[1].state(size);
+    state.detail = Quality::Swift.detail();
+    state.finish_paint();
+    state.compose();
     let [plain, smooth] = [true, false].map(|is_software| {
-        stage.drawing().1.forget_uploads();
+        state.drawing().1.forget_uploads();
         let format = Offscreen::FORMAT;
         let mut renderer = Renderer::for_adapter(&context, is_software, Quality::Swift, format, size);
         let target = Offscreen::new(&context.device, format, size);
-        let (list, paint) = stage.drawing();
+        let (list, paint) = state.drawing();
         renderer.upload(&context.device, &context.queue, list, paint);
         let mut encoder = context.device.create_command_encoder(&Default::default());
         renderer.encode(&mut encoder, list, &target.view());
@@ -155,9 +155,9 @@ fn draw(context: &Context, name: &str, quality: Quality, panels: bool) -> Pixels
         .expect("the names above are those of shots");
     let shot = Shot { panels, ..*shot };
     let size = if panels { SIZE_WITH_PANELS } else { SIZE };
-    let (mut stage, now) = shot.stage(size);
+    let (mut state, now) = shot.state(size);
     let mut studio = Studio::new(context, quality, size);
-    studio.picture(&mut stage, now).expect("the device is not lost")
+    studio.picture(&mut state, now).expect("the device is not lost")
 }
 
 /// # Errors

@@ -19,7 +19,7 @@ use trantor_viewer::game_loop::pretend::PretendScreen;
 use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::input::Input;
 use trantor_viewer::source;
-use trantor_viewer::stage::{Stage, StageOptions};
+use trantor_viewer::state::{ViewerOptions, ViewerState};
 
 /// How long anything may take that is waited for.
 const PATIENCE: RealSpan = RealSpan::from_secs(30);
@@ -86,16 +86,16 @@ impl Person {
         let parker = Parker::new();
         let language = trantor_client::Language::Frames;
         let source = source::live("localhost", port, language, None, parker.waker());
-        let options = StageOptions {
+        let options = ViewerOptions {
             panels: true,
             reports: true,
-            ..StageOptions::default()
+            ..ViewerOptions::default()
         };
-        let stage = Stage::new(source.expect("a thread"), options);
+        let state = ViewerState::new(source.expect("a thread"), options);
         let mut screen = PretendScreen::new(60.0);
         screen.panels = Some(egui::Context::default());
         Self {
-            game_loop: GameLoop::new(stage, screen, RealClock::new()),
+            game_loop: GameLoop::new(state, screen, RealClock::new()),
             parker,
             timeline: None,
         }
@@ -106,25 +106,25 @@ impl Person {
         let playing = play(name, options);
         let mut person = Self::at(playing.port);
         person.until("the recording", |it| {
-            let has_world = it.stage().scene().ground.is_some();
-            has_world && it.stage().source().recording().is_some() && it.timeline.is_some()
+            let has_world = it.state().scene().ground.is_some();
+            has_world && it.state().source().recording().is_some() && it.timeline.is_some()
         });
         (playing, person)
     }
 
-    fn stage(&mut self) -> &mut Stage {
-        &mut self.game_loop.viewer().stage
+    fn state(&mut self) -> &mut ViewerState {
+        &mut self.game_loop.viewer().state
     }
 
     fn units(&mut self) -> i128 {
-        self.stage().scene().clock.game.whole_units()
+        self.state().scene().clock.game.whole_units()
     }
 
     fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
         let end = self.game_loop.clock().now() + PATIENCE;
         while !is_so(self) {
             let wake = self.game_loop.turn();
-            for line in self.game_loop.viewer().stage.hud().report.take_lines() {
+            for line in self.game_loop.viewer().state.hud().report.take_lines() {
                 if let Some(place) = line.strip_prefix("widget timeline ") {
                     let sides = place.split(' ').map(|side| side.parse().expect("a number"));
                     let sides: Vec<f32> = sides.collect();
@@ -159,7 +159,7 @@ impl Person {
     }
 
     fn enter(&mut self, line: &str) {
-        let console = &mut self.stage().hud().console;
+        let console = &mut self.state().hud().console;
         console.line = line.to_owned();
         console.enter();
         self.frames(2);
@@ -168,14 +168,14 @@ impl Person {
     /// Waits until the recording stands at that unit, and nothing is on its way any more.
     fn until_at(&mut self, units: i128) {
         self.until(&format!("unit {units}"), |it| {
-            it.has_jumped() && it.stage().scene().clock.game == GameTime::from_units(units as i64)
+            it.has_jumped() && it.state().scene().clock.game == GameTime::from_units(units as i64)
         });
         // The camera and what glides come to rest.
         self.frames(3);
     }
 
     fn has_jumped(&mut self) -> bool {
-        let recording = self.stage().source().recording();
+        let recording = self.state().source().recording();
         recording.is_some_and(|recording| recording.target().is_none())
     }
 
@@ -204,9 +204,9 @@ impl Person {
     }
 
     fn picture(&mut self) -> String {
-        let stage = self.stage();
-        stage.compose();
-        format!("{:?}", stage.drawing().0)
+        let state = self.state();
+        state.compose();
+        format!("{:?}", state.drawing().0)
     }
 }
 
@@ -214,7 +214,7 @@ impl Person {
 fn a_recording_is_moved_stepped_and_repeated_by_hand() {
     let options = format!("-c 4 --minds team random --until {RECORDED_UNITS}");
     let (_playing, mut person) = Person::watching("timeline", &options);
-    let known = person.stage().source().recording().unwrap().clone();
+    let known = person.state().source().recording().unwrap().clone();
     let ends = (known.begin().whole_units(), known.end().whole_units());
     assert_eq!(ends, (0, i128::from(RECORDED_UNITS)));
     assert!(
@@ -246,9 +246,9 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
 
     // What agents did on the way was not seen, so that no trail leads there.
     let trails = |person: &mut Person| {
-        let stage = person.stage();
-        stage.compose();
-        stage.drawing().0.decals[DecalKind::Dash as usize].len()
+        let state = person.state();
+        state.compose();
+        state.drawing().0.decals[DecalKind::Dash as usize].len()
     };
     person.press("t");
     person.seek(800);
@@ -264,14 +264,14 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
     assert_eq!(person.picture(), picture);
     person.press(",");
     person.until("the end of an action", |it| {
-        it.stage().scene().clock.game > GameTime::from_units(700)
+        it.state().scene().clock.game > GameTime::from_units(700)
     });
 
     person.press("space");
     person.enter("speed 2000");
     person.until("the end", |it| it.units() == i128::from(RECORDED_UNITS));
     // The stop comes by itself, perhaps a moment later.
-    person.until("time that stands still", |it| it.stage().scene().clock.paused);
+    person.until("time that stands still", |it| it.state().scene().clock.paused);
 }
 
 /// After a jump to the end, or on coming to it, the winners are seen, and not the moment that was shown before.
@@ -279,7 +279,7 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
 fn at_the_end_of_a_recording_the_winners_are_seen() {
     let (playing, mut person) = Person::watching("victory", "-c 6 --minds team team --until 100000");
     let standings = |person: &mut Person| {
-        let scene = person.stage().scene();
+        let scene = person.state().scene();
         let winner = scene.winner.map(|team| usize::from(team.0));
         let of_level_8 = winner.map(|team| scene.teams[team].by_level[7]);
         (of_level_8, scene.agents.len())
@@ -287,10 +287,10 @@ fn at_the_end_of_a_recording_the_winners_are_seen() {
     person.seek(60);
     assert_eq!(standings(&mut person), (None, 12));
     person.enter("seek 999999");
-    person.until("the end", |it| it.stage().scene().winner.is_some());
+    person.until("the end", |it| it.state().scene().winner.is_some());
     assert_eq!(standings(&mut person), (Some(6), 12));
     let mut late = Person::at(playing.port);
-    late.until("the end", |it| it.stage().scene().winner.is_some());
+    late.until("the end", |it| it.state().scene().winner.is_some());
     assert_eq!(standings(&mut late), (Some(6), 12));
     person.seek(70);
     assert_eq!(standings(&mut person), (None, 12));

@@ -11,7 +11,7 @@ use trantor_viewer::game_loop::pretend::PretendScreen;
 use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::input::{Action, Input};
 use trantor_viewer::source;
-use trantor_viewer::stage::{Stage, StageOptions};
+use trantor_viewer::state::{ViewerOptions, ViewerState};
 
 use super::{processor_time, quantile};
 
@@ -45,8 +45,8 @@ fn measure(screen: PretendScreen, events: Events, length: RealSpan) -> Measured 
         }),
         _ => source::demo(demo),
     };
-    let stage = Stage::new(source, StageOptions::default());
-    let mut game_loop = GameLoop::new(stage, screen, clock);
+    let state = ViewerState::new(source, ViewerOptions::default());
+    let mut game_loop = GameLoop::new(state, screen, clock);
     let used_before = processor_time();
     let start = clock.now();
     let end = start + length;
@@ -139,14 +139,14 @@ const ROUNDS: u64 = 6;
 
 pub fn panels(frames: u64) -> anyhow::Result<()> {
     let clock = ManualClock::default();
-    let options = StageOptions {
+    let options = ViewerOptions {
         panels: true,
-        ..StageOptions::default()
+        ..ViewerOptions::default()
     };
-    let stage = Stage::new(source::demo(Demo::new(DemoScene::Overview)), options);
+    let state = ViewerState::new(source::demo(Demo::new(DemoScene::Overview)), options);
     let mut screen = PretendScreen::new(60.0);
     screen.panels = Some(egui::Context::default());
-    let mut game_loop = GameLoop::new(stage, screen, clock.clone());
+    let mut game_loop = GameLoop::new(state, screen, clock.clone());
     // Processor time of so many frames, in milliseconds.
     let mut run = |frames: u64, is_toggled: bool| {
         if is_toggled {

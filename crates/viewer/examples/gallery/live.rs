@@ -12,7 +12,7 @@ use trantor_time::{Clock as _, RealSpan, RealTime};
 use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::offscreen::screenshot::Studio;
 use trantor_viewer::source;
-use trantor_viewer::stage::{Stage, StageOptions};
+use trantor_viewer::state::{ViewerOptions, ViewerState};
 use trantor_viewer::terminal::{TextScale, TextScene, TextView};
 
 /// How long the world may take to arrive.
@@ -31,25 +31,25 @@ impl<'a> Watcher<'a> {
     pub fn connect(context: &'a Context, host: &str, port: u16, size: (u32, u32)) -> Result<Self> {
         let parker = Parker::new();
         let source = source::live(host, port, Language::Frames, None, parker.waker())?;
-        let options = StageOptions {
+        let options = ViewerOptions {
             panels: true,
-            ..StageOptions::default()
+            ..ViewerOptions::default()
         };
-        let mut stage = Stage::new(source, options);
+        let mut state = ViewerState::new(source, options);
         // As the window chooses.
         let quality = match context.is_software() {
             true => Quality::Swift,
             false => Quality::Fine,
         };
         let screen = Studio::new(context, quality, size);
-        stage.detail = quality.detail();
+        state.detail = quality.detail();
         let clock = RealClock::new();
         let mut watcher = Self {
-            game_loop: GameLoop::new(stage, screen, clock),
+            game_loop: GameLoop::new(state, screen, clock),
             parker,
         };
         let mut waited = Duration::ZERO;
-        while !matches!(watcher.stage().scene().link, LinkState::Live) {
+        while !matches!(watcher.state().scene().link, LinkState::Live) {
             if waited >= PATIENCE {
                 bail!("no world came from {host}:{port}");
             }
@@ -60,8 +60,8 @@ impl<'a> Watcher<'a> {
     }
 
     /// What is watched, to point at things.
-    pub fn stage(&mut self) -> &mut Stage {
-        &mut self.game_loop.viewer().stage
+    pub fn state(&mut self) -> &mut ViewerState {
+        &mut self.game_loop.viewer().state
     }
 
     pub fn now(&self) -> RealTime {
@@ -86,7 +86,7 @@ impl<'a> Watcher<'a> {
     }
 
     pub fn text(&mut self, columns: u16, rows: u16) -> String {
-        let (scene, feed) = self.stage().scene_and_feed();
+        let (scene, feed) = self.state().scene_and_feed();
         let size = scene.ground.as_ref().map(|ground| ground.size);
         let view = TextView {
             columns,

@@ -1,6 +1,6 @@
 //! Draws the gallery: every shot into a folder, and the page that shows them.
 //!
-//! `cargo xtask gallery` runs this. What is drawn is the viewer's own stage with its own panels; only the window is
+//! `cargo xtask gallery` runs this. What is drawn is the viewer's own state with its own panels; only the window is
 //! missing. Most pictures are synthetic scenes, the same each time; those of a recording and of what goes on inside
 //! need a server that plays one (`--recording`).
 
@@ -101,14 +101,14 @@ fn take_live(port: u16) -> Result<([Pixels; 2], String)> {
     let context = Context::without_window()?;
     let mut watcher = live::Watcher::connect(&context, "localhost", port, SIZE)?;
     let now = watcher.now();
-    if watcher.stage().scene().clock.paused {
-        watcher.stage().act(Action::Pause, now);
+    if watcher.state().scene().clock.paused {
+        watcher.state().act(Action::Pause, now);
     }
     watcher.run(WATCHED);
     let timeline = watcher.picture()?;
     let text = watcher.text(TERMINAL.0, TERMINAL.1);
     let now = watcher.now();
-    watcher.stage().act(Action::Debug, now);
+    watcher.state().act(Action::Debug, now);
     watcher.run(SETTLED);
     Ok(([timeline, watcher.picture()?], text))
 }
@@ -119,9 +119,9 @@ fn take(shot: &Shot, file: &Path) -> Result<u64> {
         DemoScene::BigWorld => SIZE_OF_GRAIN,
         _ => SIZE,
     };
-    let (mut stage, now) = shot.stage(size);
+    let (mut state, now) = shot.state(size);
     let context = Context::without_window()?;
-    let pixels = Studio::new(&context, Quality::Fine, size).picture(&mut stage, now)?;
+    let pixels = Studio::new(&context, Quality::Fine, size).picture(&mut state, now)?;
     keep(&pixels, file)
 }
 

@@ -54,7 +54,7 @@ impl App {
     /// Opens the window, again if its surface was lost; a failure ends the program.
     fn open_or_end(&mut self, event_loop: &ActiveEventLoop) {
         let viewer = self.game_loop.viewer();
-        let opened = viewer.screen.open(event_loop, &mut viewer.stage);
+        let opened = viewer.screen.open(event_loop, &mut viewer.state);
         if let Err(error) = opened {
             self.failure.get_or_insert(error);
             event_loop.exit();

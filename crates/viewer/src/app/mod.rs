@@ -25,16 +25,16 @@ use winit::event_loop::EventLoop;
 
 use crate::game_loop::GameLoop;
 use crate::options::Cli;
-use crate::stage::Stage;
+use crate::state::ViewerState;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Woken;
 
-/// Opens a window and shows what `make_stage` makes, until the window is closed.
+/// Opens a window and shows what `make_state` makes, until the window is closed.
 ///
 /// # Errors
 /// If there is no display, or nothing to draw with.
-pub fn run(cli: &Cli, make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -> anyhow::Result<()> {
+pub fn run(cli: &Cli, make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerState>) -> anyhow::Result<()> {
     let event_loop = EventLoop::<Woken>::with_user_event()
         .build()
         .map_err(|error| {
@@ -49,9 +49,9 @@ pub fn run(cli: &Cli, make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -
         // A loop that has ended need not be woken.
         let _ = proxy.send_event(Woken);
     });
-    let stage = make_stage(gate.waker())?;
-    let screen = screen::WindowScreen::new(cli.clone(), &stage.settings);
-    let mut game_loop = GameLoop::new(stage, screen, RealClock::new());
+    let state = make_state(gate.waker())?;
+    let screen = screen::WindowScreen::new(cli.clone(), &state.settings);
+    let mut game_loop = GameLoop::new(state, screen, RealClock::new());
     game_loop.viewer().sound.open_device();
     let is_ending = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

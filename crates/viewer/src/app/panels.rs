@@ -7,7 +7,7 @@ use winit::window::Window;
 
 use crate::hud::figures::Figures;
 use crate::painter::Laid;
-use crate::stage::Stage;
+use crate::state::ViewerState;
 
 /// The panels of one window on one device; another painter, which knows none of their textures, has others.
 pub(super) struct Panels {
@@ -54,7 +54,7 @@ impl Panels {
     pub(super) fn lay_out(
         &mut self,
         window: &Window,
-        stage: &mut Stage,
+        state: &mut ViewerState,
         figures: &Figures,
         now: RealTime,
     ) -> bool {
@@ -64,7 +64,7 @@ impl Panels {
         }
         let output = self
             .egui
-            .run_ui(input, |ui| stage.panels(&ui.ctx().clone(), figures, now));
+            .run_ui(input, |ui| state.panels(&ui.ctx().clone(), figures, now));
         self.input.handle_platform_output(window, output.platform_output);
         let has_other_textures = !output.textures_delta.is_empty();
         // Textures that no frame has uploaded yet must be kept.

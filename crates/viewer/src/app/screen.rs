@@ -23,7 +23,7 @@ use crate::input::Action;
 use crate::intent::Intent;
 use crate::options::Cli;
 use crate::settings::Settings;
-use crate::stage::Stage;
+use crate::state::ViewerState;
 use trantor_render::gpu::Quality;
 
 /// The window, once it is open.
@@ -84,7 +84,11 @@ impl WindowScreen {
     ///
     /// # Errors
     /// If there is nothing to draw with, or it is lost again and again.
-    pub(super) fn open(&mut self, event_loop: &ActiveEventLoop, stage: &mut Stage) -> anyhow::Result<()> {
+    pub(super) fn open(
+        &mut self,
+        event_loop: &ActiveEventLoop,
+        state: &mut ViewerState,
+    ) -> anyhow::Result<()> {
         if self.open.is_some() {
             return Ok(());
         }
@@ -108,9 +112,9 @@ impl WindowScreen {
         let window = Arc::clone(&canvas.window);
         self.window = Some(Arc::clone(&window));
         // A new painter knows no textures, and gets them from new panels.
-        stage.hud().forget_context();
-        stage.drawing().1.forget_uploads();
-        follow_quality(stage, canvas.quality());
+        state.hud().forget_context();
+        state.drawing().1.forget_uploads();
+        follow_quality(state, canvas.quality());
         let panels = Panels::new(&window, canvas.texture_side_max());
         self.open = Some(Open {
             canvas,
@@ -118,7 +122,7 @@ impl WindowScreen {
             rest: Rest::default(),
         });
         let devices = self.losses.ever + 1;
-        stage.hud().report.state("devices", format_args!("{devices}"));
+        state.hud().report.state("devices", format_args!("{devices}"));
         Ok(())
     }
 
@@ -215,23 +219,23 @@ impl WindowScreen {
     }
 
     /// Draws with another quality from the next frame on; answers what the user should read.
-    fn set_quality(&mut self, quality: Option<Quality>, stage: &mut Stage) -> Option<String> {
+    fn set_quality(&mut self, quality: Option<Quality>, state: &mut ViewerState) -> Option<String> {
         self.quality = quality;
         let open = self.open.as_mut()?;
         let quality = open.canvas.set_quality(quality);
         // The new renderer has none of the uploads of the last one.
-        stage.drawing().1.forget_uploads();
+        state.drawing().1.forget_uploads();
         open.rest.disturb();
-        follow_quality(stage, quality);
+        follow_quality(state, quality);
         Some(format!("render quality: {}", quality.name()))
     }
 
-    fn take_picture(&mut self, stage: &mut Stage) -> Option<String> {
+    fn take_picture(&mut self, state: &mut ViewerState) -> Option<String> {
         let open = self.open.as_mut()?;
         let file = PathBuf::from(format!("trantor-{}.png", date_for_records().as_millis()));
         let saved = open
             .canvas
-            .picture(stage, &mut open.panels.laid)
+            .picture(state, &mut open.panels.laid)
             .and_then(|pixels| pixels.write_png(&file));
         Some(match saved {
             Ok(()) => format!("saved as {}", file.display()),
@@ -240,11 +244,11 @@ impl WindowScreen {
     }
 
     /// Records the picture just drawn, if one is due.
-    fn record(&mut self, stage: &mut Stage, now: RealTime) {
+    fn record(&mut self, state: &mut ViewerState, now: RealTime) {
         if let (Some(open), Some(recording)) = (&mut self.open, &mut self.recording)
             && recording.is_due(now)
         {
-            match open.canvas.picture(stage, &mut open.panels.laid) {
+            match open.canvas.picture(state, &mut open.panels.laid) {
                 Ok(pixels) => recording.add(pixels, now),
                 Err(error) => log::warn!("a picture could not be recorded: {error}"),
             }
@@ -278,20 +282,20 @@ impl Screen for WindowScreen {
         ((size.width, size.height), scale)
     }
 
-    fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
+    fn lay_out(&mut self, state: &mut ViewerState, figures: &Figures, now: RealTime) {
         if self.is_unseen() {
-            return print_report(stage);
+            return print_report(state);
         }
         let Some(open) = &mut self.open else { return };
-        if open.panels.lay_out(&open.canvas.window, stage, figures, now) {
+        if open.panels.lay_out(&open.canvas.window, state, figures, now) {
             open.rest.disturb();
         }
-        print_report(stage);
+        print_report(state);
     }
 
-    fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool> {
+    fn draw(&mut self, state: &mut ViewerState, now: RealTime) -> anyhow::Result<bool> {
         if let Some(said) = self.poll_recording(now) {
-            stage.notice(said);
+            state.notice(said);
         }
         let is_unseen = self.is_unseen();
         let Some(open) = &mut self.open else {
@@ -299,26 +303,26 @@ impl Screen for WindowScreen {
         };
         if is_unseen {
             open.rest.disturb();
-            stage.hud().report.state("drawn", false);
+            state.hud().report.state("drawn", false);
             return Ok(false);
         }
-        stage.compose();
-        let is_resting = open.rest.next(stage.is_as_before()) && open.canvas.is_sound();
-        stage.hud().report.state("resting", is_resting);
+        state.compose();
+        let is_resting = open.rest.next(state.is_as_before()) && open.canvas.is_sound();
+        state.hud().report.state("resting", is_resting);
         let drawn = match is_resting {
             true => Drawn::Shown,
-            false => open.canvas.draw(stage, &mut open.panels.laid),
+            false => open.canvas.draw(state, &mut open.panels.laid),
         };
         if drawn == Drawn::Shown {
             open.rest.shown();
         }
         let recoveries = open.canvas.surface_recoveries();
-        let report = &mut stage.hud().report;
+        let report = &mut state.hud().report;
         report.state("surface-recoveries", recoveries);
         report.state("drawn", drawn == Drawn::Shown);
         match drawn {
             Drawn::Shown => {
-                self.record(stage, now);
+                self.record(state, now);
                 Ok(true)
             }
             Drawn::Unseen => Ok(false),
@@ -331,19 +335,19 @@ impl Screen for WindowScreen {
                 self.open = None;
                 log::error!("the graphics device was lost, a new one is asked for: {why}");
                 self.losses.add(now, why);
-                stage.notice("The graphics device was lost; all is drawn anew".to_owned());
+                state.notice("The graphics device was lost; all is drawn anew".to_owned());
                 Ok(false)
             }
         }
     }
 
-    fn host_request(&mut self, what: Intent, stage: &mut Stage, now: RealTime) -> Option<String> {
+    fn host_request(&mut self, what: Intent, state: &mut ViewerState, now: RealTime) -> Option<String> {
         match what {
             Intent::Do(Action::FullScreen) => {
                 self.toggle_full_screen();
                 None
             }
-            Intent::Do(Action::Screenshot) => self.take_picture(stage),
+            Intent::Do(Action::Screenshot) => self.take_picture(state),
             Intent::Record(take) => Some(match &mut self.recording {
                 Some(recording) => {
                     recording.stop();
@@ -358,7 +362,7 @@ impl Screen for WindowScreen {
                     Err(error) => format!("cannot record: {error}"),
                 },
             }),
-            Intent::Quality(quality) => self.set_quality(quality, stage),
+            Intent::Quality(quality) => self.set_quality(quality, state),
             Intent::Gpu(fault) => {
                 if let Some(open) = &mut self.open {
                     open.canvas.inject(fault);
@@ -381,15 +385,15 @@ impl Losses {
 }
 
 /// Draws as much detail as `quality` affords.
-fn follow_quality(stage: &mut Stage, quality: Quality) {
-    stage.detail = quality.detail();
-    stage.hud().report.state("quality", quality.name());
+fn follow_quality(state: &mut ViewerState, quality: Quality) {
+    state.detail = quality.detail();
+    state.hud().report.state("quality", quality.name());
 }
 
 /// Prints the report for tests.
-fn print_report(stage: &mut Stage) {
+fn print_report(state: &mut ViewerState) {
     let mut out = std::io::stdout().lock();
-    for line in stage.hud().report.take_lines() {
+    for line in state.hud().report.take_lines() {
         // A reader that is gone does not end the viewer.
         let _ = writeln!(out, "{line}");
     }

@@ -9,7 +9,7 @@ use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
 use crate::painter::{Laid, Painter};
-use crate::stage::Stage;
+use crate::state::ViewerState;
 use trantor_render::gpu::surface::{Fault, Recovery, Status, SurfaceState};
 use trantor_render::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
 
@@ -149,7 +149,7 @@ impl Canvas {
     }
 
     /// Draws what was composed, and the panels over it.
-    pub(super) fn draw(&mut self, stage: &mut Stage, laid: &mut Laid) -> Drawn {
+    pub(super) fn draw(&mut self, state: &mut ViewerState, laid: &mut Laid) -> Drawn {
         if let Some(why) = self.context.lost() {
             log::warn!("the graphics device is lost: {why}");
             return Drawn::Lost;
@@ -165,7 +165,7 @@ impl Canvas {
         let drawn = match frame {
             Some(frame) => {
                 let view = frame.texture.create_view(&Default::default());
-                let encoder = self.encode(stage, laid, &view);
+                let encoder = self.encode(state, laid, &view);
                 self.context.queue.submit([encoder.finish()]);
                 self.window.pre_present_notify();
                 self.context.queue.present(frame);
@@ -210,19 +210,24 @@ impl Canvas {
     ///
     /// # Errors
     /// If the device is lost.
-    pub(super) fn picture(&mut self, stage: &mut Stage, laid: &mut Laid) -> std::io::Result<Pixels> {
+    pub(super) fn picture(&mut self, state: &mut ViewerState, laid: &mut Laid) -> std::io::Result<Pixels> {
         let size = (self.config.width, self.config.height);
         let target = Offscreen::new(&self.context.device, self.config.format, size);
-        let mut encoder = self.encode(stage, laid, &target.view());
+        let mut encoder = self.encode(state, laid, &target.view());
         target.encode_copy(&mut encoder);
         self.context.queue.submit([encoder.finish()]);
         target.read(&self.context)
     }
 
-    fn encode(&mut self, stage: &mut Stage, laid: &mut Laid, view: &TextureView) -> wgpu::CommandEncoder {
+    fn encode(
+        &mut self,
+        state: &mut ViewerState,
+        laid: &mut Laid,
+        view: &TextureView,
+    ) -> wgpu::CommandEncoder {
         let Context { device, queue, .. } = &self.context;
         let mut encoder = device.create_command_encoder(&Default::default());
-        let (list, paint) = stage.drawing();
+        let (list, paint) = state.drawing();
         self.renderer.upload(device, queue, list, paint);
         self.renderer.encode(&mut encoder, list, view);
         let size = (self.config.width, self.config.height);

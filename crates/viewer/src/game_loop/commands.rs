@@ -83,13 +83,13 @@ impl<S> Viewer<S> {
             ("unbind", [action]) => return self.bind(find_action(action)?, None),
             ("scale", [factor]) => {
                 let factor = within(factor, PANEL_SCALE, "a scale is a number").map_err(usage)?;
-                self.stage.hud().scale = factor;
-                self.stage.settings.scale = Some(factor);
-                self.stage.settings.save();
+                self.state.hud().scale = factor;
+                self.state.settings.scale = Some(factor);
+                self.state.settings.save();
             }
             ("volume", []) => return Ok(self.sound.description()),
-            ("reconnect", []) => self.stage.source().reconnect()?,
-            ("clear", []) => self.stage.hud().console.output.clear(),
+            ("reconnect", []) => self.state.source().reconnect()?,
+            ("clear", []) => self.state.hud().console.output.clear(),
             (_, []) => return Err(usage("something is missing".to_owned())),
             (_, [first, ..]) => return Err(usage(format!("{first:?} does not fit here"))),
         }
@@ -100,16 +100,16 @@ impl<S> Viewer<S> {
         match intent {
             Intent::Do(Action::Quit) => self.quit(),
             Intent::Sound(change) => {
-                let said = self.sound.change(change, &mut self.stage.settings);
-                self.stage.settings.save();
+                let said = self.sound.change(change, &mut self.state.settings);
+                self.state.settings.save();
                 return Ok(said);
             }
             Intent::Quality(quality) => {
-                self.stage.settings.quality = quality;
-                self.stage.settings.save();
-                self.stage.intend(intent, now)?;
+                self.state.settings.quality = quality;
+                self.state.settings.save();
+                self.state.intend(intent, now)?;
             }
-            intent => self.stage.intend(intent, now)?,
+            intent => self.state.intend(intent, now)?,
         }
         Ok(String::new())
     }
@@ -239,7 +239,7 @@ impl<S> Viewer<S> {
 
     fn keys(&self, only: Option<Action>) -> String {
         let line = |&action: &Action| {
-            let keys: Vec<&str> = self.stage.bindings().keys_of(action).collect();
+            let keys: Vec<&str> = self.state.bindings().keys_of(action).collect();
             format!("{}: {} — {}\n", action.name(), keys.join(" "), action.meaning())
         };
         let actions = Action::ALL
@@ -250,7 +250,7 @@ impl<S> Viewer<S> {
 
     /// Gives an action other keys, or its usual ones, and remembers it.
     fn bind(&mut self, action: Action, keys: Option<Vec<String>>) -> Result<String, String> {
-        let mut changed = self.stage.settings.keys.clone();
+        let mut changed = self.state.settings.keys.clone();
         match keys {
             Some(keys) => changed.insert(action, keys),
             None => changed.remove(&action),
@@ -266,7 +266,7 @@ impl<S> Viewer<S> {
                 lost.name()
             ));
         }
-        self.stage.bind(changed);
+        self.state.bind(changed);
         Ok(self.keys(Some(action)))
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn count_rates<S>(viewer: &mut Viewer<S>, now: RealTime) {
 /// Reports to tests how the loop keeps its pace.
 pub(super) fn report<S>(viewer: &mut Viewer<S>) {
     let (pacer, rate) = (&viewer.pacer, viewer.rates.frames());
-    let report = &mut viewer.stage.hud().report;
+    let report = &mut viewer.state.hud().report;
     let target = pacer.target().as_per_second();
     report.state("frames-target", format_args!("{target:.1}"));
     for (name, value) in [
@@ -79,7 +79,7 @@ pub(super) fn collect<S>(viewer: &mut Viewer<S>, now: RealTime) {
 }
 
 pub(super) fn groups<S>(viewer: &mut Viewer<S>, now: RealTime) -> Vec<Group> {
-    let stats = viewer.stage.source().stats(now);
+    let stats = viewer.state.source().stats(now);
     vec![
         frames(viewer, now),
         systems(viewer),
@@ -121,7 +121,7 @@ fn frames<S>(viewer: &Viewer<S>, now: RealTime) -> Group {
         pacer.first_shown.map(|first| row("first one after", ms(first))),
         Some(row("longest ever", ms(pacer.longest))),
         Some(row("frames, events", shares)),
-        Some(row("drawn things", viewer.stage.instances())),
+        Some(row("drawn things", viewer.state.instances())),
     ];
     Group::new("Frames", rows.into_iter().flatten())
 }
@@ -161,7 +161,7 @@ fn pending<S>(viewer: &mut Viewer<S>, now: RealTime) -> Group {
     }
     let timers = viewer.timers.running().iter().take(TIMERS_LISTED);
     rows.extend(timers.map(|timer| row(&timer.title(), until(timer.at))));
-    let source = viewer.stage.source();
+    let source = viewer.state.source();
     rows.extend(source.next_timeout().map(|at| row("connection", until(at))));
     rows.push(row("pieces in line", source.pieces_waiting()));
     let dropped = viewer.inputs.dropped;

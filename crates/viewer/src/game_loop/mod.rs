@@ -32,7 +32,7 @@ use crate::input::{Input, InputQueue};
 use crate::intent::Intent;
 use crate::settings::Settings;
 use crate::sound::Sound;
-use crate::stage::{Pointer, Stage};
+use crate::state::{Pointer, ViewerState};
 
 use self::figures::Rates;
 use self::pacer::FramePacer;
@@ -48,21 +48,21 @@ pub trait Screen {
     fn size(&self) -> ((u32, u32), f32);
 
     /// Lays out the panels over the picture.
-    fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime);
+    fn lay_out(&mut self, state: &mut ViewerState, figures: &Figures, now: RealTime);
 
     /// Draws, and hands the picture over. Answers whether anything was drawn.
     ///
     /// # Errors
     /// If drawing failed, with a message for the user.
-    fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool>;
+    fn draw(&mut self, state: &mut ViewerState, now: RealTime) -> anyhow::Result<bool>;
 
-    /// Does what only the program around a stage can do; answers what the user should read.
-    fn host_request(&mut self, what: Intent, stage: &mut Stage, now: RealTime) -> Option<String>;
+    /// Carries out a request that only the program around the state can; answers a message for the user.
+    fn host_request(&mut self, what: Intent, state: &mut ViewerState, now: RealTime) -> Option<String>;
 }
 
 #[derive(Debug)]
 pub struct Viewer<S> {
-    pub stage: Stage,
+    pub state: ViewerState,
     pub screen: S,
     pub inputs: InputQueue,
     /// When a frame is due, and how long frames take.
@@ -103,12 +103,12 @@ pub enum Wake {
 const PIECES_PER_TURN: u32 = 16;
 
 impl<S: Screen, C: Clock> GameLoop<S, C> {
-    pub fn new(stage: Stage, screen: S, clock: C) -> Self {
+    pub fn new(state: ViewerState, screen: S, clock: C) -> Self {
         let schedule = Schedule::new(systems::list::<S>().map(|(name, pace, _)| (name, pace)));
         Self {
             viewer: Viewer {
-                sound: Sound::new(&stage.settings),
-                stage,
+                sound: Sound::new(&state.settings),
+                state,
                 screen,
                 inputs: InputQueue::default(),
                 pacer: FramePacer::new(target_rate([])),
@@ -157,9 +157,9 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         }
         // Requests of these events are not kept for the next frame.
         let now = self.clock.now();
-        self.viewer.stage.source().tend(now);
+        self.viewer.state.source().tend(now);
         let wake = self.next_wake(now);
-        if !is_quiet || self.viewer.stage.source().pieces_waiting() > 0 || wake <= now {
+        if !is_quiet || self.viewer.state.source().pieces_waiting() > 0 || wake <= now {
             Wake::Now
         } else {
             Wake::At(wake)
@@ -168,16 +168,16 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
 
     /// Leaves the server, and answers the screen and the settings to be saved.
     pub fn finish(mut self) -> (S, Settings) {
-        self.viewer.stage.source().leave();
+        self.viewer.state.source().leave();
         log::info!("{}", self.viewer.pacer.pace);
-        (self.viewer.screen, self.viewer.stage.settings)
+        (self.viewer.screen, self.viewer.state.settings)
     }
 
     /// Handles pieces from the network, the oldest first; answers whether none is left.
     fn handle_network(&mut self) -> bool {
         for _ in 0..PIECES_PER_TURN {
             let started = self.clock.now();
-            if !self.viewer.stage.source().take_network(started) {
+            if !self.viewer.state.source().take_network(started) {
                 return true;
             }
             self.after_event(started);
@@ -187,7 +187,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
 
     fn next_wake(&mut self, now: RealTime) -> RealTime {
         let frame = self.viewer.pacer.next_wake(now);
-        let timeout = self.viewer.stage.source().next_timeout();
+        let timeout = self.viewer.state.source().next_timeout();
         timeout.map_or(frame, |timeout| timeout.min(frame))
     }
 
@@ -216,7 +216,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
             let ended = clock.now();
             let took = ended.since(started);
             if let Some(message) = viewer.schedule.end_call(index, now, took, outcome) {
-                viewer.stage.notice(message);
+                viewer.state.notice(message);
             }
             started = ended;
         }
@@ -238,8 +238,8 @@ impl<S> Viewer<S> {
     fn fire_timers(&mut self, now: RealTime) {
         while let Some(timer) = self.timers.take_due(now) {
             match timer.purpose {
-                timers::Purpose::Notice => self.stage.hud().forget_notice(),
-                timers::Purpose::Reminder(text) => self.stage.notice(text),
+                timers::Purpose::Notice => self.state.hud().forget_notice(),
+                timers::Purpose::Reminder(text) => self.state.notice(text),
             }
         }
     }

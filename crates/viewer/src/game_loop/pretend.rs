@@ -7,7 +7,7 @@ use trantor_time::{Rate, RealSpan, RealTime};
 use super::Screen;
 use crate::hud::figures::Figures;
 use crate::intent::Intent;
-use crate::stage::Stage;
+use crate::state::ViewerState;
 
 /// A display that reports a rate, and a renderer that makes its lists and throws them away.
 #[derive(Debug)]
@@ -62,17 +62,17 @@ impl Screen for PretendScreen {
         (PIXELS, self.pixels_per_point)
     }
 
-    fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
+    fn lay_out(&mut self, state: &mut ViewerState, figures: &Figures, now: RealTime) {
         if let Some(egui) = &self.panels {
             let events = self.pointer.pop_front().into_iter().collect();
-            let mut output = lay_out(stage, egui, PIXELS, figures, now, events);
+            let mut output = lay_out(state, egui, PIXELS, figures, now, events);
             output.textures_delta.clear();
             std::hint::black_box(egui.tessellate(output.shapes, output.pixels_per_point));
         }
     }
 
-    fn draw(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<bool> {
-        stage.compose();
+    fn draw(&mut self, state: &mut ViewerState, now: RealTime) -> anyhow::Result<bool> {
+        state.compose();
         (self.work)(now);
         if self.drawn.len() < FRAMES_MAX {
             self.drawn.push(now);
@@ -80,15 +80,15 @@ impl Screen for PretendScreen {
         Ok(true)
     }
 
-    fn host_request(&mut self, what: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
+    fn host_request(&mut self, what: Intent, _: &mut ViewerState, _: RealTime) -> Option<String> {
         self.asked.push(what);
         None
     }
 }
 
-/// Lays out the panels of a stage in a picture of `size`, at one pixel a point.
+/// Lays out the panels in a picture of `size`, at one pixel a point.
 pub fn lay_out(
-    stage: &mut Stage,
+    state: &mut ViewerState,
     egui: &egui::Context,
     size: (u32, u32),
     figures: &Figures,
@@ -102,5 +102,5 @@ pub fn lay_out(
         events,
         ..Default::default()
     };
-    egui.run_ui(input, |ui| stage.panels(&ui.ctx().clone(), figures, now))
+    egui.run_ui(input, |ui| state.panels(&ui.ctx().clone(), figures, now))
 }

@@ -49,7 +49,7 @@ pub(super) fn list<S: Screen>() -> [(&'static str, Pace, Run<S>); 8] {
 
 fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     let Viewer {
-        stage,
+        state,
         pointer,
         inputs,
         ..
@@ -62,24 +62,24 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyho
                 is_repeat,
                 is_typing,
             } => {
-                let Some(action) = stage.bindings().action_of(&name) else {
+                let Some(action) = state.bindings().action_of(&name) else {
                     continue;
                 };
                 // While a field is edited, keys are letters, except for those that cannot be any.
                 if is_down && is_typing && !is_no_letter(&name) {
                     continue;
                 }
-                stage.hold(action, is_down);
+                state.hold(action, is_down);
                 if is_down && (!is_repeat || action.repeats()) {
-                    stage.act(action, now);
+                    state.act(action, now);
                 }
             }
-            Input::Act(action) => stage.act(action, now),
+            Input::Act(action) => state.act(action, now),
             other => {
                 if other == Input::FocusLost {
-                    stage.release_all();
+                    state.release_all();
                 }
-                pointer.handle(other, stage);
+                pointer.handle(other, state);
             }
         }
     }
@@ -93,15 +93,15 @@ fn is_no_letter(name: &str) -> bool {
 }
 
 fn network<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
-    viewer.stage.source().tend(now);
+    viewer.state.source().tend(now);
     Ok(())
 }
 
 fn mirror<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     if !viewer.is_first_frame {
-        viewer.stage.follow_world();
+        viewer.state.follow_world();
     }
-    if viewer.stage.hud().take_new_notice() {
+    if viewer.state.hud().take_new_notice() {
         // The one before is gone, and so is its timer.
         viewer.timers.cancel_all(&Purpose::Notice);
         if viewer.timers.start(Purpose::Notice, NOTICE_FOR, now).is_none() {
@@ -114,60 +114,60 @@ fn mirror<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyh
 fn interpolation<S: Screen>(viewer: &mut Viewer<S>, elapsed: RealSpan, now: RealTime) -> anyhow::Result<()> {
     let (pixels, pixels_per_point) = viewer.screen.size();
     let points = egui::vec2(pixels.0 as f32, pixels.1 as f32) / pixels_per_point;
-    viewer.stage.resize(pixels, points);
+    viewer.state.resize(pixels, points);
     if !viewer.is_first_frame {
-        viewer.stage.interpolate(elapsed, now);
+        viewer.state.interpolate(elapsed, now);
     }
     Ok(())
 }
 
 fn hud<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     // Closed, it costs this question.
-    if viewer.stage.hud().panels.debug {
+    if viewer.state.hud().panels.debug {
         figures::collect(viewer, now);
     }
-    viewer.stage.frames = FrameFigures {
+    viewer.state.frames = FrameFigures {
         per_second: viewer.rates.frames(),
         target: viewer.pacer.target().as_per_second(),
     };
-    viewer.stage.volume = viewer.sound.volume();
-    viewer.screen.lay_out(&mut viewer.stage, &viewer.figures, now);
-    while let Some(line) = viewer.stage.hud().console.take_entered() {
+    viewer.state.volume = viewer.sound.volume();
+    viewer.screen.lay_out(&mut viewer.state, &viewer.figures, now);
+    while let Some(line) = viewer.state.hud().console.take_entered() {
         let answer = viewer.run_command(&line, now);
-        viewer.stage.hud().console.answer(&line, answer);
+        viewer.state.hud().console.answer(&line, answer);
     }
     Ok(())
 }
 
 fn sound<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
-    let Viewer { stage, sound, .. } = viewer;
-    if let Some(listener) = stage.listener() {
-        sound.play(stage.scene(), &listener, now);
+    let Viewer { state, sound, .. } = viewer;
+    if let Some(listener) = state.listener() {
+        sound.play(state.scene(), &listener, now);
     }
     Ok(())
 }
 
 fn graphics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     let Viewer {
-        stage,
+        state,
         screen,
         sound,
         is_over,
         drawn: frames_drawn,
         ..
     } = viewer;
-    let drawn = screen.draw(stage, now);
-    while let Some(request) = stage.poll_host_request() {
+    let drawn = screen.draw(state, now);
+    while let Some(request) = state.poll_host_request() {
         let said = match request {
             Intent::Do(Action::Quit) => {
                 *is_over = true;
                 None
             }
-            Intent::Sound(change) => Some(sound.change(change, &mut stage.settings)),
-            other => screen.host_request(other, stage, now),
+            Intent::Sound(change) => Some(sound.change(change, &mut state.settings)),
+            other => screen.host_request(other, state, now),
         };
         if let Some(said) = said {
-            stage.notice(said);
+            state.notice(said);
         }
     }
     *frames_drawn += u64::from(drawn?);
@@ -179,6 +179,6 @@ fn statistics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> 
     figures::report(viewer);
     // Completion knows what there is, a second late at most.
     let vocabulary = viewer.vocabulary();
-    viewer.stage.hud().console.set_vocabulary(vocabulary);
+    viewer.state.hud().console.set_vocabulary(vocabulary);
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::demo::{Demo, DemoScene};
 use crate::input::Action;
 use crate::intent::Selection;
 use crate::source::{self, Playing};
-use crate::stage::StageOptions;
+use crate::state::ViewerOptions;
 use trantor_time::{ManualClock, RealSpan};
 
 type TestLoop = GameLoop<PretendScreen, ManualClock>;
@@ -28,12 +28,12 @@ fn at(millis: i64) -> RealTime {
 
 fn test_loop(rate: f64) -> (TestLoop, ManualClock) {
     let clock = ManualClock::default();
-    let stage = Stage::new(
+    let state = ViewerState::new(
         source::demo(Demo::new(DemoScene::Ritual)),
-        StageOptions::default(),
+        ViewerOptions::default(),
     );
     let screen = PretendScreen::new(rate);
-    (GameLoop::new(stage, screen, clock.clone()), clock)
+    (GameLoop::new(state, screen, clock.clone()), clock)
 }
 
 /// Turns until `until`, sleeping exactly as asked.
@@ -56,7 +56,7 @@ fn calls(game_loop: &mut TestLoop, name: &str) -> u64 {
 }
 
 fn type_line(game_loop: &mut TestLoop, line: &str) {
-    let console = &mut game_loop.viewer().stage.hud().console;
+    let console = &mut game_loop.viewer().state.hud().console;
     console.line = line.to_owned();
     console.enter();
 }
@@ -107,13 +107,13 @@ fn a_flood_from_the_network_gets_a_third_of_the_time_beside_slow_frames() {
         CLOCK.with(|clock| clock.advance(PIECE));
         true
     };
-    let stage = Stage::new(
+    let state = ViewerState::new(
         source::demo_with_network(Demo::new(DemoScene::Ritual), take),
-        StageOptions::default(),
+        ViewerOptions::default(),
     );
     let mut screen = PretendScreen::new(60.0);
     screen.work = |_| CLOCK.with(|clock| clock.advance(FRAME));
-    let mut game_loop = GameLoop::new(stage, screen, clock.clone());
+    let mut game_loop = GameLoop::new(state, screen, clock.clone());
     run(&mut game_loop, &clock, at(10_000));
     let in_events = game_loop.viewer().pacer.time_in_events;
     let share = in_events.as_secs_f64() / 10.0;
@@ -132,24 +132,24 @@ fn letters_that_are_typed_are_no_keys() {
         is_repeat: false,
         is_typing,
     };
-    let before = game_loop.viewer().stage.theme();
+    let before = game_loop.viewer().state.theme();
     game_loop.event(|viewer, _| {
         for name in ["space", "f", "f4"] {
             viewer.put_input(key(name, true));
         }
     });
     run(&mut game_loop, &clock, at(50));
-    assert!(!game_loop.viewer().stage.scene().clock.paused);
+    assert!(!game_loop.viewer().state.scene().clock.paused);
     assert_ne!(
-        game_loop.viewer().stage.theme(),
+        game_loop.viewer().state.theme(),
         before,
         "a key that is no letter does what it does"
     );
     game_loop.event(|viewer, _| viewer.put_input(key("space", false)));
-    assert!(!game_loop.viewer().stage.scene().clock.paused);
+    assert!(!game_loop.viewer().state.scene().clock.paused);
     run(&mut game_loop, &clock, at(70));
     assert!(
-        game_loop.viewer().stage.scene().clock.paused,
+        game_loop.viewer().state.scene().clock.paused,
         "in the frame that follows"
     );
 }
@@ -177,7 +177,7 @@ fn a_system_is_slowed_down_by_a_command_and_the_others_keep_their_rates() {
 #[test]
 fn a_message_goes_when_its_timer_is_done_and_a_reminder_comes() {
     let (mut game_loop, clock) = test_loop(60.0);
-    let shown = |game_loop: &mut TestLoop| game_loop.viewer().stage.hud().shown_notice().map(str::to_owned);
+    let shown = |game_loop: &mut TestLoop| game_loop.viewer().state.hud().shown_notice().map(str::to_owned);
     type_line(&mut game_loop, "remind 2 look north");
     run(&mut game_loop, &clock, at(1_900));
     assert_eq!(shown(&mut game_loop), None);
@@ -209,7 +209,7 @@ fn figures_of_the_inside_are_collected_while_the_debugging_view_is_open() {
     };
     let titles: Vec<_> = open.groups.iter().map(|group| group.title).collect();
     assert_eq!(titles, ["Frames", "Systems", "Pending", "Connection", "Server"]);
-    assert!(names(1).contains(&"interpolation"), "time by stage");
+    assert!(names(1).contains(&"interpolation"), "time by state");
     let pending = names(2);
     assert!(
         pending.contains(&"statistics") && pending.contains(&"#0 “tea”"),
@@ -226,7 +226,7 @@ fn a_system_that_fails_in_each_frame_is_said_once_and_called_less_and_less() {
     let (mut game_loop, clock) = test_loop(60.0);
     game_loop.viewer().screen.work = |_| panic!("the renderer broke");
     run(&mut game_loop, &clock, at(50));
-    let shown = |game_loop: &mut TestLoop| game_loop.viewer().stage.hud().shown_notice().map(str::to_owned);
+    let shown = |game_loop: &mut TestLoop| game_loop.viewer().state.hud().shown_notice().map(str::to_owned);
     assert_eq!(
         shown(&mut game_loop).as_deref(),
         Some("graphics failed, and is tried again: the renderer broke")
@@ -256,9 +256,9 @@ fn events_from_before_a_late_join_stay_in_the_feed() {
         at: GameTime::ZERO,
         kind: FeedKind::Said(who, b"here"[..].into()),
     });
-    game_loop.viewer().stage = Stage::new(Box::new(game), StageOptions::default());
+    game_loop.viewer().state = ViewerState::new(Box::new(game), ViewerOptions::default());
     run(&mut game_loop, &clock, at(100));
-    let hud = game_loop.viewer().stage.hud();
+    let hud = game_loop.viewer().state.hud();
     assert_eq!(hud.feed.plain_lines(&[]).count(), 1);
 }
 
@@ -267,10 +267,10 @@ fn the_first_frame_updates_nothing_and_the_second_counts_from_it() {
     let (mut game_loop, clock) = test_loop(60.0);
     game_loop.turn();
     assert_eq!(game_loop.viewer().screen.drawn.len(), 1);
-    assert!(game_loop.viewer().stage.scene().ground.is_none());
+    assert!(game_loop.viewer().state.scene().ground.is_none());
     clock.advance(RealSpan::from_millis(20));
     game_loop.turn();
-    let scene = game_loop.viewer().stage.scene();
+    let scene = game_loop.viewer().state.scene();
     assert!(scene.ground.is_some(), "brought to the second frame's instant");
 }
 
@@ -293,9 +293,9 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
 #[test]
 fn the_game_is_heard_as_it_is_shown_held_by_a_pause_and_silent_when_asked() {
     let (mut game_loop, clock) = test_loop(60.0);
-    game_loop.viewer().stage = Stage::new(
+    game_loop.viewer().state = ViewerState::new(
         source::demo(Demo::new(DemoScene::Overview)),
-        StageOptions::default(),
+        ViewerOptions::default(),
     );
     // Tones that began, whether they are paused, and the volume.
     let heard = std::rc::Rc::new(std::cell::Cell::new((0, false, 0.0)));
@@ -329,11 +329,11 @@ fn after_gestures(pixels_per_point: f32, gestures: &[Input]) -> (f32, Option<Til
         viewer.put_input(Input::Pinch(0.0));
     });
     run(&mut game_loop, &clock, at(200));
-    let tile = match game_loop.viewer().stage.selection() {
+    let tile = match game_loop.viewer().state.selection() {
         Selection::Tile(tile) => Some(tile),
         _ => None,
     };
-    let view = game_loop.viewer().stage.settings.view;
+    let view = game_loop.viewer().state.settings.view;
     (view.unwrap().pose().distance, tile)
 }
 

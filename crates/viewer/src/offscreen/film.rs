@@ -21,7 +21,7 @@ use super::Headless;
 use super::screenshot::{self, Studio};
 use crate::film::gif::GifFilm;
 use crate::options::{Cli, FilmOptions};
-use crate::stage::Stage;
+use crate::state::ViewerState;
 use trantor_render::gpu::{Context, Quality};
 
 /// Pictures of one film: a minute of the smoothest.
@@ -91,7 +91,7 @@ pub fn make(mut watch: Headless, cli: &Cli, film: &FilmOptions, file: &Path) -> 
     let size = cli.size.unwrap_or(SIZE);
     watch.resize(size);
     watch.is_still = true;
-    let is_demo = watch.stage.source().as_demo().is_some();
+    let is_demo = watch.state.source().as_demo().is_some();
     let plan = match is_demo {
         // A demo begins at 0 and goes on for ever; ten seconds show what it is about.
         true => Plan::new(film, 0, film.to.unwrap_or(1_000))?,
@@ -102,7 +102,7 @@ pub fn make(mut watch: Headless, cli: &Cli, film: &FilmOptions, file: &Path) -> 
     };
     let quality = screenshot::quality_of_a_still(cli);
     let shown = write(&mut watch, plan, is_demo, quality, size, file);
-    watch.stage.source().leave();
+    watch.state.source().leave();
     shown
 }
 
@@ -123,16 +123,16 @@ fn write(
         match (is_demo, picture) {
             (true, _) => watch.show_demo(&plan, picture),
             (false, 0) => watch.seek(plan.moment(0))?,
-            (false, _) => watch.until("the next moment", |stage| {
-                stage.scene().clock.game >= plan.moment(picture)
+            (false, _) => watch.until("the next moment", |state| {
+                state.scene().clock.game >= plan.moment(picture)
             })?,
         }
         if !is_demo && picture + 1 < plan.pictures {
             // What is on its way while this picture is drawn need not be waited for afterwards.
             watch.step_on(&plan)?;
         }
-        watch.stage.show_as_running(plan.units_per_second());
-        let pixels = studio.picture(&mut watch.stage, plan.film_time(picture))?;
+        watch.state.show_as_running(plan.units_per_second());
+        let pixels = studio.picture(&mut watch.state, plan.film_time(picture))?;
         gif.add(picture.unsigned_abs(), &pixels).with_context(cannot)?;
     }
     gif.finish(plan.pictures.unsigned_abs()).with_context(cannot)?;
@@ -146,20 +146,20 @@ fn write(
 
 impl Headless {
     /// Waits until `is_so`.
-    fn until(&mut self, what: &str, is_so: impl Fn(&mut Stage) -> bool) -> anyhow::Result<()> {
+    fn until(&mut self, what: &str, is_so: impl Fn(&mut ViewerState) -> bool) -> anyhow::Result<()> {
         let end = self.clock.now() + PATIENCE;
         let mut is_met = false;
-        self.run(LOOK, |stage, now| {
-            is_met = is_so(stage);
+        self.run(LOOK, |state, now| {
+            is_met = is_so(state);
             is_met || now >= end
         });
         if !is_met {
-            let stage = &mut self.stage;
-            let notice = stage.hud().shown_notice().map(|notice| format!(" ({notice})"));
+            let state = &mut self.state;
+            let notice = state.hud().shown_notice().map(|notice| format!(" ({notice})"));
             let notice = notice.unwrap_or_default();
             bail!(
                 "{what} is waited for in vain at {}{notice}",
-                stage.source().name()
+                state.source().name()
             );
         }
         Ok(())
@@ -167,10 +167,10 @@ impl Headless {
 
     /// Waits for a recording and lets it stand still. Answers the first and the last whole unit of it.
     fn stop_recording(&mut self) -> anyhow::Result<(i64, i64)> {
-        self.until("a recording (trantor-server replay play, or --replay)", |stage| {
-            stage.scene().ground.is_some()
+        self.until("a recording (trantor-server replay play, or --replay)", |state| {
+            state.scene().ground.is_some()
         })?;
-        let ends = self.stage.source().recording().map(|recording| {
+        let ends = self.state.source().recording().map(|recording| {
             (
                 first_whole_unit(recording.begin()),
                 recording.end().whole_units() as i64,
@@ -178,7 +178,7 @@ impl Headless {
         });
         // A server that plays one says so before it sends the world.
         let (begin, end) = ends.with_context(|| {
-            let name = self.stage.source().name();
+            let name = self.state.source().name();
             format!("the game at {name} is no recording; --replay PATH films one")
         })?;
         self.pause()?;
@@ -186,29 +186,29 @@ impl Headless {
     }
 
     fn pause(&mut self) -> anyhow::Result<()> {
-        if !self.stage.scene().clock.paused {
+        if !self.state.scene().clock.paused {
             self.ask(ControlRequest::Pause)?;
         }
-        self.until("a pause", |stage| {
-            let clock = &stage.scene().clock;
+        self.until("a pause", |state| {
+            let clock = &state.scene().clock;
             clock.paused && !clock.unconfirmed
         })
     }
 
     fn seek(&mut self, to: GameTime) -> anyhow::Result<()> {
         self.jump(to)?;
-        if !self.stage.scene().clock.paused {
+        if !self.state.scene().clock.paused {
             // It stood still only because it was over, and goes on by itself after a jump.
             self.pause()?;
             self.jump(to)?;
         }
-        self.until("the first moment", |stage| stage.scene().clock.game == to)
+        self.until("the first moment", |state| state.scene().clock.game == to)
     }
 
     fn jump(&mut self, to: GameTime) -> anyhow::Result<()> {
-        self.stage.source().seek(to).map_err(anyhow::Error::msg)?;
-        self.until("a jump", |stage| {
-            let recording = stage.source().recording();
+        self.state.source().seek(to).map_err(anyhow::Error::msg)?;
+        self.until("a jump", |state| {
+            let recording = state.source().recording();
             recording.is_some_and(|recording| recording.target().is_none())
         })
     }
@@ -219,7 +219,7 @@ impl Headless {
 
     fn ask(&mut self, request: ControlRequest) -> anyhow::Result<()> {
         let now = self.clock.now();
-        self.stage
+        self.state
             .source()
             .request(request, now)
             .map_err(anyhow::Error::msg)
@@ -231,10 +231,10 @@ impl Headless {
             RealTime::ZERO + demo_span(units)
         };
         if picture == 0 {
-            self.stage.update(None, RealTime::ZERO);
+            self.state.update(None, RealTime::ZERO);
         }
         let step = at(picture) - at((picture - 1).max(0));
-        self.stage.update(Some(step), at(picture));
+        self.state.update(Some(step), at(picture));
     }
 }
 

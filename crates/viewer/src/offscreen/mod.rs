@@ -7,12 +7,12 @@ use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Wait as _, Waker};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
-use crate::stage::Stage;
+use crate::state::ViewerState;
 
 /// A viewer without a screen, which waits for its connection itself.
 #[derive(Debug)]
 pub struct Headless {
-    stage: Stage,
+    state: ViewerState,
     parker: Parker,
     clock: RealClock,
     /// Whether the camera and trails stand still, so that waiting changes no picture.
@@ -21,11 +21,11 @@ pub struct Headless {
 
 impl Headless {
     /// # Errors
-    /// Those of `make_stage`.
-    pub fn new(make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -> anyhow::Result<Self> {
+    /// Those of `make_state`.
+    pub fn new(make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerState>) -> anyhow::Result<Self> {
         let parker = Parker::new();
         Ok(Self {
-            stage: make_stage(parker.waker())?,
+            state: make_state(parker.waker())?,
             parker,
             clock: RealClock::new(),
             is_still: false,
@@ -33,18 +33,22 @@ impl Headless {
     }
 
     fn resize(&mut self, size: (u32, u32)) {
-        self.stage.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
+        self.state.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
     }
 
     /// Updates every `step` at least until `is_done`, and answers the time of the last update.
-    fn run(&mut self, step: RealSpan, mut is_done: impl FnMut(&mut Stage, RealTime) -> bool) -> RealTime {
+    fn run(
+        &mut self,
+        step: RealSpan,
+        mut is_done: impl FnMut(&mut ViewerState, RealTime) -> bool,
+    ) -> RealTime {
         let mut last = None;
         loop {
             let now = self.clock.now();
-            while self.stage.source().take_network(now) {}
+            while self.state.source().take_network(now) {}
             let elapsed = last.filter(|_| !self.is_still).map(|last| now.since(last));
-            self.stage.update(elapsed, now);
-            if is_done(&mut self.stage, now) {
+            self.state.update(elapsed, now);
+            if is_done(&mut self.state, now) {
                 return now;
             }
             last = Some(now);

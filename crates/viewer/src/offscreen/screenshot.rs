@@ -13,7 +13,7 @@ use crate::hud::figures::Figures;
 use crate::intent::Intent;
 use crate::options::Cli;
 use crate::painter::{Laid, Painter};
-use crate::stage::Stage;
+use crate::state::ViewerState;
 use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
 
 /// Runs for as long as `cli` says, and writes a picture of the end to `file`. The time of a demo is set without waiting.
@@ -24,24 +24,24 @@ pub fn take(mut headless: Headless, cli: &Cli, file: &Path) -> anyhow::Result<()
     let size = cli.size.unwrap_or(Cli::SIZE);
     headless.resize(size);
     let after = RealSpan::from_nanos((cli.after * 1e9) as i64);
-    let now = if headless.stage.source().as_demo().is_some() {
-        watch_demo(&mut headless.stage, after)
+    let now = if headless.state.source().as_demo().is_some() {
+        watch_demo(&mut headless.state, after)
     } else {
         let end = headless.clock.now() + after;
         headless.run(STEP, |_, now| now >= end)
     };
-    let mut stage = headless.stage;
-    if stage.scene().ground.is_none() {
-        let why = match &stage.scene().link {
+    let mut state = headless.state;
+    if state.scene().ground.is_none() {
+        let why = match &state.scene().link {
             LinkState::Ended { reason } => format!(": {reason}"),
             _ => "; --after waits longer".to_owned(),
         };
-        let (name, seconds) = (stage.source().name(), cli.after);
+        let (name, seconds) = (state.source().name(), cli.after);
         bail!("no game was seen at {name} within {seconds} s{why}");
     }
     let context = Context::without_window()?;
-    let pixels = Studio::new(&context, quality_of_a_still(cli), size).picture(&mut stage, now)?;
-    stage.source().leave();
+    let pixels = Studio::new(&context, quality_of_a_still(cli), size).picture(&mut state, now)?;
+    state.source().leave();
     pixels
         .write_png(file)
         .with_context(|| format!("cannot write {}", file.display()))
@@ -55,16 +55,16 @@ pub fn quality_of_a_still(cli: &Cli) -> Quality {
 /// Time between updates, as on a display.
 const STEP: RealSpan = RealSpan::from_nanos(16_666_667);
 
-fn watch_demo(stage: &mut Stage, after: RealSpan) -> RealTime {
+fn watch_demo(state: &mut ViewerState, after: RealSpan) -> RealTime {
     // The longest effects last a few hundred units; nothing from before that shows.
     let first = (after - RealSpan::from_secs(5)).max(RealSpan::ZERO);
-    stage.update(None, RealTime::ZERO);
+    state.update(None, RealTime::ZERO);
     let mut now = RealTime::ZERO + first;
     let end = RealTime::ZERO + after;
     while now < end {
         let step = STEP.min(end - now);
         now += step;
-        stage.update(Some(step), now);
+        state.update(Some(step), now);
     }
     end
 }
@@ -102,20 +102,20 @@ impl<'a> Studio<'a> {
     ///
     /// # Errors
     /// If the device is lost.
-    pub fn picture(&mut self, stage: &mut Stage, now: RealTime) -> anyhow::Result<Pixels> {
-        stage.detail = self.renderer.quality().detail();
-        stage.finish_paint();
-        stage.compose();
+    pub fn picture(&mut self, state: &mut ViewerState, now: RealTime) -> anyhow::Result<Pixels> {
+        state.detail = self.renderer.quality().detail();
+        state.finish_paint();
+        state.compose();
         if !std::mem::replace(&mut self.is_settled, true) {
             // A new painter knows no textures, and gets them from new panels.
-            stage.hud().forget_context();
+            state.hud().forget_context();
             // The first layout only measures; later ones end the animations.
             for round in 0..SETTLING {
-                self.lay_out(stage, &Figures::default(), now + STEP * round);
+                self.lay_out(state, &Figures::default(), now + STEP * round);
             }
         }
-        self.lay_out(stage, &Figures::default(), now + STEP * SETTLING);
-        self.render(stage);
+        self.lay_out(state, &Figures::default(), now + STEP * SETTLING);
+        self.render(state);
         self.read()
     }
 
@@ -131,11 +131,11 @@ impl<'a> Studio<'a> {
         Ok(self.target.read(self.context)?)
     }
 
-    fn render(&mut self, stage: &mut Stage) {
+    fn render(&mut self, state: &mut ViewerState) {
         let Context { device, queue, .. } = self.context;
         let mut encoder = device.create_command_encoder(&Default::default());
         let view = self.target.view();
-        let (list, paint) = stage.drawing();
+        let (list, paint) = state.drawing();
         self.renderer.upload(device, queue, list, paint);
         self.renderer.encode(&mut encoder, list, &view);
         let onto = (&mut encoder, &view, self.size);
@@ -153,20 +153,20 @@ impl Screen for Studio<'_> {
         (self.size, 1.0)
     }
 
-    fn lay_out(&mut self, stage: &mut Stage, figures: &Figures, now: RealTime) {
-        let output = lay_out(stage, &self.egui, self.size, figures, now, Vec::new());
+    fn lay_out(&mut self, state: &mut ViewerState, figures: &Figures, now: RealTime) {
+        let output = lay_out(state, &self.egui, self.size, figures, now, Vec::new());
         self.laid.textures.append(output.textures_delta);
         self.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
         self.laid.pixels_per_point = output.pixels_per_point;
     }
 
-    fn draw(&mut self, stage: &mut Stage, _: RealTime) -> anyhow::Result<bool> {
-        stage.compose();
-        self.render(stage);
+    fn draw(&mut self, state: &mut ViewerState, _: RealTime) -> anyhow::Result<bool> {
+        state.compose();
+        self.render(state);
         Ok(true)
     }
 
-    fn host_request(&mut self, _: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
+    fn host_request(&mut self, _: Intent, _: &mut ViewerState, _: RealTime) -> Option<String> {
         None
     }
 }

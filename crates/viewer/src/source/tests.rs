@@ -12,13 +12,13 @@ use trantor_time::{Clock as _, GameTime, RealSpan, RealTime};
 
 use crate::intent::Selection;
 use crate::source;
-use crate::stage::{Stage, StageOptions};
+use crate::state::{ViewerOptions, ViewerState};
 
 /// How long anything may take on a busy machine, before the test fails.
 const PATIENCE: RealSpan = RealSpan::from_secs(20);
 
 struct Viewer {
-    stage: Stage,
+    state: ViewerState,
     parker: Parker,
     clock: RealClock,
     /// How far its time is ahead of the clock: time-outs and retries are not waited for.
@@ -34,7 +34,7 @@ impl Viewer {
         let parker = Parker::new();
         let source = source::live("127.0.0.1", port, Language::Frames, None, parker.waker()).unwrap();
         Self {
-            stage: Stage::new(source, StageOptions::default()),
+            state: ViewerState::new(source, ViewerOptions::default()),
             parker,
             clock: RealClock::new(),
             ahead: RealSpan::ZERO,
@@ -45,13 +45,13 @@ impl Viewer {
         self.clock.now() + self.ahead
     }
 
-    fn until(&mut self, is_so: impl Fn(&mut Stage) -> bool) {
+    fn until(&mut self, is_so: impl Fn(&mut ViewerState) -> bool) {
         let end = self.now() + PATIENCE;
-        while !is_so(&mut self.stage) {
+        while !is_so(&mut self.state) {
             let now = self.now();
-            assert!(now < end, "nothing came of it: {:?}", self.stage.scene().link);
-            while self.stage.source().take_network(now) {}
-            self.stage.update(None, now);
+            assert!(now < end, "nothing came of it: {:?}", self.state.scene().link);
+            while self.state.source().take_network(now) {}
+            self.state.update(None, now);
             self.parker
                 .wait(Some(self.clock.now() + RealSpan::from_millis(10)));
         }
@@ -59,18 +59,18 @@ impl Viewer {
 
     /// Waits until there is no connection and the reason contains all of these.
     fn until_ended(&mut self, because: &[&str]) {
-        self.until(|stage| match &stage.scene().link {
+        self.until(|state| match &state.scene().link {
             LinkState::Ended { reason } => because.iter().all(|part| reason.contains(part)),
             _ => false,
         });
     }
 
     fn until_joined(&mut self) {
-        self.until(|stage| !matches!(stage.scene().link, LinkState::Ended { .. }));
+        self.until(|state| !matches!(state.scene().link, LinkState::Ended { .. }));
     }
 
     fn notice(&mut self) -> Option<&str> {
-        self.stage.hud().shown_notice()
+        self.state.hud().shown_notice()
     }
 }
 
@@ -118,7 +118,7 @@ fn a_server_that_is_gone_is_waited_for() {
     let listener = listen();
     let mut viewer = Viewer::of(&listener);
     let mut server = greet(&listener);
-    viewer.until(|stage| matches!(stage.scene().link, LinkState::Greeting));
+    viewer.until(|state| matches!(state.scene().link, LinkState::Greeting));
     let mut hello = [0; 1];
     server.read_exact(&mut hello).expect("the viewer writes as well");
     drop(server);
@@ -138,7 +138,7 @@ fn a_server_that_is_never_there_is_asked_for_less_and_less_until_the_user_asks()
         viewer.ahead += RealSpan::from_secs(seconds);
     }
     viewer.until_ended(&["8 s"]);
-    viewer.stage.source().reconnect().unwrap();
+    viewer.state.source().reconnect().unwrap();
     viewer.until_ended(&["after 1 s"]);
 }
 
@@ -154,12 +154,12 @@ fn a_server_that_breaks_the_protocol_is_joined_again_only_on_request() {
     let mut rest = Vec::new();
     server.read_to_end(&mut rest).ok();
     let later = viewer.now() + RealSpan::from_secs(60);
-    viewer.stage.source().tend(later);
-    assert_eq!(viewer.stage.source().next_timeout(), None);
+    viewer.state.source().tend(later);
+    assert_eq!(viewer.state.source().next_timeout(), None);
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "no connection");
     listener.set_nonblocking(false).unwrap();
-    viewer.stage.source().reconnect().unwrap();
+    viewer.state.source().reconnect().unwrap();
     viewer.until_joined();
     drop(greet(&listener));
 }
@@ -180,12 +180,12 @@ fn what_is_selected_in_one_run_of_a_server_is_not_in_the_next() {
         ("green", 5_010, tile),
     ] {
         let server = let_in(&listener, team, ticks);
-        viewer.until(|stage| matches!(stage.scene().link, LinkState::Live));
-        assert_eq!(viewer.stage.selection(), kept, "{team}, {ticks} ticks");
-        viewer.stage.select(tile);
+        viewer.until(|state| matches!(state.scene().link, LinkState::Live));
+        assert_eq!(viewer.state.selection(), kept, "{team}, {ticks} ticks");
+        viewer.state.select(tile);
         drop(server);
-        viewer.stage.source().reconnect().unwrap();
-        viewer.until(|stage| !matches!(stage.scene().link, LinkState::Live));
+        viewer.state.source().reconnect().unwrap();
+        viewer.until(|state| !matches!(state.scene().link, LinkState::Live));
     }
 }
 
@@ -200,12 +200,12 @@ fn after_a_victory_the_next_match_is_waited_for() {
     let changes = vec![Change::Won { team: TeamId(0) }];
     write_frame(&mut out, &ToClient::Changes { at, changes }).unwrap();
     server.write_all(&out).unwrap();
-    viewer.until(|stage| stage.scene().winner.is_some());
+    viewer.until(|state| state.scene().winner.is_some());
     drop(server);
     viewer.until_ended(&["the match is over: asking for the next one in "]);
     assert_eq!(viewer.notice(), None);
     let now = viewer.now();
-    let pause = viewer.stage.source().request(ControlRequest::Pause, now);
+    let pause = viewer.state.source().request(ControlRequest::Pause, now);
     assert_eq!(pause, Err("the match is over".to_owned()));
 }
 
@@ -215,7 +215,7 @@ fn a_server_that_says_nothing_is_left_and_asked_again() {
     let listener = listen();
     let mut viewer = Viewer::of(&listener);
     let (silent, _) = listener.accept().unwrap();
-    viewer.until(|stage| stage.source().client().is_some());
+    viewer.until(|state| state.source().client().is_some());
     viewer.ahead = RealSpan::from_secs(60);
     viewer.until_ended(&["asked again after 1 s", "nothing for 60 seconds"]);
     assert!(viewer.notice().unwrap().contains("nothing for 60 seconds"));

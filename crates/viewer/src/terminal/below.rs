@@ -10,7 +10,7 @@ use crate::hud::figures::{Figures, Row};
 use crate::hud::team_name;
 use crate::input::{Action, Bindings};
 use crate::intent::Selection;
-use crate::stage::Stage;
+use crate::state::ViewerState;
 
 /// Rows of answers above the command line.
 const ANSWER_ROWS: usize = 6;
@@ -51,9 +51,9 @@ pub(super) fn timeline(recording: &Recording, shown: GameTime, columns: usize) -
     format!("{words}[{}]", line.into_iter().collect::<String>())
 }
 
-pub(super) fn inspected(stage: &Stage) -> Option<String> {
-    let scene = stage.scene();
-    let id = match stage.selection() {
+pub(super) fn inspected(state: &ViewerState) -> Option<String> {
+    let scene = state.scene();
+    let id = match state.selection() {
         Selection::None => return None,
         Selection::Tile(tile) => {
             let counts = scene.ground.as_ref()?.at(tile)?;

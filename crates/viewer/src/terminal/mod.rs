@@ -26,7 +26,7 @@ use trantor_runtime::wait::{Parker, Wait as _, Waker};
 use crate::game_loop::{GameLoop, Viewer, parked};
 use crate::input::{Action, Input};
 use crate::logging;
-use crate::stage::Stage;
+use crate::state::ViewerState;
 
 use self::screen::TextScreen;
 pub use self::text_scene::{TextScale, TextScene, TextView};
@@ -41,13 +41,13 @@ enum Event {
     End,
 }
 
-/// Shows what `make_stage` makes until the user quits or the pipe is closed.
+/// Shows what `make_state` makes until the user quits or the pipe is closed.
 ///
 /// # Errors
 /// If the terminal cannot be set up.
-pub fn run(make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -> anyhow::Result<()> {
+pub fn run(make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerState>) -> anyhow::Result<()> {
     let mut parker = Parker::new();
-    let stage = make_stage(parker.waker())?;
+    let state = make_state(parker.waker())?;
     let is_ending = Arc::new(AtomicBool::new(false));
     let terminal = Terminal::open().context("this terminal cannot be drawn on")?;
     let (to_loop, typed) = bounded(KEYS_MAX);
@@ -76,7 +76,7 @@ pub fn run(make_stage: impl FnOnce(Waker) -> anyhow::Result<Stage>) -> anyhow::R
         };
         keyboard = Some(threads::spawn("keyboard", read)?);
     }
-    let mut game_loop = GameLoop::new(stage, TextScreen::new(terminal), RealClock::new());
+    let mut game_loop = GameLoop::new(state, TextScreen::new(terminal), RealClock::new());
     let take = || next_event(&typed, &is_ending);
     parked::run(&mut game_loop, &mut parker, take, handle);
     is_ending.store(true, Ordering::Relaxed);
@@ -103,18 +103,18 @@ fn handle(viewer: &mut Viewer<TextScreen>, event: Event) {
         Event::End => return viewer.put_input(Input::Act(Action::Quit)),
         Event::Key(name) => name,
     };
-    let Viewer { stage, screen, .. } = viewer;
+    let Viewer { state, screen, .. } = viewer;
     if screen.is_typing {
-        return screen.type_key(&name, &mut stage.hud().console);
+        return screen.type_key(&name, &mut state.hud().console);
     }
     let action = match name.as_str() {
         // As in other programs for terminals.
         "q" | "ctrl-c" | "ctrl-d" => Some(Action::Quit),
-        name => stage.bindings().action_of(name),
+        name => state.bindings().action_of(name),
     };
     match action {
         Some(Action::Console) => screen.is_typing = true,
-        Some(action) if screen.pans(action, stage) => {}
+        Some(action) if screen.pans(action, state) => {}
         Some(action) => viewer.put_input(Input::Act(action)),
         None => {}
     }

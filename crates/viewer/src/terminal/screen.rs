@@ -18,7 +18,7 @@ use crate::game_loop::Screen;
 use crate::hud::figures::Figures;
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
-use crate::stage::Stage;
+use crate::state::ViewerState;
 
 /// Frames a second in a terminal: enough to follow, and little data for a slow line.
 const LIVE_PER_SECOND: f64 = 10.0;
@@ -71,8 +71,8 @@ impl TextScreen {
     }
 
     /// Pans or zooms if `action` does that; returns whether it does.
-    pub(super) fn pans(&mut self, action: Action, stage: &Stage) -> bool {
-        let Some(size) = map_size(stage) else { return false };
+    pub(super) fn pans(&mut self, action: Action, state: &ViewerState) -> bool {
+        let Some(size) = map_size(state) else { return false };
         let whole = TextScale::whole(size, self.page_size.0, self.page_size.1);
         let scale = self.scale.unwrap_or(whole);
         // About a sixth of what is in view.
@@ -95,32 +95,32 @@ impl TextScreen {
     }
 
     /// The tile in the middle: of the selection, or chosen by the user, or the map's.
-    fn center(&self, stage: &Stage) -> Tile {
-        let selected = match stage.selection() {
-            Selection::Agent(id) => stage.scene().agent(id).map(|agent| agent.tile),
+    fn center(&self, state: &ViewerState) -> Tile {
+        let selected = match state.selection() {
+            Selection::Agent(id) => state.scene().agent(id).map(|agent| agent.tile),
             Selection::Tile(tile) => Some(tile),
             Selection::None => None,
         };
-        let map = map_size(stage).map(middle);
+        let map = map_size(state).map(middle);
         selected.or(self.center).or(map).unwrap_or(Tile { x: 0, y: 0 })
     }
 
     /// What is below the picture, in so many rows at most; the command line comes first.
-    fn lines_below(&self, stage: &mut Stage, columns: usize, rows: usize) -> Vec<String> {
+    fn lines_below(&self, state: &mut ViewerState, columns: usize, rows: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        let shown = stage.scene().clock.game;
-        if let Some(recording) = stage.source().recording() {
+        let shown = state.scene().clock.game;
+        if let Some(recording) = state.source().recording() {
             lines.push(below::timeline(recording, shown, columns));
         }
-        lines.extend(below::inspected(stage));
-        if stage.hud().panels.help {
-            lines.extend(below::help_lines(stage.bindings(), columns));
+        lines.extend(below::inspected(state));
+        if state.hud().panels.help {
+            lines.extend(below::help_lines(state.bindings(), columns));
         }
-        if stage.hud().panels.debug {
+        if state.hud().panels.debug {
             lines.extend(below::figure_lines(&self.figures, columns));
         }
         let typed = match self.is_typing {
-            true => below::console_lines(&stage.hud().console, columns, rows),
+            true => below::console_lines(&state.hud().console, columns, rows),
             false => Vec::new(),
         };
         lines.truncate(rows.saturating_sub(typed.len()));
@@ -155,8 +155,8 @@ impl TextScreen {
     }
 }
 
-fn map_size(stage: &Stage) -> Option<MapSize> {
-    stage.scene().ground.as_ref().map(|ground| ground.size)
+fn map_size(state: &ViewerState) -> Option<MapSize> {
+    state.scene().ground.as_ref().map(|ground| ground.size)
 }
 
 fn middle(size: MapSize) -> Tile {
@@ -178,11 +178,11 @@ impl Screen for TextScreen {
         ((u32::from(columns), u32::from(rows)), 1.0)
     }
 
-    fn lay_out(&mut self, _: &mut Stage, figures: &Figures, _: RealTime) {
+    fn lay_out(&mut self, _: &mut ViewerState, figures: &Figures, _: RealTime) {
         self.figures.clone_from(figures);
     }
 
-    fn draw(&mut self, stage: &mut Stage, _: RealTime) -> anyhow::Result<bool> {
+    fn draw(&mut self, state: &mut ViewerState, _: RealTime) -> anyhow::Result<bool> {
         // The first frame has no world yet: it is no page in a pipe, so that `| head` shows the game.
         if !std::mem::replace(&mut self.has_drawn, true) && !self.terminal.abilities.is_live {
             return Ok(true);
@@ -190,24 +190,24 @@ impl Screen for TextScreen {
         let size = self.terminal.size();
         let (columns, rows) = size;
         // The picture keeps half of the page.
-        let below = self.lines_below(stage, usize::from(columns), usize::from(rows / 2));
-        let footer = match stage.hud().shown_notice() {
+        let below = self.lines_below(state, usize::from(columns), usize::from(rows / 2));
+        let footer = match state.hud().shown_notice() {
             Some(notice) => notice.to_owned(),
-            None => below::hints(stage.bindings()),
+            None => below::hints(state.bindings()),
         };
         let rows = rows - below.len() as u16;
-        let whole = map_size(stage).map_or(TextScale::Close, |map| TextScale::whole(map, columns, rows));
+        let whole = map_size(state).map_or(TextScale::Close, |map| TextScale::whole(map, columns, rows));
         let view = TextView {
             columns,
             rows,
             scale: self.scale.unwrap_or(whole),
-            center: self.center(stage),
+            center: self.center(state),
             colored: self.terminal.abilities.is_colored,
             unicode: self.terminal.abilities.is_unicode,
             footer: &footer,
         };
         let mut picture = String::new();
-        let (scene, feed) = stage.scene_and_feed();
+        let (scene, feed) = state.scene_and_feed();
         self.text.draw(scene, &view, feed, &mut picture);
         let cut = |line: String| line.chars().take(usize::from(columns)).collect();
         let mut page: Vec<String> = picture.lines().map(str::to_owned).collect();
@@ -218,7 +218,7 @@ impl Screen for TextScreen {
         match self.show(page, size) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 if !std::mem::replace(&mut self.is_closed, true) {
-                    stage.ask_host(Intent::Do(Action::Quit));
+                    state.ask_host(Intent::Do(Action::Quit));
                 }
                 Ok(false)
             }
@@ -226,7 +226,7 @@ impl Screen for TextScreen {
         }
     }
 
-    fn host_request(&mut self, what: Intent, _: &mut Stage, _: RealTime) -> Option<String> {
+    fn host_request(&mut self, what: Intent, _: &mut ViewerState, _: RealTime) -> Option<String> {
         match what {
             Intent::Do(Action::Screenshot) => {
                 let file = format!("trantor-{}.txt", date_for_records().as_millis());

@@ -5,7 +5,7 @@ use crate::demo::{Demo, DemoScene};
 use crate::game_loop::GameLoop;
 use crate::game_loop::pretend::PretendScreen;
 use crate::source;
-use crate::stage::{Stage, StageOptions};
+use crate::state::{ViewerOptions, ViewerState};
 use trantor_render::gpu::Quality;
 use trantor_time::ManualClock;
 
@@ -15,13 +15,13 @@ struct Bench(GameLoop<PretendScreen, ManualClock>);
 
 impl Bench {
     fn new() -> Self {
-        let mut stage = Stage::new(
+        let mut state = ViewerState::new(
             source::demo(Demo::new(DemoScene::Overview)),
-            StageOptions::default(),
+            ViewerOptions::default(),
         );
-        stage.update(None, NOW);
+        state.update(None, NOW);
         let screen = PretendScreen::new(60.0);
-        Self(GameLoop::new(stage, screen, ManualClock::default()))
+        Self(GameLoop::new(state, screen, ManualClock::default()))
     }
 
     fn viewer(&mut self) -> &mut Viewer<PretendScreen> {
@@ -38,9 +38,9 @@ impl Bench {
     }
 
     fn clock(&mut self) -> trantor_client::SceneClock {
-        let stage = &mut self.viewer().stage;
-        stage.update(Some(RealSpan::ZERO), NOW);
-        stage.scene().clock
+        let state = &mut self.viewer().state;
+        state.update(Some(RealSpan::ZERO), NOW);
+        state.scene().clock
     }
 }
 
@@ -156,14 +156,14 @@ fn timers_are_listed_and_cancelled() {
 #[test]
 fn keys_are_changed_remembered_and_never_all_lost() {
     let mut bench = Bench::new();
-    let pressed = |bench: &mut Bench, key: &str| bench.viewer().stage.bindings().action_of(key);
+    let pressed = |bench: &mut Bench, key: &str| bench.viewer().state.bindings().action_of(key);
     bench.said("bind pause p");
     assert_eq!(pressed(&mut bench, "p"), Some(Action::Pause));
-    assert_eq!(bench.viewer().stage.settings.keys[&Action::Pause], ["p"]);
+    assert_eq!(bench.viewer().state.settings.keys[&Action::Pause], ["p"]);
     assert_eq!(bench.said("keys pause"), "pause: p — pause, go on\n");
     bench.said("unbind pause");
     assert_eq!(pressed(&mut bench, "p"), None);
-    assert!(bench.viewer().stage.settings.keys.is_empty());
+    assert!(bench.viewer().state.settings.keys.is_empty());
     let refused = bench.run("bind overview f3").unwrap_err();
     assert!(refused.contains("debug would have no key"), "{refused}");
 }
@@ -172,10 +172,10 @@ fn keys_are_changed_remembered_and_never_all_lost() {
 fn the_render_quality_is_changed_and_remembered() {
     let mut bench = Bench::new();
     bench.said("quality swift");
-    assert_eq!(bench.viewer().stage.settings.quality, Some(Quality::Swift));
+    assert_eq!(bench.viewer().state.settings.quality, Some(Quality::Swift));
     bench.said("quality auto");
-    assert_eq!(bench.viewer().stage.settings.quality, None);
-    let asked: Vec<_> = std::iter::from_fn(|| bench.viewer().stage.poll_host_request()).collect();
+    assert_eq!(bench.viewer().state.settings.quality, None);
+    let asked: Vec<_> = std::iter::from_fn(|| bench.viewer().state.poll_host_request()).collect();
     let wanted = [Some(Quality::Swift), None].map(Intent::Quality);
     assert_eq!(asked, wanted, "of what draws");
 }

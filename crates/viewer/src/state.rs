@@ -32,7 +32,7 @@ use trantor_render::picture::{CameraPose, Compose, DrawList};
 pub use pointer::Pointer;
 
 #[derive(Clone, Debug, Default)]
-pub struct StageOptions {
+pub struct ViewerOptions {
     pub settings: Settings,
     /// The theme for this session, whose light then stands still instead of drifting with game time.
     pub theme: Option<Theme>,
@@ -58,7 +58,7 @@ struct Framed {
 }
 
 #[derive(Debug)]
-pub struct Stage {
+pub struct ViewerState {
     source: Box<dyn Source>,
     scene: Scene,
     hud: Hud,
@@ -105,8 +105,8 @@ pub struct Stage {
     elapsed_seconds: f32,
 }
 
-impl Stage {
-    pub fn new(source: Box<dyn Source>, options: StageOptions) -> Self {
+impl ViewerState {
+    pub fn new(source: Box<dyn Source>, options: ViewerOptions) -> Self {
         let mut hud = Hud::new(options.reports);
         hud.panels.any = options.panels;
         hud.panels.labels = options.panels;

@@ -3,7 +3,7 @@
 use glam::Vec2;
 use trantor_model::{AgentId, MapSize};
 
-use super::{Framed, Stage};
+use super::{Framed, ViewerState};
 use crate::input::Action;
 use crate::settings::SavedView;
 use trantor_render::picture::CameraPose;
@@ -22,7 +22,7 @@ const ZOOM_PER_SECOND: f32 = 2.4;
 const SEEN_PIXELS: f32 = 16.0;
 const NEAR_PIXELS: f32 = 32.0;
 
-impl Stage {
+impl ViewerState {
     pub(super) fn followed(&self) -> Option<AgentId> {
         self.selection.agent().filter(|_| self.follows)
     }

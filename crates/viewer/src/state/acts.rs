@@ -7,7 +7,7 @@ use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
-use super::Stage;
+use super::ViewerState;
 use crate::film::recording::{Format, Take};
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
@@ -24,7 +24,7 @@ const RECORD: Take = Take {
     per_second: Format::Gif.usual_rate(),
 };
 
-impl Stage {
+impl ViewerState {
     /// A key went down or up, whose action may last while it is held.
     pub fn hold(&mut self, action: Action, down: bool) {
         self.held.retain(|held| *held != action);
@@ -156,7 +156,7 @@ impl Stage {
     }
 }
 
-impl Stage {
+impl ViewerState {
     /// Does what the user asks for, or passes the request to the program around it.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! From a scene to what is drawn of it: the lists, and the ground's paint.
 
-use super::Stage;
+use super::ViewerState;
 use crate::intent::Selection;
 use trantor_render::picture::draw_list::FrameLook;
 use trantor_render::picture::ground::{GroundPaint, PaintMode};
 use trantor_render::picture::palette::Mood;
 use trantor_render::picture::{DrawList, Options};
 
-impl Stage {
+impl ViewerState {
     pub fn compose(&mut self) {
         self.marks.agent = self.selection.agent();
         self.marks.tile = match self.selection {

@@ -5,7 +5,7 @@ use trantor_model::Tile;
 use winit::dpi::PhysicalPosition;
 use winit::event::{ElementState, MouseButton, MouseScrollDelta};
 
-use super::Stage;
+use super::ViewerState;
 use crate::input::Input;
 use crate::intent::Selection;
 use trantor_render::picture::compose::MIDDLE_HEIGHT;
@@ -42,16 +42,16 @@ enum Gesture {
 
 impl Pointer {
     /// Does to the board what the mouse or a touchpad did; other inputs are not for it.
-    pub fn handle(&mut self, input: Input, stage: &mut Stage) {
+    pub fn handle(&mut self, input: Input, state: &mut ViewerState) {
         match input {
-            Input::Moved { to, is_over_panel } => self.moved(to, is_over_panel, stage),
-            Input::Left => stage.hover(None),
+            Input::Moved { to, is_over_panel } => self.moved(to, is_over_panel, state),
+            Input::Left => state.hover(None),
             Input::Button {
                 state: ElementState::Released,
                 ..
             } => {
                 if let Some(Gesture::Press(at)) = self.gesture.take() {
-                    stage.click(at);
+                    state.click(at);
                 }
             }
             // A press on a panel is not for the board.
@@ -64,38 +64,38 @@ impl Pointer {
                 MouseButton::Right | MouseButton::Middle => self.gesture = Some(Gesture::Turn),
                 _ => {}
             },
-            Input::Wheel(MouseScrollDelta::LineDelta(_, away)) => stage.zoom(away, self.at),
+            Input::Wheel(MouseScrollDelta::LineDelta(_, away)) => state.zoom(away, self.at),
             Input::Wheel(MouseScrollDelta::PixelDelta(pixels)) => {
-                let notches = pixels.y as f32 / (POINTS_PER_NOTCH * stage.pixels_per_point());
-                stage.zoom(notches, self.at);
+                let notches = pixels.y as f32 / (POINTS_PER_NOTCH * state.pixels_per_point());
+                state.zoom(notches, self.at);
             }
-            Input::Pinch(delta) => stage.zoom(delta as f32 * NOTCHES_PER_PINCH, self.at),
-            Input::Rotate(degrees) => stage.turn_by(degrees.to_radians()),
+            Input::Pinch(delta) => state.zoom(delta as f32 * NOTCHES_PER_PINCH, self.at),
+            Input::Rotate(degrees) => state.turn_by(degrees.to_radians()),
             // The release of a button may go to another window.
             Input::FocusLost => self.gesture = None,
             Input::Button { .. } | Input::Key { .. } | Input::Act(_) => {}
         }
     }
 
-    fn moved(&mut self, to: PhysicalPosition<f64>, over_panel: bool, stage: &mut Stage) {
+    fn moved(&mut self, to: PhysicalPosition<f64>, over_panel: bool, state: &mut ViewerState) {
         let from = self.at;
         self.at = Vec2::new(to.x as f32, to.y as f32);
         match self.gesture {
             Some(Gesture::Press(start))
-                if self.at.distance(start) > CLICK_POINTS * stage.pixels_per_point() =>
+                if self.at.distance(start) > CLICK_POINTS * state.pixels_per_point() =>
             {
                 self.gesture = Some(Gesture::Drag);
-                stage.drag(start, self.at);
+                state.drag(start, self.at);
             }
-            Some(Gesture::Drag) => stage.drag(from, self.at),
-            Some(Gesture::Turn) => stage.turn(self.at - from),
+            Some(Gesture::Drag) => state.drag(from, self.at),
+            Some(Gesture::Turn) => state.turn(self.at - from),
             Some(Gesture::Press(_)) | None => {}
         }
-        stage.hover((!over_panel && self.gesture.is_none()).then_some(self.at));
+        state.hover((!over_panel && self.gesture.is_none()).then_some(self.at));
     }
 }
 
-impl Stage {
+impl ViewerState {
     /// Drags the board from one point of the picture to another, each in pixels.
     pub fn drag(&mut self, from: Vec2, to: Vec2) {
         let Some((view, _)) = self.view() else { return };

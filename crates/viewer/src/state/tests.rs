@@ -1,0 +1,392 @@
+//! The viewer's state with a demo, driven without a window.
+
+use super::*;
+use crate::demo::{Demo, DemoScene};
+use crate::game_loop::pretend::lay_out;
+use crate::source;
+use glam::Vec3;
+use trantor_client::{FeedEntry, FeedKind, Language};
+use trantor_model::{AgentId, Resource, TeamId, Tile};
+use trantor_render::picture::compose::MIDDLE_HEIGHT;
+use trantor_render::picture::{DecalKind, Shape};
+use trantor_runtime::wait::{Parker, Wait as _};
+
+const PIXELS: (u32, u32) = (1280, 720);
+const NOW: RealTime = RealTime::ZERO;
+
+fn state_with(which: DemoScene, options: ViewerOptions) -> ViewerState {
+    let mut state = ViewerState::new(source::demo(Demo::new(which)), options);
+    state.resize(PIXELS, egui::vec2(1280.0, 720.0));
+    state.update(None, NOW);
+    state
+}
+
+fn state(which: DemoScene) -> ViewerState {
+    let options = ViewerOptions {
+        panels: true,
+        ..ViewerOptions::default()
+    };
+    let mut state = state_with(which, options);
+    state.compose();
+    state
+}
+
+fn run(state: &mut ViewerState, frames: i64) {
+    for frame in 1..=frames {
+        let step = RealSpan::from_millis(16);
+        state.update(Some(step), NOW + RealSpan::from_millis(16 * frame));
+        state.compose();
+    }
+}
+
+fn size() -> Vec2 {
+    Vec2::new(PIXELS.0 as f32, PIXELS.1 as f32)
+}
+
+fn pixel_of(state: &ViewerState, x: f32, height: f32, y: f32) -> Vec2 {
+    let (view, _) = state.view().unwrap();
+    view.project(Vec3::new(x, height, y)).unwrap() * size()
+}
+
+fn intend(state: &mut ViewerState, intent: Intent) {
+    state.intend(intent, NOW).unwrap();
+}
+
+#[test]
+fn a_click_selects_an_agent_before_its_tile() {
+    let mut state = state(DemoScene::Overview);
+    let agent = state.scene().agents[9];
+    state.click(pixel_of(&state, agent.x, 0.33, agent.y));
+    assert!(matches!(state.selection, Selection::Agent(_)));
+    let empty = pixel_of(&state, 3.0, 0.0, 15.0);
+    state.click(empty);
+    assert_eq!(state.selection, Selection::Tile(Tile { x: 3, y: 15 }));
+    state.click(empty);
+    assert_eq!(state.selection, Selection::None, "a second click clears it");
+}
+
+#[test]
+fn agents_that_share_a_tile_are_selected_where_they_are_drawn() {
+    let mut state = state(DemoScene::Overview);
+    for distance in [4.0, 12.0, 60.0] {
+        state.camera.pose.distance = distance;
+        let target = state.camera.pose.target;
+        state.scene.agents.truncate(3);
+        state.scene.effects.clear();
+        for agent in &mut state.scene.agents {
+            (agent.x, agent.y, agent.held) = (target.x.round(), target.y.round(), false);
+        }
+        state.compose();
+        let shapes = [Shape::Character, Shape::Figurine, Shape::Pawn];
+        let bodies = shapes.map(|shape| state.list.bodies[shape as usize].clone());
+        let mut selected = Vec::new();
+        for body in bodies.concat() {
+            let [x, _, y] = body.position;
+            state.click(pixel_of(&state, x, MIDDLE_HEIGHT * body.scale, y));
+            selected.push(state.selection.agent().expect("an agent is drawn there"));
+            state.compose();
+            let ring: Vec2 = state.list.decals[DecalKind::Selection as usize][0]
+                .position
+                .into();
+            assert!(
+                ring.distance(Vec2::new(x, y)) < 1e-4,
+                "around the one that was meant"
+            );
+        }
+        selected.sort_unstable();
+        selected.dedup();
+        assert_eq!(selected.len(), 3, "from {distance} tiles");
+    }
+}
+
+#[test]
+fn dragging_keeps_the_ground_under_the_pointer() {
+    let mut state = state(DemoScene::Overview);
+    state.camera.pose.distance = 15.0;
+    state.camera.goal.distance = 15.0;
+    let (from, to) = (Vec2::new(600.0, 400.0), Vec2::new(660.0, 370.0));
+    let ground_at =
+        |state: &ViewerState, pixel: Vec2| state.view().unwrap().0.ground_at(pixel / size()).unwrap();
+    let held = ground_at(&state, from);
+    state.drag(from, to);
+    let now = ground_at(&state, to);
+    assert!(held.distance(now) < 0.05, "{held} went to {now}");
+}
+
+#[test]
+fn the_camera_cannot_be_lost() {
+    let mut state = state(DemoScene::Overview);
+    for key in [
+        Action::PanNorth,
+        Action::ZoomOut,
+        Action::TiltUp,
+        Action::TurnLeft,
+    ] {
+        state.hold(key, true);
+    }
+    run(&mut state, 2_000);
+    state.release_all();
+    let pose = state.camera.pose;
+    assert!(
+        (-1.0..21.0).contains(&pose.target.x) && (-1.0..21.0).contains(&pose.target.y),
+        "{pose:?}"
+    );
+    assert!(pose.distance < 60.0 && pose.pitch > 0.2, "{pose:?}");
+    state.act(Action::Overview, NOW);
+    run(&mut state, 200);
+    assert!(state.camera.pose.target.distance(Vec2::splat(9.5)) < 3.0);
+}
+
+#[test]
+fn larger_panels_are_made_room_for_unless_the_user_moved_the_camera() {
+    let mut state = state(DemoScene::Overview);
+    state.act(Action::Overview, NOW);
+    for (key, distance_grows) in [(Action::Console, true), (Action::TurnLeft, false)] {
+        state.hold(key, true);
+        run(&mut state, 2);
+        state.release_all();
+        let before = state.camera.goal;
+        state.hud().scale += 0.25;
+        run(&mut state, 2);
+        let after = state.camera.goal;
+        assert_eq!(after.distance > before.distance, distance_grows, "{key:?}");
+        assert_eq!(after != before, distance_grows, "{key:?}");
+    }
+}
+
+#[test]
+fn following_goes_over_the_seam_without_a_jump() {
+    let mut state = state(DemoScene::Overview);
+    state.select(Selection::Agent(AgentId(29)));
+    state.act(Action::Follow, NOW);
+    assert!(state.follows);
+    run(&mut state, 60);
+    let mut before = state.camera.pose.target;
+    let mut seams = 0;
+    let mut tile = state.scene().agent(AgentId(29)).unwrap().tile;
+    for frame in 61..4_000 {
+        let now = NOW + RealSpan::from_millis(16 * frame);
+        state.update(Some(RealSpan::from_millis(16)), now);
+        let after = state.camera.pose.target;
+        assert!(before.distance(after) < 0.4, "{before} to {after}");
+        before = after;
+        let agent = state.scene().agent(AgentId(29)).unwrap();
+        if agent.tile.x.abs_diff(tile.x) > 1 || agent.tile.y.abs_diff(tile.y) > 1 {
+            seams += 1;
+        }
+        tile = agent.tile;
+    }
+    assert!(seams > 0, "the path goes round the torus at least once");
+    state.act(Action::Follow, NOW);
+    assert!(!state.follows);
+    let target = state.camera.pose.target;
+    assert!((-0.5..19.5).contains(&target.x), "back on the map as numbered");
+}
+
+#[test]
+fn keys_of_one_frame_go_on_from_each_other() {
+    let mut state = state(DemoScene::Overview);
+    for action in [Action::Faster, Action::Faster, Action::Faster, Action::Pause] {
+        state.act(action, NOW);
+    }
+    let clock = state.scene().clock;
+    assert_eq!((clock.frequency, clock.paused), (338, true));
+    run(&mut state, 2);
+    let stood = state.scene().clock.game;
+    run(&mut state, 10);
+    assert_eq!(state.scene().clock.game, stood);
+    state.act(Action::StepUnit, NOW);
+    run(&mut state, 1);
+    assert_eq!(state.scene().clock.game.whole_units(), stood.whole_units() + 1);
+    state.act(Action::Pause, NOW);
+    assert!(!state.scene().clock.paused);
+}
+
+#[test]
+fn panels_on_a_new_device_have_all_their_textures() {
+    let mut state = state(DemoScene::Overview);
+    for _ in 0..2 {
+        state.hud().forget_context();
+        let context = egui::Context::default();
+        let mut known = std::collections::BTreeSet::new();
+        for frame in 1..=4 {
+            let now = NOW + RealSpan::from_millis(16 * frame);
+            let mut output = lay_out(&mut state, &context, PIXELS, &Figures::default(), now, Vec::new());
+            known.extend(output.textures_delta.set.keys().copied());
+            output.textures_delta.clear();
+            for drawn in context.tessellate(output.shapes, output.pixels_per_point) {
+                if let egui::epaint::Primitive::Mesh(mesh) = drawn.primitive {
+                    assert!(known.contains(&mesh.texture_id), "{:?}", mesh.texture_id);
+                }
+            }
+        }
+        assert!(known.len() > 1, "letters, and the map in the corner");
+    }
+}
+
+#[test]
+fn a_paused_game_looks_the_same_until_the_user_does_something() {
+    for scene in [DemoScene::Overview, DemoScene::Ritual] {
+        let mut state = state(scene);
+        run(&mut state, 2);
+        assert!(!state.is_as_before(), "{scene:?} moves");
+        state.act(Action::Pause, NOW);
+        // The camera comes to rest, and what is left of all motion at this speed.
+        run(&mut state, 200);
+        for _ in 0..10 {
+            run(&mut state, 1);
+            assert!(state.is_as_before(), "{scene:?}");
+        }
+        state.hover(Some(Vec2::new(600.0, 400.0)));
+        run(&mut state, 1);
+        assert!(!state.is_as_before(), "{scene:?} with the pointer over it");
+        run(&mut state, 1);
+        assert!(state.is_as_before(), "{scene:?}");
+        // Of another resource only the ground is painted otherwise.
+        intend(&mut state, Intent::Paint(PaintMode::Heat(Resource::Food)));
+        run(&mut state, 2);
+        while state.drawing().1.take_dirty().is_some() {}
+        intend(&mut state, Intent::Paint(PaintMode::Heat(Resource::Sibur)));
+        run(&mut state, 2);
+        assert!(!state.is_as_before(), "{scene:?} is painted anew");
+    }
+}
+
+#[test]
+fn first_words_wait_for_a_world() {
+    let options = || {
+        let mut options = ViewerOptions::default();
+        options.settings.is_first_start = true;
+        options
+    };
+    // No server: port 0 is none.
+    let waker = Parker::new().waker();
+    let none = source::live("127.0.0.1", 0, Language::Frames, None, waker).unwrap();
+    let mut waiting = ViewerState::new(none, options());
+    waiting.update(None, NOW);
+    assert_eq!(waiting.hud().shown_notice(), None);
+    let mut state = state_with(DemoScene::Overview, options());
+    assert_eq!(state.hud().shown_notice(), Some(FIRST_STEPS));
+    assert!(state.hud().take_new_notice(), "for as long as any message");
+    state.hud().forget_notice();
+    run(&mut state, 2);
+    assert_eq!(state.hud().shown_notice(), None, "once");
+}
+
+#[test]
+fn a_match_after_one_that_was_won_has_events_of_its_own() {
+    let mut state = state(DemoScene::Overview);
+    let won = FeedEntry {
+        at: state.scene.clock.game,
+        kind: FeedKind::Won(TeamId(0)),
+    };
+    state.scene.winner = Some(TeamId(0));
+    state.hud.add_event(&won, &state.scene);
+    state.follow_world();
+    assert_eq!(state.scene_and_feed().1.plain_lines(&[]).count(), 1);
+    state.scene.winner = None;
+    state.follow_world();
+    assert_eq!(state.scene_and_feed().1.plain_lines(&[]).count(), 0);
+}
+
+/// Another match begins in the same world, as after a victory.
+fn next_match(state: &mut ViewerState) {
+    state.scene.winner = Some(TeamId(0));
+    state.follow_world();
+    state.scene.winner = None;
+    state.follow_world();
+    run(state, 80);
+}
+
+#[test]
+fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_match_before() {
+    let mut state = state(DemoScene::Overview);
+    run(&mut state, 1);
+    let whole = state.camera.goal;
+    let agent = state.scene.agents[3];
+    let place = Vec2::new(agent.x, agent.y);
+    let follow = |state: &mut ViewerState| {
+        state.act(Action::NextAgent, NOW);
+        state.act(Action::Follow, NOW);
+        run(state, 20);
+        state.zoom(3.0, Vec2::new(640.0, 360.0));
+    };
+    let search = |state: &mut ViewerState| {
+        intend(state, Intent::Select(Selection::Agent(agent.id)));
+        intend(state, Intent::Visit(place));
+    };
+    for flight in [&follow as &dyn Fn(&mut ViewerState), &search] {
+        flight(&mut state);
+        run(&mut state, 20);
+        assert_ne!(state.camera.goal.target, whole.target);
+        assert_eq!(state.settings.view, None, "the user did not choose it");
+        next_match(&mut state);
+        assert_eq!(state.camera.goal, whole);
+        let off = state.camera.pose.target.distance(whole.target);
+        assert!(off < 0.1, "and not a map away: {off}");
+    }
+
+    state.zoom(4.0, Vec2::new(700.0, 300.0));
+    let chosen = state.camera.goal;
+    let saved = state.settings.view.expect("the user chose a view");
+    search(&mut state);
+    assert_eq!(
+        state.settings.view,
+        Some(saved),
+        "a flight afterwards changes nothing"
+    );
+    next_match(&mut state);
+    assert_eq!(state.camera.goal, chosen);
+    next_match(&mut state);
+    assert_eq!(state.camera.goal, whole, "the user did not move it in that match");
+    assert_eq!(state.settings.view, Some(saved), "it is still the last choice");
+
+    let options = ViewerOptions {
+        settings: state.settings.clone(),
+        panels: true,
+        ..ViewerOptions::default()
+    };
+    let mut again = state_with(DemoScene::Overview, options);
+    assert_eq!(again.camera.pose, chosen, "a start begins with it");
+    again.act(Action::Overview, NOW);
+    assert_eq!(again.settings.view, None, "the whole map is a choice as well");
+}
+
+#[test]
+fn the_camera_comes_near_enough_to_see_an_agent_and_no_nearer_than_it_is() {
+    let mut near = state(DemoScene::Overview);
+    let before = near.camera.goal.distance;
+    near.select(Selection::Agent(AgentId(9)));
+    near.act(Action::Follow, NOW);
+    assert_eq!(near.camera.goal.distance, before);
+
+    let mut state = state(DemoScene::BigWorld);
+    let tile_pixels = |state: &ViewerState| {
+        let view = state.camera.goal.view(PIXELS.0, PIXELS.1);
+        view.pixels_per_tile(view.target)
+    };
+    let whole = |state: &mut ViewerState| {
+        state.act(Action::Overview, NOW);
+        run(state, 1);
+        assert!(tile_pixels(state) < 2.0);
+    };
+    whole(&mut state);
+    let agent = *state.scene().agent(AgentId(9_000)).unwrap();
+    let place = Vec2::new(agent.x, agent.y);
+    state.select(Selection::Agent(agent.id));
+    intend(&mut state, Intent::LookAt(place));
+    assert!(
+        tile_pixels(&state) < 2.0,
+        "a place is looked at from the same distance"
+    );
+    // The camera is there, and the agent's ring is large enough to be seen.
+    state.camera.pose = state.camera.goal;
+    state.compose();
+    let ring = &state.list.decals[DecalKind::Selection as usize][0];
+    assert!(ring.reach * tile_pixels(&state) > 10.0, "{}", ring.reach);
+    intend(&mut state, Intent::Visit(place));
+    assert!(tile_pixels(&state) > 20.0);
+    whole(&mut state);
+    state.act(Action::Follow, NOW);
+    assert!(tile_pixels(&state) > 20.0);
+}
