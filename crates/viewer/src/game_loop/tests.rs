@@ -209,7 +209,7 @@ fn figures_of_the_inside_are_collected_while_the_debugging_view_is_open() {
     };
     let titles: Vec<_> = open.groups.iter().map(|group| group.title).collect();
     assert_eq!(titles, ["Frames", "Systems", "Pending", "Connection", "Server"]);
-    assert!(names(1).contains(&"interpolation"), "time by state");
+    assert!(names(1).contains(&"interpolation"), "a row for each system");
     let pending = names(2);
     assert!(
         pending.contains(&"statistics") && pending.contains(&"#0 “tea”"),
