@@ -3,7 +3,7 @@
 //! `trantor-server` runs the [`crate::event_loop`] on its main thread instead.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::sync_channel;
 
 use trantor_engine::{Engine, EngineConfig};
@@ -23,11 +23,11 @@ impl Background {
     /// Starts a server that listens on `address`; port 0 lets the system choose one. It listens when this returns.
     ///
     /// # Errors
-    /// If there is no thread, or [`EventLoop::new`] fails.
+    /// If there is no thread, the address cannot be listened on, or [`EventLoop::new`] fails.
     pub fn start(address: SocketAddr, config: EngineConfig) -> Result<Self, StartError> {
         let (send, sent) = sync_channel(1);
         let make = move || {
-            let event_loop = EventLoop::new(address, |now| Ok(Engine::new(config, now)))?;
+            let event_loop = EventLoop::new(TcpListener::bind(address)?, |now| Ok(Engine::new(config, now)))?;
             let signal = event_loop.stop_signal();
             send.send((event_loop.address(), event_loop.tasks()))
                 .expect("the starter keeps the other end until the loop is made");

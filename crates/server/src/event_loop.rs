@@ -9,7 +9,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use trantor_engine::{Control, Engine, EngineStats};
@@ -20,7 +20,7 @@ use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
 use crate::keeping;
-use crate::listener::{Door, Listener};
+use crate::listener::Listener;
 use crate::options::RecordKeep;
 use crate::passes::Passes;
 use crate::reload::Reload;
@@ -55,12 +55,12 @@ pub enum EndReason {
 }
 
 impl EventLoop {
-    /// A loop that listens at `door`, mostly an address, around the engine that `make` makes.
+    /// A loop that accepts connections of `socket`, around the engine that `make` makes.
     ///
     /// # Errors
-    /// If the address cannot be listened on, the system gives no descriptors, or `make` fails.
-    pub fn new(door: impl Into<Door>, make: impl FnOnce(RealTime) -> io::Result<Engine>) -> io::Result<Self> {
-        let mut listener = Listener::open(door.into())?;
+    /// If the socket does not listen, the system gives no descriptors, or `make` fails.
+    pub fn new(socket: TcpListener, make: impl FnOnce(RealTime) -> io::Result<Engine>) -> io::Result<Self> {
+        let mut listener = Listener::new(socket)?;
         let address = listener.address();
         let clock = RealClock::new();
         let now = clock.now();

@@ -20,7 +20,7 @@ use crate::keeping;
 use crate::listener::Listener;
 use crate::passes::{Budget, Turn};
 use crate::recorder::Recorder;
-use crate::shell::{Flushed, Shell};
+use crate::shell::Shell;
 
 /// Time that a stage may take in one pass: a tenth of what a player would notice.
 const STAGE_SPAN: RealSpan = RealSpan::from_millis(5);
@@ -265,7 +265,7 @@ fn flush(shell: &mut Shell, turn: &mut Turn<'_>) {
             turn.name_item("write");
             admitted
         };
-        if shell.flush_one(conn, now, admits) == Flushed::CutShort {
+        if !shell.flush_one(conn, now, admits) {
             is_cut_short = true;
             break;
         }
@@ -286,7 +286,7 @@ fn messages(shell: &mut Shell, turn: &mut Turn<'_>) {
             turn.name_item("message");
             admitted
         };
-        if shell.flush_one(conn, now, admits) == Flushed::CutShort {
+        if !shell.flush_one(conn, now, admits) {
             shell.has_messages_left = true;
             break;
         }

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use anyhow::{anyhow, ensure};
@@ -13,7 +13,6 @@ use trantor_time::RealSpan;
 use crate::autosave::{self, Autosave};
 use crate::descriptors;
 use crate::event_loop::EventLoop;
-use crate::listener::Door;
 use crate::options::Options;
 use crate::playback::{self, PlayAsked};
 use crate::roll_forward::roll_forward;
@@ -37,7 +36,6 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     let seed = options.seed.unwrap_or_else(seed_from_system);
     let mut config = options.engine_config(seed);
     config.token = options.token()?;
-    let door = door(address)?;
     let directory = options.save.directory.as_deref();
     let not_saved = |error: io::Error| {
         let directory = directory.unwrap_or(Path::new("")).display();
@@ -67,7 +65,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         !options.lock_step || saved.as_ref().is_none_or(|game| game.config().rules.lock_step),
         "the saved game was not begun in lock-step, and cannot go on in it: leave out --lock-step"
     );
-    let made = EventLoop::new(door, |now| {
+    let made = EventLoop::new(listen(address)?, |now| {
         Ok(match saved {
             Some(game) => Engine::resume(config, game, now),
             None => Engine::new(config, now),
@@ -127,7 +125,7 @@ pub fn play(asked: &PlayAsked) -> anyhow::Result<(EventLoop, String)> {
         follows_speed: asked.follows_speed,
         is_paused: asked.is_paused,
     };
-    let made = EventLoop::new(door(address)?, |now| {
+    let made = EventLoop::new(listen(address)?, |now| {
         Engine::play(config, &recording, start, now).map_err(io::Error::other)
     });
     let mut event_loop = made.map_err(|error| not_listening(address, &error))?;
@@ -140,11 +138,14 @@ pub fn play(asked: &PlayAsked) -> anyhow::Result<(EventLoop, String)> {
 }
 
 /// The socket that a service manager has opened, or else one of our own on `address`.
-fn door(address: SocketAddr) -> anyhow::Result<Door> {
+fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     let inherited = service_manager::inherited_listener().map_err(|error| {
         anyhow!("LISTEN_FDS: the socket that was handed over is no TCP socket that listens: {error}")
     })?;
-    Ok(inherited.map_or(Door::Address(address), Door::HandedOver))
+    match inherited {
+        Some(socket) => Ok(socket),
+        None => TcpListener::bind(address).map_err(|error| not_listening(address, &error)),
+    }
 }
 
 /// The game to resume, if one is asked for and there is one: the newest good save, rolled forward by its journal.

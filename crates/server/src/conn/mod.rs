@@ -70,7 +70,6 @@ struct Conn {
 pub struct ConnStats {
     pub opened: u64,
     pub closed: u64,
-    pub reports: u64,
     pub bytes_in: u64,
     pub bytes_out: u64,
     pub reads: u64,
@@ -154,7 +153,6 @@ impl Conns {
         let Some(conn) = self.slots.get_mut(ready.token.0) else {
             return;
         };
-        self.stats.reports += 1;
         if ready.readable && !self.reading_ended {
             conn.hung_up |= ready.hung_up;
             // The end of a peer is noticed even while it is paused; what it has sent is bounded.

@@ -15,7 +15,7 @@ use crate::shell::tasks::TaskError;
 
 fn event_loop(options: Options) -> EventLoop {
     let options = Options { port: 0, ..options };
-    EventLoop::new(options.listen_address(), |now| {
+    EventLoop::new(TcpListener::bind(options.listen_address()).unwrap(), |now| {
         Ok(Engine::new(options.engine_config(1), now))
     })
     .unwrap()
@@ -210,7 +210,7 @@ fn what_is_read_is_stamped_after_it_was_sent() {
         port: 0,
         ..Options::default()
     };
-    let listener = Listener::open(options.listen_address().into()).unwrap();
+    let listener = Listener::new(TcpListener::bind(options.listen_address()).unwrap()).unwrap();
     let address = listener.address();
     let clock = MovingClock {
         clock: ManualClock::default(),

@@ -77,34 +77,15 @@ pub struct ListenerStats {
     pub slowed: u64,
 }
 
-#[derive(Debug)]
-pub enum Door {
-    Address(SocketAddr),
-    /// It was opened by a service manager, and connections may wait there already.
-    HandedOver(std::net::TcpListener),
-}
-
-impl From<SocketAddr> for Door {
-    fn from(address: SocketAddr) -> Self {
-        Self::Address(address)
-    }
-}
-
 impl Listener {
-    /// Listens there. A port that a former server has just left can be used again at once.
+    /// Accepts the connections of `socket`, some of which may wait already.
     ///
     /// # Errors
-    /// If the port is in use, the address is none of this machine's, or the port is not for ordinary users.
-    pub fn open(door: Door) -> io::Result<Self> {
-        let socket = match door {
-            // mio sets SO_REUSEADDR before it binds.
-            Door::Address(address) => TcpListener::bind(address)?,
-            Door::HandedOver(socket) => {
-                socket.set_nonblocking(true)?;
-                TcpListener::from_std(socket)
-            }
-        };
-        // Listening again only changes how many may wait; mio has no way to say it.
+    /// If it is no socket that listens.
+    pub fn new(socket: std::net::TcpListener) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        let socket = TcpListener::from_std(socket);
+        // Listening again only changes how many may wait, which the standard library cannot set.
         rustix::net::listen(&socket, BACKLOG_MAX)?;
         let address = socket.local_addr()?;
         Ok(Self {
@@ -286,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_handed_on_at_once_and_the_rest_at_the_rate() {
-        let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+        let mut listener = on_loopback();
         listener.limit_rate(2);
         let now = RealTime::ZERO + RealSpan::from_secs(5);
         let _peers: Vec<_> = (0..4)
@@ -307,6 +288,10 @@ mod tests {
         assert_eq!(accepted(&mut listener, now + span), 0);
         assert_eq!(accepted(&mut listener, now + span + span), 1);
         assert_eq!(listener.stats().back_offs, 0);
+    }
+
+    fn on_loopback() -> Listener {
+        Listener::new(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).unwrap()
     }
 
     fn connect_from(host: u8, port: u16) -> OwnedFd {
@@ -331,7 +316,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_newcomer_is_handed_on_before_the_flood_of_another_address() {
-        let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+        let mut listener = on_loopback();
         listener.limit_rate(2);
         listener.set_waiting_max(20);
         let port = listener.address().port();
@@ -346,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_has_hung_up_takes_nothing_of_the_rate() {
-        let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+        let mut listener = on_loopback();
         listener.limit_rate(1);
         let port = listener.address().port();
         let now = RealTime::ZERO + RealSpan::from_secs(5);
@@ -364,7 +349,7 @@ mod tests {
     #[test]
     fn the_rate_is_the_one_that_was_asked_for() {
         for rate in [1, 3, 10, 499, 501, 1_000, 7_777, 100_000] {
-            let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+            let mut listener = on_loopback();
             listener.limit_rate(rate);
             let began = RealTime::ZERO + RealSpan::from_secs(5);
             let (mut now, mut accepted, mut waits) = (began, 0_u32, 0_u32);
@@ -389,7 +374,7 @@ mod tests {
 
     #[test]
     fn connections_without_a_descriptor_wait_until_another_closes() {
-        let mut listener = Listener::open(Door::Address((Ipv4Addr::LOCALHOST, 0).into())).unwrap();
+        let mut listener = on_loopback();
         let now = RealTime::ZERO;
         let _peer = std::net::TcpStream::connect(listener.address()).unwrap();
         listener.note_ready();

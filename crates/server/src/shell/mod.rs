@@ -79,12 +79,6 @@ pub struct Shell {
     pub(crate) has_messages_left: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flushed {
-    Done,
-    CutShort,
-}
-
 /// One descriptor in so many is for connections that wait to be accepted, where there are few.
 const WAITING_PART: usize = 8;
 
@@ -338,22 +332,22 @@ impl Shell {
     }
 
     /// Flushes one outbox, a piece a write, each of which `admits` must allow. What is left comes first of its kind next
-    /// time.
+    /// time. Answers whether all was written that can be.
     pub(crate) fn flush_one(
         &mut self,
         conn: ConnId,
         now: RealTime,
         mut admits: impl FnMut() -> bool,
-    ) -> Flushed {
+    ) -> bool {
         loop {
             let bytes = self.engine.unsent(conn);
             if bytes.is_empty() {
                 self.conns.all_written(conn);
-                return Flushed::Done;
+                return true;
             }
             if !admits() {
                 self.engine.write_later(conn);
-                return Flushed::CutShort;
+                return false;
             }
             // The journal stage has written most of it, but not what followed from a connection lost since, nor what a viewer
             // that reads again is behind with.
@@ -362,10 +356,10 @@ impl Shell {
             }
             match self.conns.write(conn, self.engine.unsent(conn)) {
                 WriteOutcome::Taken(count) => self.engine.sent(conn, count),
-                WriteOutcome::Blocked => return Flushed::Done,
+                WriteOutcome::Blocked => return true,
                 WriteOutcome::Failed => {
                     self.close_lost(conn, CloseCause::Failed, now);
-                    return Flushed::Done;
+                    return true;
                 }
             }
         }

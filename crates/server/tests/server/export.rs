@@ -5,23 +5,18 @@ use std::io::Read;
 use std::net::{Shutdown, SocketAddr, SocketAddrV4};
 
 use rustix::net;
+use trantor_server::background::Background;
+use trantor_server::export::Exporter;
 use trantor_server::options::{MetricsOptions, Options};
 use trantor_server::shell::Shell;
 use trantor_time::RealSpan;
 
-use crate::support::{Peer, Server, now};
+use crate::support::{Peer, Program, now};
 
-fn server() -> (Server, SocketAddr) {
-    let address = Some("127.0.0.1:0".parse().unwrap());
-    let server = Server::start(Options {
-        metrics: MetricsOptions {
-            address,
-            ..MetricsOptions::default()
-        },
-        ..Options::default()
-    });
-    let metrics = server.metrics.unwrap();
-    (server, metrics)
+fn server() -> (Program, SocketAddr) {
+    let mut program = Program::start("--metrics 0");
+    let metrics = program.metrics();
+    (program, metrics)
 }
 
 /// The status line and the body of an answer to `GET path`.
@@ -74,7 +69,7 @@ fn a_peer_that_has_ended_its_side_gets_its_answer() {
 fn metrics_can_be_scraped() {
     let (server, metrics) = server();
     let mut viewer = server.watch();
-    let mut agent = server.join("red");
+    let mut agent = server.join("red").0;
     agent.send("Forward\nnonsense\n");
     assert_eq!([agent.line(), agent.line()], ["ok", "ko"]);
     viewer.lines_until("ppo");
@@ -119,7 +114,14 @@ fn metrics_can_be_scraped() {
 
 #[test]
 fn health_asks_the_loop_itself() {
-    let (server, metrics) = server();
+    let any_port = "127.0.0.1:0".parse().unwrap();
+    let server = Background::start(any_port, Options::default().engine_config(7)).unwrap();
+    let options = MetricsOptions {
+        address: Some(any_port),
+        ..MetricsOptions::default()
+    };
+    let exporter = Exporter::start(&options, server.tasks().clone()).unwrap();
+    let metrics = exporter.address().unwrap();
     assert_eq!(
         get(metrics, "/health"),
         ("HTTP/1.1 200 OK".to_owned(), "ok\n".to_owned())

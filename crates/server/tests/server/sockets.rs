@@ -7,25 +7,23 @@ use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use trantor_engine::Control;
-use trantor_server::options::Options;
-use trantor_time::{Frequency, RealSpan};
+use trantor_time::RealSpan;
 
-use crate::support::{Peer, Server, now};
+use crate::support::{Peer, Program, now};
 
 /// On a map that is too large for builds with assertions to check it whole at every step: what is tested here is
 /// who is served when, and the checks would be all that is measured.
-fn options(teams: &[&str], places_per_team: u32, frequency: u64) -> Options {
-    Options {
-        teams: teams.iter().map(ToString::to_string).collect(),
-        places_per_team,
-        frequency: Frequency::new(frequency).unwrap(),
-        width: 40,
-        height: 40,
-        // A server in this process leaves no token.
-        control: Control::Loopback,
-        ..Options::default()
-    }
+fn server(arguments: &str) -> Program {
+    let common = "-n red -x 40 -y 40 --control loopback --metrics 0 --log warn";
+    Program::start(&format!("{common} {arguments}"))
+}
+
+fn writes(server: &mut Program) -> f64 {
+    server.metric("trantor_socket_writes_total")
+}
+
+fn reads(server: &mut Program) -> f64 {
+    server.metric("trantor_socket_reads_total")
 }
 
 /// One read that takes whatever has come.
@@ -37,7 +35,7 @@ fn one_read(peer: &mut Peer) -> String {
 
 #[test]
 fn the_number_of_places_and_the_map_come_in_one_piece() {
-    let server = Server::start(options(&["red"], 3, 100));
+    let server = server("-c 3");
     for left in ["2", "1", "0"] {
         let mut peer = Peer::connect(server.address);
         assert_eq!(one_read(&mut peer), "WELCOME\n");
@@ -49,37 +47,35 @@ fn the_number_of_places_and_the_map_come_in_one_piece() {
 /// Many agents take one read for one message, so no two may leave in one write, even if both are due at once.
 #[test]
 fn each_reply_to_an_agent_leaves_in_a_write_of_its_own() {
-    let server = Server::start(options(&["red"], 3, 10_000));
-    let mut peer = server.join("red");
-    let before = server.conn_stats();
+    let mut server = server("-c 3 -f 10000");
+    let mut peer = server.join("red").0;
+    let before = (writes(&mut server), reads(&mut server));
     peer.send("Connect_nbr\nnonsense\nConnect_nbr\nInventory\nConnect_nbr\nRight\n");
     let lines = peer.lines_until("ok");
-    let after = server.conn_stats();
     assert_eq!(lines.len(), 6);
-    assert_eq!(after.writes - before.writes, 6);
-    assert_eq!(after.reads - before.reads, 1);
+    assert_eq!(writes(&mut server) - before.0, 6.0);
+    assert_eq!(reads(&mut server) - before.1, 1.0);
 }
 
-/// Viewers read streams, and what they are told at one time leaves in one write.
+/// Viewers read streams, and what they are sent at one time leaves in one write.
 #[test]
 fn what_a_viewer_is_told_at_once_leaves_in_one_write() {
-    let server = Server::start(options(&["red"], 3, 10_000));
+    let mut server = server("-c 3 -f 10000");
     let mut viewer = server.watch();
-    let before = server.conn_stats();
+    let before = writes(&mut server);
     viewer.send("msz\nsgt\ntna\nbct 0 0\nnonsense\n");
     assert_eq!(viewer.lines_until("suc").len(), 5);
-    assert_eq!(server.conn_stats().writes - before.writes, 1);
+    assert_eq!(writes(&mut server) - before, 1.0);
 }
 
-/// More are to be told something at one time than a pass writes to. Who is left over is told by the next one, also if nothing
-/// else ever happens.
+/// One broadcast is for more agents than a pass writes to. The next pass writes to the rest, also if nothing else happens.
 #[test]
-fn nobody_is_left_out_where_one_pass_cannot_tell_all() {
+fn a_broadcast_reaches_all_though_one_pass_cannot_write_to_all() {
     const AGENTS: u32 = 1_200;
     trantor_server::descriptors::raise_limit();
-    // Nobody starves meanwhile: an agent that is told anything else is told this with it.
-    let server = Server::start(options(&["red"], AGENTS, 50));
-    let mut peers: Vec<Peer> = (0..AGENTS).map(|_| server.join("red")).collect();
+    // No agent starves meanwhile: with any other output it would be sent this too.
+    let server = server(&format!("-c {AGENTS} -f 50"));
+    let mut peers: Vec<Peer> = (0..AGENTS).map(|_| server.join("red").0).collect();
     let mut speaker = peers.pop().unwrap();
     speaker.send("Broadcast all of you\n");
     for (nth, peer) in peers.iter_mut().enumerate() {
@@ -88,11 +84,11 @@ fn nobody_is_left_out_where_one_pass_cannot_tell_all() {
     }
 }
 
-/// What an operator says at once and faster than it may is carried out by and by, also where nobody else says anything.
+/// Lines of an operator beyond its rate are carried out later, also if no other peer sends anything.
 #[test]
-fn an_operator_that_is_held_up_is_answered_to_the_end() {
+fn a_throttled_operator_is_answered_to_the_end() {
     const LINES: usize = 2_400;
-    let server = Server::start(options(&["red"], 1, 100));
+    let server = server("-c 1");
     let mut operator = server.connect();
     operator.send(&format!("ADMIN\n{}help\n", "what\n".repeat(LINES)));
     assert_eq!(operator.line(), "ok");
@@ -104,8 +100,8 @@ fn an_operator_that_is_held_up_is_answered_to_the_end() {
 }
 
 #[test]
-fn an_operator_that_would_let_itself_go_is_answered() {
-    let server = Server::start(options(&["red"], 1, 100));
+fn an_operator_cannot_disconnect_itself() {
+    let server = server("-c 1");
     let mut operator = server.connect();
     operator.send("ADMIN\nkick connection 0.0\ntick rate 50\n");
     let lines = operator.lines_until("50 units/s");
@@ -119,8 +115,8 @@ fn an_operator_that_would_let_itself_go_is_answered() {
 /// Closing a connection with unread input makes the system reset it, and a reset takes the last line with it.
 #[test]
 fn dead_is_delivered_though_input_was_pending() {
-    let server = Server::start(options(&["red"], 1, 10_000));
-    let mut peer = server.join("red");
+    let server = server("-c 1 -f 10000");
+    let mut peer = server.join("red").0;
     // It starves after 1,260 units, 0.126 s; until then it sends without ever reading.
     let started = now();
     while now() - started < RealSpan::from_millis(300) {
@@ -139,9 +135,9 @@ fn dead_is_delivered_though_input_was_pending() {
 
 #[test]
 fn a_half_closed_connection_counts_as_gone() {
-    let server = Server::start(options(&["red"], 1, 100));
+    let server = server("-c 1");
     let mut viewer = server.watch();
-    let mut peer = server.join("red");
+    let mut peer = server.join("red").0;
     peer.socket.shutdown(Shutdown::Write).unwrap();
     assert_eq!(viewer.lines_until("pdi").last().unwrap(), "pdi #0");
     assert_eq!(peer.rest().unwrap(), "", "and is closed from our side too");
@@ -149,9 +145,9 @@ fn a_half_closed_connection_counts_as_gone() {
 
 #[test]
 fn a_peer_that_resets_its_connection_harms_nobody() {
-    let server = Server::start(options(&["red"], 50, 10_000));
+    let server = server("-c 50 -f 10000");
     for _ in 0..20 {
-        let mut rude = server.join("red");
+        let mut rude = server.join("red").0;
         rude.send("Look\nLook\nLook\nLook\nLook\nLook\nLook\nLook\nLook\nLook\n");
         // Unread input at the time of closing makes our own system send the reset.
         rude.socket.shutdown(Shutdown::Read).unwrap();
@@ -160,7 +156,7 @@ fn a_peer_that_resets_its_connection_harms_nobody() {
     let mut viewer = server.connect();
     viewer.send("GRAPHIC\n");
     drop(viewer);
-    let mut peer = server.join("red");
+    let mut peer = server.join("red").0;
     peer.send("Forward\n");
     assert_eq!(peer.line(), "ok");
 }
@@ -168,11 +164,11 @@ fn a_peer_that_resets_its_connection_harms_nobody() {
 /// Flooders send as fast as they can; one honest agent must still be answered in time.
 #[test]
 fn a_flood_does_not_starve_others() {
-    let server = Server::start(options(&["red"], 20, 100));
+    let server = server("-c 20");
     let is_over = Arc::new(AtomicBool::new(false));
     let flooders: Vec<_> = (0..4)
         .map(|index| {
-            let mut peer = server.join("red");
+            let mut peer = server.join("red").0;
             let is_over = Arc::clone(&is_over);
             let flood = move || {
                 let noise = "Nonsense\n".repeat(5_000);
@@ -194,7 +190,7 @@ fn a_flood_does_not_starve_others() {
         })
         .collect();
 
-    let mut honest = server.join("red");
+    let mut honest = server.join("red").0;
     let mut waits: Vec<_> = (0..21)
         .map(|_| {
             let asked = now();
@@ -214,15 +210,12 @@ fn a_flood_does_not_starve_others() {
     );
 }
 
-/// A viewer that asks for the whole map and never reads it is let go, and nobody else notices.
+/// A viewer that asks for the whole map and never reads it is disconnected, and no other peer notices.
 #[test]
 fn a_viewer_that_never_reads_is_let_go() {
-    let mut options = options(&["red"], 2, 100);
-    options.limits.stall_span = RealSpan::from_millis(300);
-    options.limits.requests_per_second = 1_000_000;
-    let server = Server::start(options);
+    let server = server("-c 2 --stall-limit 1 --request-rate 1000000");
     let mut deaf = server.watch();
-    let mut honest = server.join("red");
+    let mut honest = server.join("red").0;
     let asks = "mct\n".repeat(2_000);
     deaf.socket.set_nonblocking(true).unwrap();
     let started = now();
@@ -240,22 +233,22 @@ fn a_viewer_that_never_reads_is_let_go() {
         let took = now() - asked;
         assert!(took < RealSpan::from_secs(1), "an honest answer took {took:?}");
     }
-    assert!(is_gone, "it asked for gigabytes and was never let go");
+    assert!(is_gone, "it asked for gigabytes and was never disconnected");
 }
 
-/// What a question costs is counted, not timed: a report, a read and a write, however many are silent.
+/// The cost of a question is counted, not timed: a read and a write, however many peers are silent.
 #[test]
 fn a_pass_looks_only_at_what_is_ready() {
-    let server = Server::start(options(&["red"], 1, 100));
+    let mut server = server("-c 1");
     let _silent: Vec<_> = (0..300).map(|_| server.connect()).collect();
-    let mut agent = server.join("red");
-    let before = server.conn_stats();
+    let mut agent = server.join("red").0;
+    let items = |server: &mut Program| server.metric("trantor_loop_stage_items_total{stage=\"read\"}");
+    let before = (writes(&mut server), reads(&mut server), items(&mut server));
     for _ in 0..100 {
         agent.send("Connect_nbr\n");
         assert_eq!(agent.line(), "0");
     }
-    let after = server.conn_stats();
-    assert_eq!(after.reports - before.reports, 100);
-    assert_eq!(after.reads - before.reads, 100);
-    assert_eq!(after.writes - before.writes, 100);
+    assert_eq!(writes(&mut server) - before.0, 100.0);
+    assert_eq!(reads(&mut server) - before.1, 100.0);
+    assert_eq!(items(&mut server) - before.2, 100.0);
 }

@@ -1,6 +1,6 @@
-//! A server or the whole program to talk to over loopback, a peer that talks, and a folder for files.
+//! The program to talk to over loopback, a peer that talks, and a folder for files.
 //!
-//! Servers choose their ports themselves. Reads have a time limit, so that a test that would hang fails instead.
+//! The program chooses its ports itself. Reads have a time limit, so that a test that would hang fails instead.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,13 +14,7 @@ use trantor_game::Stamp;
 use trantor_game::journal::Ending;
 use trantor_runtime::RealClock;
 use trantor_runtime::user_token::user_token;
-use trantor_server::background::Background;
-use trantor_server::conn::ConnStats;
-use trantor_server::export::Exporter;
-use trantor_server::options::Options;
 use trantor_server::replay::{Checked, Outcome, pieces_in, verify_all};
-use trantor_server::shell::Shell;
-use trantor_server::shell::tasks::TaskSender;
 use trantor_time::{Clock, RealTime};
 
 /// Longer than any answer takes on a busy machine, short enough to wait for in a failing test.
@@ -29,72 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Now, for measuring.
 pub fn now() -> RealTime {
     RealClock::new().now()
-}
-
-/// A server on a thread of this process, ended in order when it is dropped.
-pub struct Server {
-    pub address: SocketAddr,
-    /// Where it serves its metrics, if its options ask for that.
-    pub metrics: Option<SocketAddr>,
-    _exporter: Option<Exporter>,
-    running: Background,
-}
-
-impl Server {
-    /// A server with `options`, on a port of its choice and with a fixed seed.
-    pub fn start(options: Options) -> Self {
-        let listen = SocketAddr::new(options.bind, 0);
-        let running = Background::start(listen, options.engine_config(7)).unwrap();
-        let exporter = options
-            .metrics
-            .are_wanted()
-            .then(|| Exporter::start(&options.metrics, running.tasks().clone()).unwrap());
-        Self {
-            address: running.address(),
-            metrics: exporter.as_ref().and_then(Exporter::address),
-            _exporter: exporter,
-            running,
-        }
-    }
-
-    /// Sends tasks to its loop.
-    pub fn tasks(&self) -> &TaskSender {
-        self.running.tasks()
-    }
-
-    /// What happened on its connections so far.
-    pub fn conn_stats(&self) -> ConnStats {
-        let (told, stats) = std::sync::mpsc::sync_channel(1);
-        let tell = move |shell: &mut Shell| told.send(shell.conns().stats()).expect("the test waits for it");
-        self.tasks().send("conn_stats", tell).unwrap();
-        stats.recv_timeout(PATIENCE).unwrap()
-    }
-
-    /// A peer that has been greeted.
-    pub fn connect(&self) -> Peer {
-        let mut peer = Peer::connect(self.address);
-        assert_eq!(peer.line(), "WELCOME");
-        peer
-    }
-
-    /// An agent of `team`.
-    pub fn join(&self, team: &str) -> Peer {
-        let mut peer = self.connect();
-        peer.send(&format!("{team}\n"));
-        peer.line().parse::<u32>().expect("the number of places left");
-        peer.line();
-        peer
-    }
-
-    /// A text viewer that has read its first burst.
-    pub fn watch(&self) -> Peer {
-        let mut peer = self.connect();
-        peer.send("GRAPHIC\nsgt\n");
-        // The burst tells the frequency second, and again at the end because it was asked for.
-        peer.lines_until("sgt ");
-        peer.lines_until("sgt ");
-        peer
-    }
 }
 
 /// One end of a connection.
@@ -261,10 +189,26 @@ impl Program {
         }
     }
 
-    /// An agent that has joined `team`, and the places that the team had left.
-    pub fn join(&self, team: &str) -> (Peer, u32) {
+    /// A peer that has been greeted.
+    pub fn connect(&self) -> Peer {
         let mut peer = Peer::connect(self.address);
         assert_eq!(peer.line(), "WELCOME");
+        peer
+    }
+
+    /// A text viewer that has read its first burst.
+    pub fn watch(&self) -> Peer {
+        let mut peer = self.connect();
+        peer.send("GRAPHIC\nsgt\n");
+        // The burst has the frequency second, and the reply has it again.
+        peer.lines_until("sgt ");
+        peer.lines_until("sgt ");
+        peer
+    }
+
+    /// An agent that has joined `team`, and the places that the team had left.
+    pub fn join(&self, team: &str) -> (Peer, u32) {
+        let mut peer = self.connect();
         peer.send(&format!("{team}\n"));
         let places = peer.line().parse().unwrap();
         peer.line();
@@ -290,25 +234,26 @@ impl Program {
         ))
     }
 
-    /// The metric `name`, if it was started with `--metrics 0`.
-    pub fn metric(&mut self, name: &str) -> f64 {
-        let metrics = *self.metrics.get_or_insert_with(|| {
+    /// Where it serves its metrics, if it was started with `--metrics 0`.
+    pub fn metrics(&mut self) -> SocketAddr {
+        *self.metrics.get_or_insert_with(|| {
             let mut line = String::new();
             self.out.read_line(&mut line).unwrap();
             let address = line.split("http://").nth(1).unwrap().split('/').next();
             address.unwrap().parse().unwrap()
-        });
-        let mut peer = Peer::connect(metrics);
+        })
+    }
+
+    /// The metric `name`.
+    pub fn metric(&mut self, name: &str) -> f64 {
+        let mut peer = Peer::connect(self.metrics());
         peer.send("GET /metrics HTTP/1.1\r\n\r\n");
         let answer = peer.rest().unwrap();
         let mut values = answer
             .lines()
             .filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        values
-            .next()
-            .unwrap_or_else(|| panic!("no {name}"))
-            .parse()
-            .unwrap()
+        let value = values.next().unwrap_or_else(|| panic!("no {name} in:\n{answer}"));
+        value.parse().unwrap()
     }
 
     /// The pipe that it prints to.
