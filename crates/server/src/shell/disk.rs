@@ -47,13 +47,8 @@ pub(crate) struct DiskStats {
     pub(crate) waited_max: RealSpan,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum JobRefused {
-    #[error("the one before is still under way")]
-    UnderWay,
-    #[error("the loop is stopping")]
-    Closed,
-}
+/// Why a second job of a name is refused.
+const UNDER_WAY: &str = "the one before is still under way";
 
 impl Disk {
     /// No worker yet; see [`Self::start`].
@@ -93,7 +88,7 @@ impl Disk {
         name: &'static str,
         work: impl FnOnce() -> Result<T, E> + Send + 'static,
         done: impl FnOnce(&mut Shell, Result<T, String>) + Send + 'static,
-    ) -> Result<(), JobRefused> {
+    ) -> Result<(), &'static str> {
         let submitted = RealClock::new().now();
         let (tasks, started) = (self.tasks.clone(), Arc::clone(&self.started));
         let job = move || {
@@ -110,10 +105,10 @@ impl Disk {
         };
         let is_under_way = self.in_flight.iter().any(|(other, _)| *other == name);
         let accepted = match &self.jobs {
-            None => Err(JobRefused::Closed),
-            Some(_) if is_under_way => Err(JobRefused::UnderWay),
+            None => Err("the loop is stopping"),
+            Some(_) if is_under_way => Err(UNDER_WAY),
             // There is room for one of each.
-            Some(jobs) => jobs.try_send(Box::new(job)).map_err(|_| JobRefused::UnderWay),
+            Some(jobs) => jobs.try_send(Box::new(job)).map_err(|_| UNDER_WAY),
         };
         match accepted {
             Ok(()) => self.in_flight.push_back((name, submitted)),

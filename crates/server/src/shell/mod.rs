@@ -219,10 +219,6 @@ impl Shell {
         &self.engine
     }
 
-    pub fn conns(&self) -> &Conns {
-        &self.conns
-    }
-
     /// Passes on what the system reported of each socket. Answers a signal that came.
     pub(crate) fn sort_ready(&mut self) -> Option<Signal> {
         let mut signal = None;

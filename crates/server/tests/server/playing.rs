@@ -40,8 +40,7 @@ struct Viewer {
 
 impl Viewer {
     fn connect(program: &Program) -> Self {
-        let mut peer = Peer::connect(program.address);
-        assert_eq!(peer.line(), "WELCOME");
+        let mut peer = program.connect();
         peer.send("TRANTOR\n");
         let mut viewer = Self {
             peer,
@@ -117,8 +116,7 @@ fn a_recorded_game_is_shown_and_moved_about_in() {
     );
 
     // A text viewer sees the world at the beginning, at the speed of the recording.
-    let mut text = Peer::connect(program.address);
-    assert_eq!(text.line(), "WELCOME");
+    let mut text = program.connect();
     text.send("GRAPHIC\n");
     let burst = text.lines_until("tna blue");
     assert!(burst.contains(&"sgt 2000".to_owned()));

@@ -103,9 +103,8 @@ fn help_and_version_are_printed_with_status_0() {
 fn the_program_ends_after_the_win_if_that_is_asked_for() {
     let arguments = "-n red --match-duration 1 --after-win exit --control off --spectator-delay 1";
     let mut program = Program::start(arguments);
-    let mut viewers: Vec<Peer> = (0..20).map(|_| Peer::connect(program.address)).collect();
+    let mut viewers: Vec<Peer> = (0..20).map(|_| program.connect()).collect();
     for viewer in &mut viewers {
-        assert_eq!(viewer.line(), "WELCOME");
         viewer.send("GRAPHIC\n");
     }
     for viewer in &mut viewers {
@@ -192,8 +191,7 @@ fn a_waiting_game_is_started_from_standard_input_whose_end_ends_nothing() {
     peer.send("GRAPHIC\n");
     while peer.lines_until("sgt").last().unwrap() != "sgt 300" {}
     drop(stdin);
-    let mut later = Peer::connect(program.address);
-    assert_eq!(later.line(), "WELCOME");
+    program.connect();
     program.stop();
 }
 
@@ -322,8 +320,7 @@ fn a_service_manager_hands_a_socket_over_and_is_told() {
 fn a_server_without_descriptors_goes_on_and_recovers() {
     // Fewer than its own and the connections that it would accept take; what the test inherited and passes on counts too.
     let program = Program::by_script("ulimit -n 30; exec \"$0\" \"$@\"", "--log error", Stdio::null());
-    let mut agent = Peer::connect(program.address);
-    assert_eq!(agent.line(), "WELCOME");
+    let mut agent = program.connect();
     agent.send("red\nConnect_nbr\n");
     assert_eq!(agent.lines_until("5").last().map(String::as_str), Some("5"));
     // The system accepts them for the server, so all of these succeed.
@@ -352,15 +349,7 @@ fn an_idle_server_makes_no_wake_ups() {
         "nobody is connected"
     );
 
-    let viewers: Vec<Peer> = (0..50)
-        .map(|_| {
-            let mut viewer = Peer::connect(program.address);
-            viewer.send("GRAPHIC\nsgt\n");
-            viewer.lines_until("sgt ");
-            viewer.lines_until("sgt ");
-            viewer
-        })
-        .collect();
+    let viewers: Vec<Peer> = (0..50).map(|_| program.watch()).collect();
     assert_eq!(
         wake_ups_in(&program, RealSpan::from_secs(2)),
         0,
