@@ -310,48 +310,57 @@ fn is_own(token: Token) -> bool {
 mod tests {
     use super::*;
     use mio::Interest;
-    use std::io::Write;
-    use std::net::{Ipv4Addr, SocketAddr};
-    use trantor_time::RealSpan;
-
-    const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-
-    fn in_micros(micros: i64) -> RealTime {
-        RealClock::new().now() + RealSpan::from_micros(micros)
-    }
+    use std::net::{Ipv4Addr, TcpStream};
 
     const LISTENER: Token = Token(7);
+    const HOUR_US: i64 = 3_600_000_000;
 
-    /// A listening socket that `wait` watches.
-    fn listen(wait: &MioWait) -> (mio::net::TcpListener, SocketAddr) {
-        let mut listener = mio::net::TcpListener::bind(LOOPBACK).unwrap();
-        wait.registry()
-            .register(&mut listener, LISTENER, Interest::READABLE)
-            .unwrap();
-        let address = listener.local_addr().unwrap();
-        (listener, address)
+    /// A wait that watches a listening socket.
+    struct Bench {
+        wait: MioWait,
+        listener: mio::net::TcpListener,
+    }
+
+    impl Bench {
+        fn new(policy: WaitPolicy) -> Self {
+            let mut wait = MioWait::new().unwrap();
+            wait.set_policy(policy);
+            let mut listener = mio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+            let registered = wait
+                .registry()
+                .register(&mut listener, LISTENER, Interest::READABLE);
+            registered.unwrap();
+            Self { wait, listener }
+        }
+
+        fn connect(&self) -> TcpStream {
+            TcpStream::connect(self.listener.local_addr().unwrap()).unwrap()
+        }
+
+        /// Waits for a deadline in so many microseconds. Answers whether it was reached.
+        fn wait(&mut self, micros: i64) -> (Woken, bool) {
+            let until = RealClock::new().now() + RealSpan::from_micros(micros);
+            let woken = self.wait.wait(Some(until));
+            (woken, RealClock::new().now() >= until)
+        }
     }
 
     #[test]
     fn no_wait_ends_early_and_each_has_one_wake_up() {
-        let mut wait = MioWait::new().unwrap();
+        let mut bench = Bench::new(WaitPolicy::default());
         for micros in [1, 20, 50, 99, 200, 200, 200, 300, 999, 1_000, 1_001, 2_500] {
-            let until = in_micros(micros);
-            assert_eq!(wait.wait(Some(until)), Woken::Deadline);
-            assert!(RealClock::new().now() >= until);
+            assert_eq!(bench.wait(micros), (Woken::Deadline, true));
         }
-        let stats = wait.stats();
+        let stats = bench.wait.stats();
         assert!(stats.wake_ups <= 12 || !cfg!(target_os = "linux"), "{stats:?}");
         // So long that a busy machine does not make them sparse: some are deferred in the end, and none is early.
-        wait.set_policy(WaitPolicy {
+        bench.wait.set_policy(WaitPolicy {
             spacing: RealSpan::from_millis(20),
             ..WaitPolicy::default()
         });
         for _ in 0..1_000 {
-            let until = in_micros(20);
-            assert_eq!(wait.wait(Some(until)), Woken::Deadline);
-            assert!(RealClock::new().now() >= until);
-            if wait.stats().deferred > 0 {
+            assert_eq!(bench.wait(20), (Woken::Deadline, true));
+            if bench.wait.stats().deferred > 0 {
                 return;
             }
         }
@@ -360,117 +369,91 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_arrives_spends_no_wake_up_of_deadlines() {
-        let mut wait = MioWait::new().unwrap();
-        wait.set_policy(WaitPolicy {
+    fn input_takes_no_token_of_deadlines() {
+        let mut bench = Bench::new(WaitPolicy {
             spacing: RealSpan::from_secs(3_600),
             ..WaitPolicy::default()
         });
-        let listener = std::net::TcpListener::bind(LOOPBACK).unwrap();
-        let mut peer = mio::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut other, _) = listener.accept().unwrap();
-        wait.registry()
-            .register(&mut peer, Token(1), Interest::READABLE)
-            .unwrap();
-        // More than a full store, which would then give the next one in an hour.
+        // More than a full bucket, which would then have the next token in an hour.
         for _ in 0..100 {
-            other.write_all(b"x").unwrap();
-            assert_eq!(wait.wait(Some(in_micros(3_600_000_000))), Woken::Io);
+            let _peer = bench.connect();
+            assert_eq!(bench.wait(HOUR_US), (Woken::Io, false));
+            bench.listener.accept().unwrap();
         }
-        wait.registry().deregister(&mut peer).unwrap();
-        assert_eq!(wait.wait(Some(in_micros(1_000))), Woken::Deadline);
-        assert_eq!(wait.stats().deferred, 0);
+        assert_eq!(bench.wait(1_000), (Woken::Deadline, true));
+        assert_eq!(bench.wait.stats().deferred, 0);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_alarm_is_set_only_when_the_deadline_has_changed() {
-        let mut wait = MioWait::new().unwrap();
-        let waker = wait.waker();
-        let until = in_micros(3_600_000_000);
+    fn the_timer_is_set_only_when_the_deadline_has_changed() {
+        let mut bench = Bench::new(WaitPolicy::default());
+        let waker = bench.wait.waker();
+        let until = RealClock::new().now() + RealSpan::from_micros(HOUR_US);
         for _ in 0..10 {
             waker.wake();
-            wait.wait(Some(until));
+            bench.wait.wait(Some(until));
         }
-        assert_eq!(
-            wait.stats().timers_set,
-            0,
-            "a pending wake means no sleep, and no sleep needs no alarm"
-        );
-
-        let (listener, address) = listen(&wait);
-        let mut peers = Vec::new();
+        assert_eq!(bench.wait.stats().timers_set, 0, "a pending wake means no sleep");
         for _ in 0..10 {
-            peers.push(std::net::TcpStream::connect(address).unwrap());
-            assert_eq!(wait.wait(Some(until)), Woken::Io);
-            listener.accept().unwrap();
+            let _peer = bench.connect();
+            assert_eq!(bench.wait.wait(Some(until)), Woken::Io);
+            bench.listener.accept().unwrap();
         }
-        assert_eq!(wait.stats().timers_set, 1);
-
-        assert_eq!(
-            wait.wait(Some(in_micros(20_000))),
-            Woken::Deadline,
-            "an earlier deadline replaces it, if it is still to come"
-        );
-        assert_eq!(wait.stats().timers_set, 2);
+        assert_eq!(bench.wait.stats().timers_set, 1);
+        assert_eq!(bench.wait(20_000).0, Woken::Deadline);
+        assert_eq!(bench.wait.stats().timers_set, 2);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_may_wait_is_taken_with_a_deadline_that_is_soon() {
-        let mut wait = MioWait::new().unwrap();
-        let (listener, address) = listen(&wait);
-        wait.set_policy(WaitPolicy {
+    fn input_that_may_wait_is_taken_with_a_deadline_that_is_soon() {
+        let mut bench = Bench::new(WaitPolicy {
             input_may_wait: true,
             ..WaitPolicy::default()
         });
         for _ in 0..20 {
-            let _peer = std::net::TcpStream::connect(address).unwrap();
-            let until = in_micros(900);
-            assert_eq!(wait.wait(Some(until)), Woken::Io);
-            assert!(RealClock::new().now() >= until, "it is taken with the deadline");
-            listener.accept().unwrap();
+            let _peer = bench.connect();
+            assert_eq!(bench.wait(900), (Woken::Io, true));
+            bench.listener.accept().unwrap();
         }
-        let _peer = std::net::TcpStream::connect(address).unwrap();
-        let until = in_micros(60_000_000);
-        assert_eq!(wait.wait(Some(until)), Woken::Io);
-        assert!(RealClock::new().now() < until, "but not with one that is far");
-        listener.accept().unwrap();
-        wait.set_policy(WaitPolicy::default());
-        let _peer = std::net::TcpStream::connect(address).unwrap();
-        let until = in_micros(60_000_000);
-        assert_eq!(wait.wait(Some(until)), Woken::Io);
+        let _peer = bench.connect();
+        assert_eq!(bench.wait(HOUR_US), (Woken::Io, false), "it is far");
+        bench.listener.accept().unwrap();
+        bench.wait.set_policy(WaitPolicy::default());
+        let _peer = bench.connect();
+        assert_eq!(bench.wait(HOUR_US), (Woken::Io, false));
     }
 
     #[test]
     fn a_precise_wait_is_never_early_and_keeps_what_arrives() {
-        let mut wait = MioWait::new().unwrap();
-        let (listener, address) = listen(&wait);
+        let mut bench = Bench::new(WaitPolicy::default());
         for nth in 0..300 {
-            let peer = (nth % 3 == 0).then(|| std::net::TcpStream::connect(address).unwrap());
-            let (until, with_input) = (in_micros(150), nth % 2 == 0);
-            wait.set_policy(WaitPolicy {
-                input_may_wait: with_input,
+            let peer = (nth % 3 == 0).then(|| bench.connect());
+            let input_may_wait = nth % 2 == 0;
+            let until = RealClock::new().now() + RealSpan::from_micros(150);
+            bench.wait.set_policy(WaitPolicy {
+                input_may_wait,
                 spacing: RealSpan::from_millis(1),
                 game_due: Some(until),
                 is_precise: true,
             });
-            let woken = wait.wait(Some(until));
+            let woken = bench.wait.wait(Some(until));
+            let is_reached = RealClock::new().now() >= until;
             assert_eq!(woken == Woken::Io, peer.is_some(), "{nth}");
-            assert!(with_input || peer.is_some() || RealClock::new().now() >= until);
-            assert!(!with_input || RealClock::new().now() >= until, "{nth}: early");
+            assert!(is_reached || (peer.is_some() && !input_may_wait), "{nth}: early");
             if peer.is_some() {
-                listener.accept().unwrap();
+                bench.listener.accept().unwrap();
             }
         }
-        let stats = wait.stats();
+        let stats = bench.wait.stats();
         // No deadline of the game: nothing to spin for.
-        wait.set_policy(WaitPolicy {
+        bench.wait.set_policy(WaitPolicy {
             is_precise: true,
             ..WaitPolicy::default()
         });
-        wait.wait(Some(in_micros(150)));
-        assert_eq!(wait.stats().spins, stats.spins);
+        bench.wait(150);
+        assert_eq!(bench.wait.stats().spins, stats.spins);
         // Elsewhere the poll counts milliseconds, which no lead makes up for.
         assert!(stats.spins > 0 || !cfg!(target_os = "linux"), "{stats:?}");
         assert!(stats.deferred == 0 || stats.spins_disabled == 1, "{stats:?}");
@@ -489,13 +472,12 @@ mod tests {
 
     #[test]
     fn a_deadline_already_reached_is_no_wait_but_shows_what_is_ready() {
-        let mut wait = MioWait::new().unwrap();
-        assert_eq!(wait.wait(Some(RealTime::ZERO)), Woken::Deadline);
-        let (_listener, address) = listen(&wait);
-        let _peer = std::net::TcpStream::connect(address).unwrap();
-        assert_eq!(wait.wait(Some(RealTime::ZERO)), Woken::Io);
-        assert_eq!(wait.next_ready().map(|ready| ready.token), Some(LISTENER));
-        assert_eq!(wait.next_ready(), None);
-        assert_eq!(wait.stats().sleeps, 0);
+        let mut bench = Bench::new(WaitPolicy::default());
+        assert_eq!(bench.wait(0), (Woken::Deadline, true));
+        let _peer = bench.connect();
+        assert_eq!(bench.wait(0), (Woken::Io, true));
+        assert_eq!(bench.wait.next_ready().map(|ready| ready.token), Some(LISTENER));
+        assert_eq!(bench.wait.next_ready(), None);
+        assert_eq!(bench.wait.stats().sleeps, 0);
     }
 }
