@@ -3,9 +3,7 @@
 use std::num::NonZeroU64;
 
 use proptest::prelude::*;
-use trantor_time::link::{
-    Bandwidth, Chance, Delivery, Link, LinkCounts, LinkError, LinkSettings, Loss, Order,
-};
+use trantor_time::link::{Bandwidth, Chance, Delivery, Link, LinkError, LinkSettings, Loss, Order};
 use trantor_time::{GameSpan, GameTime};
 
 type Settings = LinkSettings<GameSpan>;
@@ -64,28 +62,32 @@ fn delay_is_distance_over_speed_plus_latency_plus_jitter() {
 }
 
 #[test]
-fn losses_and_copies_come_as_often_as_set() {
-    let mut link = link(Settings {
+fn losses_and_copies_come_as_often_as_set_and_are_counted() {
+    let mut lossy = link(Settings {
         loss: chance(250_000),
         duplication: chance(100_000),
+        range: Some(5),
         ..PERFECT
     });
     let n = 100_000;
     for _ in 0..n {
-        link.send(at(0), 0, 0);
+        lossy.send(at(0), 5, 0);
     }
-    let LinkCounts {
-        sent,
-        lost,
-        duplicated,
-        in_flight,
-        ..
-    } = *link.counts();
-    assert_eq!(sent, n);
-    assert!(lost.abs_diff(n / 4) < n / 200, "{lost}");
-    assert!(duplicated.abs_diff((n - lost) / 10) < n / 200, "{duplicated}");
-    assert_eq!(in_flight, sent - lost + duplicated);
-    let mut never = self::link(Settings {
+    assert_eq!(lossy.send(at(0), 6, 0), Delivery::Lost(Loss::OutOfRange));
+    lossy.delivered();
+    lossy.abandoned();
+    let counts = *lossy.counts();
+    assert_eq!(
+        (counts.sent, counts.out_of_range, counts.delivered),
+        (n + 1, 1, 1)
+    );
+    assert!(counts.lost.abs_diff(n / 4) < n / 200, "{counts:?}");
+    assert!(
+        counts.duplicated.abs_diff((n - counts.lost) / 10) < n / 200,
+        "{counts:?}"
+    );
+    assert_eq!(counts.in_flight, n - counts.lost + counts.duplicated - 2);
+    let mut never = link(Settings {
         loss: Chance::ALWAYS,
         ..PERFECT
     });
@@ -103,28 +105,20 @@ fn bandwidth_queues_and_bounds_the_queue() {
         latency: units(1),
         ..PERFECT
     });
-    assert_eq!(
-        link.send(at(0), 0, 100),
-        arrives(at(2)),
-        "one unit on the line, one of latency"
-    );
-    assert_eq!(link.send(at(0), 0, 100), arrives(at(3)));
-    assert_eq!(link.send(at(0), 0, 200), arrives(at(5)));
-    assert_eq!(
-        link.send(at(0), 0, 1),
-        Delivery::Lost(Loss::LineFull),
-        "it would wait four units"
-    );
-    assert_eq!(
-        link.send(at(2), 0, 100),
-        arrives(at(6)),
-        "a wait of two is allowed"
-    );
-    assert_eq!(
-        link.send(at(50), 0, 100),
-        arrives(at(52)),
-        "an idle line has no memory"
-    );
+    // Sent at, bytes, and when it arrives: a unit of latency after its last byte is on the line.
+    for (sent, bytes, arrival) in [
+        (0, 100, Some(2)),
+        (0, 100, Some(3)),
+        (0, 200, Some(5)),
+        // It would wait four units, and two are allowed.
+        (0, 1, None),
+        (2, 100, Some(6)),
+        // An idle line has no memory.
+        (50, 100, Some(52)),
+    ] {
+        let expected = arrival.map_or(Delivery::Lost(Loss::LineFull), |arrival| arrives(at(arrival)));
+        assert_eq!(link.send(at(sent), 0, bytes), expected, "{bytes} bytes at {sent}");
+    }
     assert_eq!(link.counts().line_full, 1);
 }
 
@@ -161,28 +155,6 @@ fn settings_may_change_while_messages_are_under_way() {
         Chance::parts_per_million(1_000_001),
         Err(LinkError::ChanceAboveOne { asked: 1_000_001 })
     );
-}
-
-#[test]
-fn a_link_counts_its_messages() {
-    let mut link = link(Settings {
-        latency: units(1),
-        range: Some(5),
-        duplication: Chance::ALWAYS,
-        ..PERFECT
-    });
-    link.send(at(0), 5, 1);
-    link.send(at(0), 6, 1);
-    link.delivered();
-    link.abandoned();
-    let expected = LinkCounts {
-        sent: 2,
-        delivered: 1,
-        out_of_range: 1,
-        duplicated: 1,
-        ..LinkCounts::default()
-    };
-    assert_eq!(link.counts(), &expected);
 }
 
 fn any_settings() -> impl Strategy<Value = Settings> {

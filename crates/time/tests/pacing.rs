@@ -1,7 +1,7 @@
-//! Systems at their own rates, in a loop of few lines on a manual clock.
+//! Systems at their own rates.
 
 use proptest::prelude::*;
-use trantor_time::{Clock, Due, ManualClock, Pace, Pacer, Pacing, Rate, RealSpan, RealTime};
+use trantor_time::{Due, Pace, Pacer, Pacing, Rate, RealSpan, RealTime};
 
 fn pace(calls_per_second: f64) -> Pace {
     Pace::from_setting(calls_per_second).expect("a good rate")
@@ -9,54 +9,6 @@ fn pace(calls_per_second: f64) -> Pace {
 
 fn at(nanos: i64) -> RealTime {
     RealTime::from_nanos(nanos)
-}
-
-fn micros(micros: i64) -> RealSpan {
-    RealSpan::from_micros(micros)
-}
-
-/// Systems in declared order with what a call of each costs; passes cost `overhead` more.
-struct Loop {
-    clock: ManualClock,
-    systems: Vec<(Pacer, RealSpan)>,
-    overhead: RealSpan,
-}
-
-impl Loop {
-    fn new(systems: Vec<(Pacer, RealSpan)>) -> Self {
-        Self {
-            clock: ManualClock::default(),
-            systems,
-            overhead: RealSpan::from_nanos(1),
-        }
-    }
-
-    fn run_for(&mut self, span: RealSpan) {
-        let end = self.clock.now() + span;
-        while self.clock.now() < end {
-            self.pass();
-        }
-    }
-
-    /// Calls what is due at one sample of the clock, then sleeps until something is.
-    fn pass(&mut self) {
-        let now = self.clock.now();
-        for (pacer, cost) in &mut self.systems {
-            if pacer.call(now).is_some() {
-                self.clock.advance(*cost);
-                pacer.finish(*cost);
-            }
-        }
-        self.clock.advance(self.overhead);
-        let wake = self.systems.iter().filter_map(|(pacer, _)| match pacer.due() {
-            Due::Now => Some(self.clock.now()),
-            Due::At(instant) => Some(instant),
-            Due::Never => None,
-        });
-        if let Some(wake) = wake.min() {
-            self.clock.advance_to(wake);
-        }
-    }
 }
 
 #[test]
@@ -106,23 +58,34 @@ fn changing_the_rate_all_the_time_does_not_delay_a_call() {
     }
 }
 
-/// One system at a rate of its own, beside another.
+/// A system at thirty calls a second, beside another one whose calls take time.
 #[test]
 fn a_rate_is_kept_for_a_minute_whatever_else_runs() {
-    let uncapped = || Pacer::new(Pace::Uncapped, Pacing::Spacing);
-    let sixty = || Pacer::new(pace(60.0), Pacing::Spacing);
+    let sixty = pace(60.0);
     for (pacing, beside, cost_us, calls) in [
-        (Pacing::Spacing, None, 0, 1_800..=1_800),
-        (Pacing::Spacing, Some(uncapped()), 100, 1_790..=1_800),
-        (Pacing::Spacing, Some(sixty()), 2_000, 1_770..=1_800),
-        (Pacing::Grid, Some(uncapped()), 100, 1_800..=1_800),
-        (Pacing::Grid, Some(uncapped()), 16_700, 1_799..=1_801),
+        (Pacing::Spacing, sixty, 0, 1_800..=1_800),
+        (Pacing::Spacing, Pace::Uncapped, 100, 1_790..=1_800),
+        (Pacing::Spacing, sixty, 2_000, 1_770..=1_800),
+        (Pacing::Grid, Pace::Uncapped, 100, 1_800..=1_800),
+        (Pacing::Grid, Pace::Uncapped, 16_700, 1_799..=1_801),
     ] {
-        let thirty = (Pacer::new(pace(30.0), pacing), RealSpan::ZERO);
-        let beside = beside.map(|pacer| (pacer, micros(cost_us)));
-        let mut looped = Loop::new([thirty].into_iter().chain(beside).collect());
-        looped.run_for(RealSpan::from_secs(60));
-        let made = looped.systems[0].0.calls();
+        let (mut thirty, mut beside) = (
+            Pacer::new(pace(30.0), pacing),
+            Pacer::new(beside, Pacing::Spacing),
+        );
+        let mut now = RealTime::ZERO;
+        while now < RealTime::ZERO + RealSpan::from_secs(60) {
+            thirty.call(now);
+            if beside.call(now).is_some() {
+                now += RealSpan::from_micros(cost_us);
+            }
+            let due = [thirty.due(), beside.due()].map(|due| match due {
+                Due::At(instant) => instant,
+                Due::Now | Due::Never => now,
+            });
+            now = (now + RealSpan::from_nanos(1)).max(due[0].min(due[1]));
+        }
+        let made = thirty.calls();
         assert!(
             calls.contains(&made),
             "{made} calls by {pacing:?} beside {cost_us} µs"
