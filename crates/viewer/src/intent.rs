@@ -1,4 +1,4 @@
-//! What the user asks for, by a key, a panel or a typed line.
+//! Intents of the user, from a key, a panel or a typed command.
 //!
 //! The viewer's state does what it can ([`crate::state::ViewerState::intend`]) and passes the rest on to the program around it.
 
@@ -21,7 +21,7 @@ pub enum Intent {
     Select(Selection),
     /// The camera over a place that the hand points at on the map in the corner.
     LookAt(Vec2),
-    /// The camera near enough to a place to see who is there.
+    /// The camera near enough to a place to see its agents.
     Visit(Vec2),
     /// The camera over this tile, and the tile selected.
     GoTo(u16, u16),
@@ -30,7 +30,7 @@ pub enum Intent {
     Sound(SoundChange),
     /// The pictures of a while into files; asked for again, the end of it.
     Record(Take),
-    /// Another render quality; `None` for what the graphics adapter affords.
+    /// Another render quality; `None` for the graphics adapter's.
     Quality(Option<Quality>),
     /// A failure of the graphics device, to see that it is recovered.
     Gpu(Fault),

@@ -2,9 +2,9 @@
 
 use crate::input::Action;
 
-/// All commands in the order in which help lists them: name, arguments, what it does.
+/// All commands in the order of `help`: name, arguments, meaning.
 ///
-/// Completion reads the arguments: words in lower case are what can be typed, for names in capitals see
+/// Completion reads the arguments: words in lower case are literal, for names in capitals see
 /// [`Vocabulary::choices`].
 const COMMANDS: [&str; 26] = [
     "help [COMMAND] — list all commands, or one",
@@ -96,7 +96,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// What can be typed for a word of a command's arguments.
+    /// The completions for a word of a command's arguments.
     fn choices(&self, word: &'static str) -> Vec<String> {
         let listed = match word {
             "SYSTEM" => &self.systems[..],
@@ -119,7 +119,7 @@ impl Vocabulary {
     }
 }
 
-/// Completes the last word of `line` as far as it is certain; returns also what it could be, if that is more than one.
+/// Completes the last word of `line` as far as it is certain; returns also the choices, if there are several.
 pub(super) fn complete(line: &str, vocabulary: &Vocabulary) -> (String, Vec<String>) {
     let begun = line.rsplit(char::is_whitespace).next().unwrap_or_default();
     let before = &line[..line.len() - begun.len()];

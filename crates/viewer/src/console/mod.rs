@@ -23,7 +23,7 @@ pub struct Console {
     /// Whether the line was changed from here, so that the view puts the cursor at its end.
     pub was_replaced: bool,
     history: Vec<String>,
-    /// The place in the history that is shown, counted from its end; and what was typed before that.
+    /// The line of the history that is shown, counted from its end, and the line typed before.
     looking_back: Option<(usize, String)>,
     pub output: VecDeque<Output>,
     entered: VecDeque<String>,
@@ -69,7 +69,7 @@ impl Console {
         text.lines().for_each(|line| self.print(kind(line.to_owned())));
     }
 
-    /// Goes back (`true`) or forward in the history; what was being typed comes back at its end.
+    /// Goes back (`true`) or forward in the history; its end is the line typed before.
     pub fn recall(&mut self, back: bool) {
         let place = self.looking_back.as_ref().map_or(0, |(place, _)| *place);
         let place = match back {

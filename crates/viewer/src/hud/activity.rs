@@ -9,9 +9,9 @@ use trantor_client::FeedEntry;
 use trantor_client::feed::FeedKind;
 use trantor_model::{AgentId, CommandKind};
 
-/// Commands kept of each agent: what the inspector shows.
+/// Commands kept for each agent: as many as the inspector shows.
 const COMMANDS_MAX: usize = 6;
-/// Agents that commands are kept of: more than any game has at once.
+/// Agents with commands: more than any game has at once.
 const AGENTS_MAX: usize = 16_384;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) struct CommandRecord {
     pub kind: CommandKind,
     /// `ok` or `ko`; `None` while it is unknown.
     pub response: Option<&'static str>,
-    /// The object, or the text as it was sent.
+    /// The object or the text.
     pub detail: String,
 }
 

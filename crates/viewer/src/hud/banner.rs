@@ -13,7 +13,7 @@ use super::{PanelContext, directions, theme};
 const CROWN_SIDE: f32 = 22.0;
 const SWATCH: f32 = 10.0;
 
-/// Shows the banner if there is anything to say; returns what it covers.
+/// Shows the banner if there is a message; returns its rectangle.
 pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
     let (scene, colors) = (cx.scene(), &cx.colors);
     if let (LinkState::Live, Some(winner)) = (&scene.link, scene.winner) {

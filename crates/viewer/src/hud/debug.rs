@@ -86,7 +86,7 @@ fn command_line(ui: &mut Ui, cx: &mut PanelContext<'_>, console: &mut Console, w
     });
     let response = line.inner;
     cx.report.state("command-line-focus", response.has_focus());
-    // Only now the line contains what was typed before these keys.
+    // The field has applied the text typed before these keys.
     if tab {
         console.complete();
     }

@@ -19,9 +19,9 @@ use crate::intent::{Intent, Selection};
 
 /// Lines kept: more than a screen has rows.
 const LINES_MAX: usize = 200;
-/// Characters of a broadcast in a line: what a terminal of usual width has beside time and team.
+/// Characters of a broadcast in a line: the room beside time and team in a terminal of usual width.
 const LINE_CHARS_MAX: usize = 60;
-/// Characters of a broadcast that is shown in full: what our servers send.
+/// Characters of a broadcast in the tooltip: the limit of our servers.
 pub(super) const TEXT_CHARS_MAX: usize = 256;
 
 /// Broadcasts of a line that are kept as they were sent.
@@ -61,8 +61,8 @@ enum Group {
 }
 
 impl Group {
-    /// Units after the last event in which another one joins the group, and for which its line keeps its place: where
-    /// everybody talks all the time, lines that move up with each broadcast cannot be read.
+    /// Units after the last event in which another one joins the group, and for which its line keeps its place: lines
+    /// that move up with each broadcast of a busy game cannot be read.
     fn spans(self) -> (i128, i128) {
         match self {
             Self::Joined(_) => (50, 0),
@@ -125,7 +125,7 @@ impl EventFeed {
         }
     }
 
-    /// Forgets what happened after a moment, in whole units.
+    /// Forgets later events, after a jump back in a recording; in whole units.
     pub fn rewind(&mut self, units: i128) {
         self.lines.retain(|line| line.units <= units);
     }

@@ -44,7 +44,7 @@ const AROUND: f32 = 40.0;
 /// Height of a line, in points.
 const LINE: f32 = 17.0;
 
-/// The line at the bottom; returns what it covers.
+/// The line at the bottom; returns its rectangle.
 pub(super) fn hints(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
     if context.content_rect().width() < HINTS_FROM {
         return None;
@@ -120,7 +120,7 @@ fn lines(ui: &mut Ui, colors: &Colors, bindings: &Bindings, columns: usize) {
     ui.label(RichText::new(note).small().color(colors.weak));
 }
 
-/// What an action does, for readers of its group's heading.
+/// The meaning of an action below its group's heading.
 pub(super) fn meaning(action: Action) -> &'static str {
     let meaning = action.meaning();
     meaning.strip_prefix("a recording: ").unwrap_or(meaning)

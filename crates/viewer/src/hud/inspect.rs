@@ -21,7 +21,7 @@ const LISTED_MAX: usize = 6;
 /// Food with which an agent's bar is full, and below which the agent is in danger, in units: ten meals and two.
 const FOOD_FULL_UNITS: f32 = 1_260.0;
 const FOOD_LOW_UNITS: f32 = 252.0;
-/// The largest count shown beside what is needed: more would be too wide for the cell.
+/// The largest count shown beside the required one: a wider one does not fit the cell.
 const HAVE_SHOWN: u32 = 99;
 
 /// Shows the card; it ends at `bottom`, in points from the window's top.
@@ -219,7 +219,7 @@ fn titled_bar(ui: &mut Ui, colors: &Colors, words: (RichText, RichText), share: 
     });
 }
 
-/// What the next level needs, and what of it is on the agent's tile.
+/// The requirements of the next level, and how many of each are on the agent's tile.
 fn requirement(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
     let Some(requirement) = agent.level.requirement() else {
         return;

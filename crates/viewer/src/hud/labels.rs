@@ -50,7 +50,7 @@ struct Candidate {
     weight: u32,
     agent: AgentId,
     at: Pos2,
-    /// What is beside the badge.
+    /// Text beside the badge.
     text: Option<String>,
     is_spoken: bool,
     /// Agents that share the badge.
@@ -58,7 +58,7 @@ struct Candidate {
 }
 
 impl Labels {
-    /// `cards`: what panels cover. No label lies under one.
+    /// `cards`: rectangles of panels. No label lies under one.
     pub(super) fn show(&mut self, context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
         self.collect(context, cx);
         self.taken.clear();

@@ -47,7 +47,7 @@ enum Shape {
     Nothing,
 }
 
-/// Where panels go in a window, and what they have room for.
+/// Places of the panels in a window, and the content that fits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     size: egui::Vec2,
@@ -60,7 +60,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// For a window of `size` points and a game of so many teams.
+    /// For a window of `size` points.
     pub(super) fn new(size: egui::Vec2, teams: usize) -> Self {
         let shown = teams.min(ROWS_MAX);
         let more = if teams > shown { MORE_HEIGHT } else { 0.0 };
@@ -105,7 +105,7 @@ impl Plan {
         self.shape == Shape::Columns
     }
 
-    /// What is covered along the top over the whole width.
+    /// Height covered along the top over the whole width.
     fn above(&self) -> f32 {
         let more = if self.teams > self.rows { MORE_HEIGHT } else { 0.0 };
         let teams = HEADLINE_HEIGHT + STRIP_LINE_HEIGHT * self.rows as f32 + more;
@@ -116,7 +116,7 @@ impl Plan {
         }
     }
 
-    /// From the left and from the right edge to what lies between the columns.
+    /// Width of a column with its margins, on either side.
     fn aside(&self) -> f32 {
         match self.is_wide() {
             true => COLUMN_WIDTH + EDGE * 2.0,
@@ -174,7 +174,7 @@ impl Plan {
 }
 
 impl Hud {
-    /// The part of a window of `points` that no panel covers in a game of so many teams: its corners, from 0 to 1.
+    /// The part of a window of `points` that no panel covers: its corners, from 0 to 1.
     pub fn clear_part(&self, points: egui::Vec2, has_timeline: bool, teams: usize) -> (Vec2, Vec2) {
         if !self.panels.any {
             return (Vec2::splat(0.02), Vec2::splat(0.98));

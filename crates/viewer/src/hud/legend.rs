@@ -7,21 +7,13 @@ use super::PanelContext;
 use super::theme::{self, color, ink_on};
 
 /// The count of each colour; the last one stands for more as well.
-const COUNTS: [(u32, &str); 7] = [
-    (0, "0"),
-    (1, "1"),
-    (2, "2"),
-    (4, "4"),
-    (8, "8"),
-    (16, "16"),
-    (32, "32+"),
-];
+const COUNTS: [u32; 7] = [0, 1, 2, 4, 8, 16, 32];
 /// Width of a colour at least and at most, and its height, in points.
 const WIDTH_LEAST: f32 = 15.0;
 const WIDTH_MOST: f32 = 26.0;
 const HEIGHT: f32 = 15.0;
 
-/// Shows it while there is a heat map, above the time-line; returns what it covers.
+/// Shows it above the time-line while there is a heat map; returns its rectangle.
 pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
     let PaintMode::Heat(resource) = cx.input.paint_mode else {
         return None;
@@ -41,15 +33,15 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
         let count = COUNTS.len() as f32;
         let width = (room / count).clamp(WIDTH_LEAST, WIDTH_MOST);
         let (scale, _) = ui.allocate_exact_size(vec2(width * count, HEIGHT), Sense::hover());
-        for (place, (count, text)) in (0u8..).zip(COUNTS) {
+        for (place, count) in (0u8..).zip(COUNTS) {
             let at = pos2(scale.left() + f32::from(place) * width, scale.top());
             let cell = Rect::from_min_size(at, vec2(width, HEIGHT));
             let fill = color(heat_color(count));
             ui.painter().rect_filled(cell, 0.0, fill);
-            let font = FontId::proportional(9.5);
-            let middle = cell.center();
-            ui.painter()
-                .text(middle, Align2::CENTER_CENTER, text, font, ink_on(fill));
+            let more = if COUNTS.ends_with(&[count]) { "+" } else { "" };
+            let (text, font) = (format!("{count}{more}"), FontId::proportional(9.5));
+            let painter = ui.painter();
+            painter.text(cell.center(), Align2::CENTER_CENTER, text, font, ink_on(fill));
         }
     };
     let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));

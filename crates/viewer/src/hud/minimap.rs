@@ -47,7 +47,7 @@ pub(super) struct Minimap {
     texture: Option<TextureHandle>,
     /// The texture's content: an equal one is not uploaded again.
     image: Option<ColorImage>,
-    /// When it was made, and for what.
+    /// When it was made, and for which mode and theme.
     made: Option<(RealTime, PaintMode, Theme)>,
 }
 
@@ -177,8 +177,8 @@ fn outline(painter: &Painter, input: &HudInput<'_>, rect: Rect, scale: f32) {
         return;
     };
     let bounds = Rect::from_points(&corners);
-    // What is beyond an edge of the map continues at the other one. Of a view wider than the map only the middle is shown:
-    // its outline would overlap itself.
+    // The outline wraps at the edges of the map. Of a view wider than the map only the middle is shown, since its
+    // outline would overlap itself.
     let copies = |seen: f32, map: f32| match seen < map {
         true => vec![-map, 0.0, map],
         false => vec![0.0],

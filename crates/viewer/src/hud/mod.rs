@@ -1,7 +1,7 @@
 //! The panels over the picture.
 //!
 //! Panels read a [`HudInput`] and return [`Intent`]s; they change nothing themselves. The speed shown is the client's,
-//! which knows both what was requested and what the server confirmed.
+//! which knows the requested and the confirmed one.
 
 mod activity;
 mod banner;
@@ -89,7 +89,7 @@ pub(crate) struct HudInput<'a> {
     pub theme: Theme,
 }
 
-/// What each panel reads, and where it writes what the user asks for.
+/// Input of the panels, and their output: the user's intents.
 struct PanelContext<'a> {
     input: &'a HudInput<'a>,
     colors: Colors,
@@ -130,11 +130,11 @@ pub struct Panels {
     pub labels: bool,
 }
 
-/// The panels, and what they keep from frame to frame.
+/// The panels and their state.
 #[derive(Debug, Default)]
 pub struct Hud {
     pub panels: Panels,
-    /// Their size, as a multiple of what the display asks for.
+    /// Their size, as a multiple of the display's scale.
     pub scale: f32,
     pub report: Report,
     pub feed: EventFeed,
@@ -148,7 +148,7 @@ pub struct Hud {
     pub console: Console,
     /// Whether the command line gets the focus in the next frame.
     wants_focus: bool,
-    /// What panels cover in this frame.
+    /// Rectangles of the panels in this frame.
     cards: Vec<egui::Rect>,
     notice: Option<String>,
     is_notice_new: bool,
@@ -210,14 +210,14 @@ impl Hud {
         self.score.sample(scene);
     }
 
-    /// Forgets what happened later than `at`, after a jump back in a recording.
+    /// Forgets events later than `at`, after a jump back in a recording.
     pub fn rewind(&mut self, at: GameTime) {
         let units = at.whole_units();
         self.feed.rewind(units);
         self.score.rewind(units);
     }
 
-    /// Notes that a new snapshot was loaded: what happened in between is unknown.
+    /// Notes that a new snapshot was loaded: the events in between are unknown.
     pub fn leave_gap(&mut self) {
         self.activity = activity::ActivityLog::default();
         self.score.leave_gap();
@@ -253,7 +253,7 @@ impl Hud {
         true
     }
 
-    /// Lays all panels out and collects what the user asks for.
+    /// Lays out all panels and collects the user's intents.
     pub(crate) fn show(&mut self, context: &egui::Context, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
         if self.themed != Some(input.theme) {
             theme::apply(context, input.theme);

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use trantor_client::{LinkState, Scene};
+use trantor_client::Scene;
 
 use super::{Hud, HudInput};
 use crate::input::Action;
@@ -33,7 +33,7 @@ impl Report {
         }
     }
 
-    /// Begins a frame with what no single panel knows.
+    /// Begins a frame with the state that belongs to no single panel.
     pub(super) fn begin(&mut self, context: &egui::Context, hud: &Hud, input: &HudInput<'_>) {
         if !self.is_on {
             return;
@@ -66,16 +66,8 @@ impl Report {
         self.state("frequency", scene.clock.frequency);
         self.state("paused", scene.clock.paused);
         self.state("unconfirmed", scene.clock.unconfirmed);
-        let link = match &scene.link {
-            LinkState::Connecting => "connecting",
-            LinkState::Greeting => "greeting",
-            LinkState::Delayed { .. } => "delayed",
-            LinkState::Loading { .. } => "loading",
-            LinkState::Live => "live",
-            LinkState::Silent { .. } => "silent",
-            LinkState::Ended { .. } => "ended",
-        };
-        self.state("link", link);
+        let link = format!("{:?}", scene.link).to_lowercase();
+        self.state("link", link.split(' ').next().unwrap_or_default());
         // A running clock would add a line in each frame.
         if scene.clock.paused {
             let at = scene.clock.game;

@@ -12,7 +12,7 @@ use trantor_protocol::wire::ScorePoint;
 use super::directions;
 use super::theme::{self, Colors, grouped};
 
-/// Samples kept, as many as can be told apart; beyond that every other one is dropped and the interval doubles.
+/// Samples kept: more could not be seen. Beyond that every other one is dropped and the interval doubles.
 const SAMPLES_MAX: usize = 240;
 /// The first interval between samples, in units.
 const INTERVAL_UNITS: i128 = 10;
@@ -105,7 +105,7 @@ impl ScoreHistory {
         self.lines.retain(|line| !line.is_empty());
     }
 
-    /// Forgets what was scored after a moment, in whole units.
+    /// Forgets later scores; in whole units.
     pub(super) fn rewind(&mut self, units: i128) {
         self.retain(|point| point.at.as_units_f64() <= units as f64);
         self.next_at = units;
@@ -171,7 +171,7 @@ impl ScoreHistory {
     }
 }
 
-/// Where the lines are, and what they span.
+/// The rectangle of the lines and its ranges.
 struct Plot {
     lines: Rect,
     first: f64,

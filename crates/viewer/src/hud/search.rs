@@ -49,7 +49,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
     }
 }
 
-/// Agents whose number begins with the text, or whose team's name contains it.
+/// Agents by the beginning of their number, or by a part of their team's name.
 fn found<'a>(input: &HudInput<'a>, text: &str) -> impl Iterator<Item = &'a SceneAgent> {
     let wanted = text.trim().trim_start_matches('#').to_lowercase();
     let scene = input.scene;

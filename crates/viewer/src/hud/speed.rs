@@ -33,7 +33,7 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// The rate, as large text that can be typed over.
+/// The rate in large digits, to drag or to type over.
 fn rate(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let clock = &cx.scene().clock;
     let (color, mut frequency) = match clock.unconfirmed {
@@ -170,7 +170,7 @@ fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
     });
 }
 
-/// What is reached, and how well this end keeps up.
+/// The effective rate, lateness, clock error and frame rate.
 fn figures(ui: &mut Ui, cx: &PanelContext<'_>) {
     let (clock, colors, frames) = (&cx.scene().clock, &cx.colors, cx.input.frames);
     ui.add_space(2.0);

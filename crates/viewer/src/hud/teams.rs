@@ -1,4 +1,4 @@
-//! The standings: who leads and how near it is to victory, then each team's agents by level, food and eggs.
+//! The standings: the leader and its progress to victory, then each team's agents by level, food and eggs.
 
 use egui::{Align2, Color32, FontId, Frame, Margin, Rect, RichText, Sense, Sides, Stroke};
 use egui::{StrokeKind, Ui, pos2, vec2};

@@ -1,4 +1,4 @@
-//! What panels show and where, read from the shapes of a laid out frame.
+//! Texts and places of panels, read from the shapes of a laid out frame.
 
 use std::sync::Arc;
 

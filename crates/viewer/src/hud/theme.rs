@@ -104,7 +104,7 @@ impl Colors {
         }
     }
 
-    /// An opaque card, for what lies over other cards.
+    /// An opaque card, for panels over other cards.
     pub(super) fn upper_card(&self) -> Frame {
         self.card().fill(self.card.to_opaque())
     }

@@ -25,10 +25,10 @@ const HEIGHT: f32 = 30.0;
 const BUTTONS_FROM: f32 = 340.0;
 /// Marks this near to the pointer are named, in points.
 const NEAR_POINTS: f32 = 3.0;
-/// Marks named at once: of more the picture says more than their names.
+/// Marks named at once: a longer list covers the picture.
 const NAMED_MAX: usize = 4;
 
-/// Shows the time-line of a recording; returns what it covers.
+/// Shows the time-line of a recording; returns its rectangle.
 pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) -> Option<Rect> {
     let recording = cx.input.recording?;
     let margin = Margin::symmetric(12, 7);

@@ -1,4 +1,4 @@
-//! Keys and what they mean; the meaning can be changed and saved.
+//! Keys and their actions; bindings can be changed and saved.
 //!
 //! Keys are named as they are written on the keyboard in use (`a`, `+`, `space`, `f12`), not by their place, so that
 //! help and keyboard agree in every country; the arrows do what `w a s d` do wherever those are awkward.
@@ -13,7 +13,7 @@ use winit::keyboard::{Key, NamedKey};
 pub use held::HeldBefore;
 pub use queue::{Input, InputQueue};
 
-/// Declares each action once: its name, what help says of it, and its keys unless changed.
+/// Declares each action once: its name, its help text, and its default keys.
 macro_rules! actions {
     ($($name:ident: $meaning:literal, $keys:expr;)+) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

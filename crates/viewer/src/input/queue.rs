@@ -7,8 +7,8 @@ use winit::event::{ElementState, MouseButton, MouseScrollDelta};
 
 use super::Action;
 
-/// Inputs queued for a frame: the thousand movements that a mouse sends in a second become one, and nobody types a
-/// thousand keys between two frames.
+/// Inputs queued for a frame: a mouse sends a thousand movements a second, which become one, and a thousand keys
+/// between two frames are no typing.
 const INPUTS_MAX: usize = 1_024;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,9 +37,9 @@ pub enum Input {
     Wheel(MouseScrollDelta),
     /// Two fingers were spread (positive) or pinched; 1 is twice the size.
     Pinch(f64),
-    /// Two fingers were turned on a touchpad, by so many degrees.
+    /// Two fingers were turned on a touchpad, in degrees.
     Rotate(f32),
-    /// Keys and buttons go elsewhere from now on: none of ours is held.
+    /// The window lost the keyboard: no key or button is held.
     FocusLost,
 }
 

@@ -31,12 +31,12 @@ pub struct Painter {
     textures: BTreeMap<TextureId, (Texture, BindGroup)>,
     corners: InstanceBuffer,
     indices: InstanceBuffer,
-    /// What is uploaded, kept for its memory.
+    /// Upload buffers, kept for their memory.
     all_corners: Vec<Vertex>,
     all_indices: Vec<u32>,
 }
 
-/// What is drawn with one texture in one part of the picture.
+/// A draw call: one texture in one clip rectangle.
 struct Piece {
     texture: TextureId,
     /// Pixels from the left and from the top, width and height.
@@ -121,7 +121,7 @@ impl Painter {
         }
     }
 
-    /// Puts all triangles into the buffers; returns what is drawn of them, in order.
+    /// Uploads all triangles; returns the draw calls in order.
     fn upload(&mut self, context: &Context, laid: &Laid, size: (u32, u32)) -> Vec<Piece> {
         let Context { device, queue, .. } = context;
         self.all_corners.clear();

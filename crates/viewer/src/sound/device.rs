@@ -97,7 +97,7 @@ impl Device {
     }
 }
 
-/// ALSA prints a dozen lines of its own where there is no device, so it is not asked there.
+/// ALSA prints a dozen lines of its own where there is no device, so it is not opened there.
 fn may_have_a_device() -> bool {
     let cards = std::fs::read_dir("/dev/snd").is_ok_and(|mut cards| cards.next().is_some());
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(std::path::PathBuf::from);

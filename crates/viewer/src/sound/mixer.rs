@@ -15,7 +15,7 @@ use trantor_time::{RealSpan, RealTime};
 
 use super::tones::Tone;
 
-/// Tones that begin within a second at most: more could not be told apart.
+/// Tones that begin within a second at most: a listener cannot distinguish more.
 pub const VOICES_PER_SECOND_MAX: usize = 12;
 /// Rituals that are heard at once at most.
 pub const LOOPS_MAX: usize = 3;
@@ -75,7 +75,7 @@ impl Listener {
     }
 }
 
-/// What a frame sounds like.
+/// The sound of a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mix {
     /// Tones that begin.
@@ -87,7 +87,7 @@ pub struct Mix {
     pub volume: f32,
 }
 
-/// Remembers what was played, so that nothing is heard twice.
+/// Remembers the tones that began, so that none is played twice.
 #[derive(Debug, Default)]
 pub struct Mixer {
     /// When the tones of the last second began.

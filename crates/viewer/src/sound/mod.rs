@@ -4,7 +4,7 @@
 //! scene, camera ─> mixer ─> Mix ─> speaker ─> the device
 //! ```
 //!
-//! [`mixer`] decides what sounds when and is pure; [`tones`] makes the samples; `device` plays them through kira, built
+//! [`mixer`] chooses the tones and is pure; [`tones`] makes the samples; `device` plays them through kira, built
 //! with the feature `sound` alone. Without it, or without a device, nothing is mixed.
 
 #[cfg(feature = "sound")]
@@ -24,7 +24,7 @@ const VOLUME_STEP_PERCENT: u8 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoundChange {
-    /// To so many percent, and on.
+    /// In percent; unmutes.
     Volume(u8),
     Louder,
     Softer,
@@ -39,7 +39,7 @@ pub struct Volume {
     pub is_muted: bool,
 }
 
-/// Plays what a frame sounds like.
+/// Plays the sound of a frame.
 pub type Speaker = Box<dyn FnMut(&Mix)>;
 
 pub struct Sound {
@@ -83,7 +83,7 @@ impl Sound {
         self.speaker = Ok(speaker);
     }
 
-    /// Plays what began with `scene`.
+    /// Plays the tones that began with `scene`.
     pub fn play(&mut self, scene: &Scene, listener: &Listener, now: RealTime) {
         let Ok(speaker) = &mut self.speaker else { return };
         let mut mix = self.mixer.mix(scene, listener, now);

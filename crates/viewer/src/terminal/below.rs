@@ -105,7 +105,7 @@ pub(super) fn help_lines(bindings: &Bindings, columns: usize) -> Vec<String> {
     wrapped("keys", keys, columns)
 }
 
-/// Each group of figures in as few lines as it needs, and the log.
+/// The groups of figures, wrapped, and the log.
 pub(super) fn figure_lines(figures: &Figures, columns: usize) -> Vec<String> {
     let figure = |row: &Row| {
         let mark = if row.is_bad { "!" } else { "" };
@@ -158,7 +158,7 @@ pub(super) fn console_lines(console: &Console, columns: usize, rows: usize) -> V
     lines
 }
 
-/// A line in rows of so many characters, those after the first indented.
+/// A line wrapped to `columns`; rows after the first are indented.
 fn cut(line: &str, columns: usize) -> Vec<String> {
     let letters: Vec<char> = line.chars().collect();
     let (first, rest) = letters.split_at(letters.len().min(columns));

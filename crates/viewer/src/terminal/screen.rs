@@ -75,7 +75,7 @@ impl TextScreen {
         let Some(size) = map_size(state) else { return false };
         let whole = TextScale::whole(size, self.page_size.0, self.page_size.1);
         let scale = self.scale.unwrap_or(whole);
-        // About a sixth of what is in view.
+        // About a sixth of the view.
         let step = match scale {
             TextScale::Close => 3,
             TextScale::Blocks(tiles) => i32::from(tiles) * 8,
@@ -105,7 +105,7 @@ impl TextScreen {
         selected.or(self.center).or(map).unwrap_or(Tile { x: 0, y: 0 })
     }
 
-    /// What is below the picture, in so many rows at most; the command line comes first.
+    /// The rows below the picture, at most `rows`; the command line has priority.
     fn lines_below(&self, state: &mut ViewerState, columns: usize, rows: usize) -> Vec<String> {
         let mut lines = Vec::new();
         let shown = state.scene().clock.game;

@@ -1,4 +1,4 @@
-//! The map as characters: which tiles are on the page, and what stands for each.
+//! The map as characters: the tiles on the page, and the character of each.
 
 use trantor_client::{EffectKind, Scene, SceneGround};
 use trantor_model::{Counts, MapSize, Resource, TeamId, Tile};
@@ -13,7 +13,7 @@ const SHADES: [char; 8] = [' ', '.', ':', '-', '=', '+', '*', '#'];
 const RESOURCE_COLORS: [u8; Resource::COUNT] = [203, 252, 69, 114, 222, 141, 213];
 const RITUAL: Style = Style::color(213).bold();
 
-/// What is in one tile or block.
+/// The content of a tile or block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spot {
     agents: u32,
@@ -39,7 +39,7 @@ struct Window {
     block: (usize, usize),
 }
 
-/// Draws the map into an area of so many columns and rows in the upper left corner, below the first row.
+/// Draws the map into an area in the upper left corner, below the first row.
 pub(super) fn draw(
     scene: &Scene,
     ground: &SceneGround,

@@ -1,6 +1,6 @@
 //! The scene as characters: the same picture and the same figures as in the window.
 //!
-//! Close up a tile is three characters: what lies there, who stands there, and how high or how many.
+//! Close up a tile is three characters: a resource, an agent or egg, and its level or their number.
 //!
 //! ```text
 //! f▲3   food, and an agent of level 3 that looks north
@@ -48,7 +48,7 @@ pub struct TextView<'a> {
 pub enum TextScale {
     /// Three characters a tile.
     Close,
-    /// A character for so many tiles by twice as many; at least 1.
+    /// A character for a block of this many tiles by twice as many; at least 1.
     Blocks(u16),
 }
 
