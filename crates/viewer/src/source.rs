@@ -135,7 +135,11 @@ pub trait Source: Debug {
     /// # Errors
     /// If it cannot be; the text is for the user.
     fn seek(&mut self, to: GameTime) -> Result<(), String> {
-        let client = self.client_mut().ok_or("this is no recording")?;
+        let why_not = match self.as_demo() {
+            Some(_) => "this is no recording",
+            None => "there is no connection",
+        };
+        let client = self.client_mut().ok_or(why_not)?;
         client.seek(to).map_err(|error| error.to_string())
     }
 

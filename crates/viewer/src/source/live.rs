@@ -199,7 +199,8 @@ impl Source for Live {
         self.retry_after = RETRY_AFTER;
         self.next_try_at = RealTime::ZERO;
         self.waiting_for = format!("joining {} …", self.address).into();
-        if let Some(connection) = &self.connection {
+        // Without a session the next connection is being made already.
+        if let (Some(connection), Some(_)) = (&self.connection, &self.session) {
             self.is_reconnect_asked = true;
             connection.shut();
         }

@@ -124,7 +124,7 @@ fn the_camera_cannot_be_lost() {
     ] {
         state.hold(key, true);
     }
-    run(&mut state, 2_000);
+    run(&mut state, 500);
     state.release_all();
     let pose = state.camera.pose;
     assert!(
