@@ -11,7 +11,7 @@ use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd};
 use trantor_time::{GameSpan, GameTime, NANOS};
 
 use crate::options::Options;
-use crate::replay::parallel::{for_each_file, progress_bar};
+use crate::replay::parallel::for_each_file;
 use crate::replay::{pieces_in, read};
 
 /// The most bytes of one recording, unpacked. They are held in memory, with states of [`STATES_BYTES_MAX`] bytes or of
@@ -91,15 +91,11 @@ fn fixed(text: &str, digits: u32) -> Option<i128> {
 pub fn load(paths: &[PathBuf]) -> anyhow::Result<Arc<Recording>> {
     let files = pieces_in(paths)?;
     check_one_run(&files)?;
-    let bar = progress_bar(files.len());
-    let (of_threads, bytes_read) = (bar.clone(), AtomicU64::new(0));
+    let bytes_read = AtomicU64::new(0);
     let states_bytes_max = STATES_BYTES_MAX / files.len().max(1);
     let pieces = for_each_file(&files, move |path| {
-        let piece = read_piece(path, &bytes_read, states_bytes_max);
-        of_threads.inc(1);
-        piece
+        read_piece(path, &bytes_read, states_bytes_max)
     })?;
-    bar.finish_and_clear();
     let pieces = in_order(&files, pieces)?;
     let recording = Recording::join(pieces)
         .map_err(|error| anyhow!("{error}; trantor-server replay verify tells more"))?;

@@ -25,7 +25,7 @@ pub(super) struct Aftermath {
 pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
     let files = pieces_in(&[journal.to_owned()])?;
     let (mut records, mut last) = (0, None::<(Ending, PathBuf)>);
-    for one in verify_all(&files, &[], || {})? {
+    for one in verify_all(&files, &[])? {
         if let Some((ending, file)) = last {
             ensure!(ending == Ending::Continued, "{}: {ending:?}", file.display());
         }
@@ -78,7 +78,7 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
 /// Looks at the journals once more, after the game went on from `end` and was ended in order.
 pub(super) fn look_again(journal: &Path, end: &Game) -> Result<()> {
     let mut last = None;
-    for one in verify_all(&pieces_in(&[journal.to_owned()])?, &[], || {})? {
+    for one in verify_all(&pieces_in(&[journal.to_owned()])?, &[])? {
         last = Some((played(&one)?.1, one.file));
     }
     let (ending, file) = last.context("the run that went on has a journal")?;

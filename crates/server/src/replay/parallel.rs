@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use indicatif::{ProgressBar, ProgressStyle};
 use trantor_runtime::threads;
 
-/// Does `work` with each file; the results are in the order of the files.
+/// Does `work` with each file, with a progress bar on a terminal; the results are in the order of the files.
 ///
 /// # Errors
 /// If the system refuses a thread.
@@ -20,26 +20,24 @@ pub(crate) fn for_each_file<T: Send + 'static>(
     let files: Arc<[PathBuf]> = files.into();
     let next = Arc::new(AtomicUsize::new(0));
     let results: Arc<Mutex<Vec<Option<T>>>> = Arc::new(Mutex::new(files.iter().map(|_| None).collect()));
-    let work = Arc::new(work);
+    let (work, bar) = (Arc::new(work), progress_bar(files.len()));
     let mut running = Vec::new();
     for worker in 0..workers {
-        let (files, next, results, work) = (
-            Arc::clone(&files),
-            Arc::clone(&next),
-            Arc::clone(&results),
-            Arc::clone(&work),
-        );
+        let (files, next, results) = (Arc::clone(&files), Arc::clone(&next), Arc::clone(&results));
+        let (work, bar) = (Arc::clone(&work), bar.clone());
         running.push(threads::spawn(&format!("journal {worker}"), move || {
             while let Some(place) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < files.len())
             {
                 let result = work(&files[place]);
                 results.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(result);
+                bar.inc(1);
             }
         })?);
     }
     for thread in running {
         thread.join().map_err(io::Error::other)?;
     }
+    bar.finish_and_clear();
     let results = std::mem::take(&mut *results.lock().unwrap_or_else(PoisonError::into_inner));
     let results = results.into_iter();
     Ok(results
@@ -47,8 +45,8 @@ pub(crate) fn for_each_file<T: Send + 'static>(
         .collect())
 }
 
-/// A bar on standard error for so many files, if a person looks at it.
-pub(crate) fn progress_bar(files: usize) -> ProgressBar {
+/// A bar on standard error, if that is a terminal.
+fn progress_bar(files: usize) -> ProgressBar {
     match io::stderr().is_terminal() {
         true => ProgressBar::new(files as u64).with_style(
             ProgressStyle::with_template("{bar:40} {pos}/{len} files, {eta} left")

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trantor_game::Replay;
 
 use super::outcome::{Checked, Outcome};
-use super::parallel::{for_each_file, progress_bar};
+use super::parallel::for_each_file;
 use super::{Worst, line, piece_file};
 
 /// Plays one piece and compares every digest.
@@ -29,23 +29,15 @@ pub fn verify_bytes(bytes: impl Into<Arc<[u8]>>) -> Outcome {
     }
 }
 
-/// Plays all `files` on as many threads as there are processors; `done` is called after each. Those that were `named` one by
-/// one need not be the first of their run.
+/// Plays all `files` on as many threads as there are processors. Those that were `named` one by one need not be the first of
+/// their run.
 ///
 /// # Errors
 /// If the system refuses a thread.
-pub fn verify_all(
-    files: &[PathBuf],
-    named: &[PathBuf],
-    done: impl Fn() + Send + Sync + 'static,
-) -> io::Result<Vec<Checked>> {
-    let outcomes = for_each_file(files, move |path| {
-        let outcome = match piece_file::read(path) {
-            Ok(bytes) => verify_bytes(bytes),
-            Err(error) => Outcome::Unreadable(error.to_string()),
-        };
-        done();
-        outcome
+pub fn verify_all(files: &[PathBuf], named: &[PathBuf]) -> io::Result<Vec<Checked>> {
+    let outcomes = for_each_file(files, |path| match piece_file::read(path) {
+        Ok(bytes) => verify_bytes(bytes),
+        Err(error) => Outcome::Unreadable(error.to_string()),
     })?;
     let mut checked: Vec<Checked> = Vec::with_capacity(files.len());
     for (file, outcome) in files.iter().cloned().zip(outcomes) {
@@ -62,10 +54,7 @@ pub fn verify_all(
 
 /// Checks `files` and prints a line about each. The reader of the lines may stop early; the result counts all the same.
 pub(super) fn run(files: &[PathBuf], named: &[PathBuf], as_json: bool) -> io::Result<Worst> {
-    let bar = progress_bar(files.len());
-    let of_threads = bar.clone();
-    let checked = verify_all(files, named, move || of_threads.inc(1))?;
-    bar.finish_and_clear();
+    let checked = verify_all(files, named)?;
     match tell(&checked, as_json) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
         _ => Ok(checked.iter().map(Checked::worst).max().unwrap_or(Worst::Good)),
