@@ -15,7 +15,6 @@ pub(crate) mod abusers;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use trantor_bot::load::cli::Options as LoadOptions;
 use trantor_bot::load::{Phase, Report};
 use trantor_server::descriptors;
 use trantor_time::RealSpan;
@@ -140,16 +139,9 @@ fn measure(options: &Options, has_abusers: bool) -> Result<Run> {
     let flags =
         format!("-f 1 -x 100 -y 100 --seed 1 -c {honest} --respawn-slots on -n red blue grey {LIMITS}");
     let server = options.program.start(&flags, &[])?;
-    let config = LoadOptions {
-        in_flight: usize::from(options.in_flight),
-        warm_up: RealSpan::from_secs(WARM_UP_SECONDS),
-        ..load(
-            server.address,
-            honest as usize,
-            100,
-            RealSpan::from_secs(options.seconds),
-        )?
-    };
+    let flags = format!("-a {honest} -f 100 -k {}", options.in_flight);
+    let mut config = load(server.address, &flags, RealSpan::from_secs(options.seconds))?;
+    config.warm_up = RealSpan::from_secs(WARM_UP_SECONDS);
     let mut abusers = None;
     let (report, used) = run_load(&config, &server.process, |phase| {
         if phase == Phase::Begun && has_abusers {

@@ -17,7 +17,6 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustix::process::{Pid, Signal, kill_process};
 use trantor_bot::load::Report;
-use trantor_bot::load::cli::Options as LoadOptions;
 use trantor_game::OUTSTANDING_MAX;
 use trantor_runtime::{RealClock, threads};
 use trantor_time::{Clock, RealSpan};
@@ -165,10 +164,8 @@ fn play(
 ) -> Result<Report> {
     let seconds = f64::from(completions * STEP_UNITS) / f64::from(options.agents * frequency);
     let span = RealSpan::from_nanos((seconds * 1e9) as i64);
-    let config = LoadOptions {
-        in_flight,
-        ..load(server.address, options.agents as usize, frequency, span)?
-    };
+    let flags = format!("-a {} -f {frequency} -k {in_flight}", options.agents);
+    let config = load(server.address, &flags, span)?;
     Ok(run_load(&config, &server.process, |_| {})?.0)
 }
 

@@ -297,14 +297,11 @@ impl Line {
     }
 }
 
-/// A load of so many agents of the teams `red` and `blue`, each with two commands open. With one open an answer has to go
-/// there and back between two commands, which is not the server's doing.
-pub(crate) fn load(server: SocketAddr, agents: usize, frequency: u32, duration: RealSpan) -> Result<Options> {
-    let flags = format!(
-        "load -h {} -p {} -a {agents} -f {frequency} --warm-up 1.5",
-        server.ip(),
-        server.port()
-    );
+/// A load with these flags of `trantor-load`: by default agents of the teams `red` and `blue`, each with two commands open. With
+/// one open an answer has to go there and back between two commands, which is not the server's doing.
+pub(crate) fn load(server: SocketAddr, flags: &str, duration: RealSpan) -> Result<Options> {
+    let (host, port) = (server.ip(), server.port());
+    let flags = format!("load -h {host} -p {port} --warm-up 1.5 {flags}");
     match cli::parse(flags.split(' ').map(Into::into)) {
         Ok(Asked::Load(options)) => Ok(Options { duration, ..*options }),
         other => bail!("{flags}: {other:?}"),

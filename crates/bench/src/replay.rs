@@ -15,7 +15,7 @@ use trantor_time::{Clock, RealSpan};
 
 use crate::figures::{Runs, Table};
 use crate::process::{Process, ServerProgram};
-use crate::server::{self, US_PER_COMMAND, spread};
+use crate::server::{self, US_PER_COMMAND};
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -140,11 +140,11 @@ fn cost(program: &ServerProgram, rounds: u32) -> Result<Table> {
     ]);
     let folder = std::env::temp_dir().join(format!("trantor-cost-{}", std::process::id()));
     for (agents, frequency) in COST_LOADS {
-        let load = spread(agents, frequency);
+        let load = format!("-a {agents} -f {frequency}");
         let (mut without, mut with) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            without.push(server::measure(program, load, COST_SPAN, None)?);
-            with.push(server::measure(program, load, COST_SPAN, Some(&folder))?);
+            without.push(server::measure(program, &load, COST_SPAN, None)?);
+            with.push(server::measure(program, &load, COST_SPAN, Some(&folder))?);
             std::fs::remove_dir_all(&folder)?;
         }
         let show = |runs: &[server::Found], figure: fn(&server::Found) -> f64, decimals| {

@@ -5,13 +5,10 @@
 //! second; the figures are of a steady stretch afterwards. Rows take turns, several rounds, and each figure is the median:
 //! a machine that pauses for a second would otherwise decide a row. `chrt -f 50` keeps other programs off the cores.
 
-use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use trantor_bot::load::Phase;
-use trantor_bot::load::cli::Options as LoadOptions;
-use trantor_game::OUTSTANDING_MAX;
 use trantor_runtime::RealClock;
 use trantor_server::descriptors;
 use trantor_time::{Clock, RealSpan};
@@ -44,73 +41,28 @@ pub(crate) struct Options {
 /// Tiles of the map for each agent: enough for all to live.
 const TILES_PER_AGENT: usize = 10;
 
-/// What a server is put under.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
-    agents: usize,
-    frequency: u32,
-    /// Whether all agents begin at one instant.
-    in_step: bool,
-    in_flight: usize,
-    text_viewers: usize,
-    frame_viewers: usize,
-}
-
-/// Agents that begin at different moments.
-pub(crate) const fn spread(agents: usize, frequency: u32) -> Load {
-    Load {
-        agents,
-        frequency,
-        in_step: false,
-        in_flight: 2,
-        text_viewers: 0,
-        frame_viewers: 0,
-    }
-}
-
-const fn in_step(agents: usize, frequency: u32) -> Load {
-    Load {
-        in_step: true,
-        ..spread(agents, frequency)
-    }
-}
-
-/// Agents that keep as many commands open as the rules allow.
-const fn all_open(agents: usize, frequency: u32) -> Load {
-    Load {
-        in_flight: OUTSTANDING_MAX,
-        ..spread(agents, frequency)
-    }
-}
-
-/// The loads of the table.
-const LOADS: [Load; 16] = [
-    spread(10, 100),
-    spread(100, 100),
-    spread(1_000, 100),
-    spread(2_000, 100),
-    spread(5_000, 100),
+/// The loads of the table, as flags of `trantor-load`.
+const LOADS: [&str; 16] = [
+    "-a 10 -f 100",
+    "-a 100 -f 100",
+    "-a 1000 -f 100",
+    "-a 2000 -f 100",
+    "-a 5000 -f 100",
     // Both cores are full here, and a round trip takes longer than a step now and then: with two commands open an agent
     // would have none left meanwhile, which is not the server's doing.
-    all_open(10_000, 100),
-    spread(100, 1_000),
-    spread(1_000, 1_000),
+    "-a 10000 -f 100 -k 10",
+    "-a 100 -f 1000",
+    "-a 1000 -f 1000",
     // A step takes 0.7 ms here, so that a pause of 1.4 ms leaves agents with two commands open without any, and all of them
     // begin again together. With ten it takes 7 ms.
-    spread(100, 10_000),
-    all_open(100, 10_000),
-    spread(1_000, 10_000),
-    in_step(100, 100),
-    in_step(1_000, 100),
-    in_step(5_000, 100),
-    Load {
-        text_viewers: 1_000,
-        ..spread(100, 100)
-    },
-    Load {
-        frame_viewers: 1_000,
-        ..spread(100, 100)
-    },
+    "-a 100 -f 10000",
+    "-a 100 -f 10000 -k 10",
+    "-a 1000 -f 10000",
+    "-a 100 -f 100 --in-step",
+    "-a 1000 -f 100 --in-step",
+    "-a 5000 -f 100 --in-step",
+    "-a 100 -f 100 --text-viewers 1000",
+    "-a 100 -f 100 --frame-viewers 1000",
 ];
 
 /// The figures of a load, and the decimals shown.
@@ -147,36 +99,32 @@ pub(crate) struct Found {
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
     let span = RealSpan::from_secs(options.seconds);
-    let loads: Vec<Load> = match options.agents {
-        Some(agents) => options
-            .frequencies
-            .iter()
-            .map(|&frequency| spread(agents, frequency))
-            .collect(),
+    let loads: Vec<String> = match options.agents {
+        Some(agents) => {
+            let speeds = options.frequencies.iter();
+            speeds.map(|speed| format!("-a {agents} -f {speed}")).collect()
+        }
         None => {
-            let speeds = &options.frequencies;
-            let is_wanted = |load: &Load| {
-                load.agents <= options.up_to && (speeds.is_empty() || speeds.contains(&load.frequency))
+            let is_wanted = |flags: &&str| {
+                let numbers: Vec<usize> = flags.split(' ').filter_map(|word| word.parse().ok()).collect();
+                let speeds = &options.frequencies;
+                let has_speed = speeds.is_empty() || speeds.iter().any(|speed| *speed as usize == numbers[1]);
+                numbers[0] <= options.up_to && has_speed
             };
-            LOADS.into_iter().filter(is_wanted).collect()
+            LOADS.into_iter().filter(is_wanted).map(str::to_owned).collect()
         }
     };
-    let mut rounds: Vec<_> = loads.iter().map(|load| (*load, Vec::new())).collect();
+    let mut rounds: Vec<_> = loads.iter().map(|load| (load, Vec::new())).collect();
     for round in 1..=options.rounds {
         for (load, found) in &mut rounds {
-            let figures = measure(&options.program, *load, span, None)?.figures;
-            eprintln!(
-                "{round}: {} at {}: {:.0} commands/s",
-                load.name(),
-                load.frequency,
-                figures[0]
-            );
+            let figures = measure(&options.program, load, span, None)?.figures;
+            eprintln!("{round}: {load}: {:.0} commands/s", figures[0]);
             found.push(figures);
         }
     }
-    let mut table = Table::new(&[&["agents", "units/s"][..], &COLUMNS.map(|(name, _)| name)].concat());
+    let mut table = Table::new(&[&["load"][..], &COLUMNS.map(|(name, _)| name)].concat());
     for (load, found) in &rounds {
-        let mut cells = vec![load.name(), load.frequency.to_string()];
+        let mut cells = vec![load.to_string()];
         for (column, (_, decimals)) in COLUMNS.into_iter().enumerate() {
             let runs: Runs = found.iter().map(|figures| figures[column]).collect();
             cells.push(format!("{:.decimals$}", runs.median()));
@@ -190,34 +138,37 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// Puts a fresh server under `load` and measures for `span`, with a journal in `record` if it is given.
 pub(crate) fn measure(
     program: &ServerProgram,
-    load: Load,
+    flags: &str,
     span: RealSpan,
     record: Option<&Path>,
 ) -> Result<Found> {
-    let side = (load.agents * TILES_PER_AGENT).isqrt().clamp(20, 1_000);
-    let places = load.agents.div_ceil(2);
+    let agents: usize = flags
+        .split(' ')
+        .nth(1)
+        .context("the agents come first")?
+        .parse()?;
+    let side = (agents * TILES_PER_AGENT).isqrt().clamp(20, 1_000);
+    let places = agents.div_ceil(2);
     // How fast they may come is not what is measured.
-    let flags = format!("-f 1 -x {side} -y {side} -c {places} --seed 1 --accept-rate 1000000");
+    let server_flags = format!("-f 1 -x {side} -y {side} -c {places} --seed 1 --accept-rate 1000000");
     let folders: Vec<_> = record.into_iter().map(|folder| ("--record", folder)).collect();
-    let server = program.start(&flags, &folders)?;
+    let server = program.start(&server_flags, &folders)?;
     let empty = server.process.memory_bytes()?;
     let clock = RealClock::new();
+    let config = load(server.address, flags, span)?;
+    let speed = config.frequency.context("a load sets the speed")?;
     let (mut joined, mut slips) = (None, Vec::new());
-    let (report, used) = run_load(
-        &load.config(server.address, span)?,
-        &server.process,
-        |phase| match phase {
-            Phase::Joined => joined = server.process.memory_bytes().ok(),
-            Phase::Warm | Phase::Measured => {
-                slips.push((clock.now(), server.metric("trantor_game_slipped_units_total")));
-            }
-            Phase::Begun | Phase::Measuring => {}
-        },
-    )
-    .with_context(|| format!("{} at {}", load.name(), load.frequency))?;
+    let (report, used) = run_load(&config, &server.process, |phase| match phase {
+        Phase::Joined => joined = server.process.memory_bytes().ok(),
+        Phase::Warm | Phase::Measured => {
+            slips.push((clock.now(), server.metric("trantor_game_slipped_units_total")));
+        }
+        Phase::Begun | Phase::Measuring => {}
+    })
+    .with_context(|| flags.to_owned())?;
     let mut slowed = f64::NAN;
     if let [(from, Ok(before)), (to, Ok(after))] = slips.as_slice() {
-        slowed = (after - before) / (to.since(*from).as_secs_f64() * f64::from(load.frequency));
+        slowed = (after - before) / (to.since(*from).as_secs_f64() * f64::from(speed.get()));
     }
     let commands = report.counts.commands.max(1) as f64;
     let grown = joined.map_or(f64::NAN, |joined| joined.saturating_sub(empty) as f64);
@@ -242,35 +193,4 @@ pub(crate) fn measure(
         journal_busy_share: server.metric("trantor_loop_stage_seconds_total{stage=\"journal\"}")?
             / server.metric("trantor_loop_busy_seconds_total")?,
     })
-}
-
-impl Load {
-    /// What stands in the first column.
-    fn name(&self) -> String {
-        let mut name = self.agents.to_string();
-        if self.in_step {
-            name += ", in step";
-        }
-        if self.in_flight != 2 {
-            name += &format!(", {} open", self.in_flight);
-        }
-        if self.text_viewers > 0 {
-            name += &format!(" and {} text viewers", self.text_viewers);
-        }
-        if self.frame_viewers > 0 {
-            name += &format!(" and {} viewers of ours", self.frame_viewers);
-        }
-        name
-    }
-
-    /// The same for the load generator.
-    fn config(&self, server: SocketAddr, span: RealSpan) -> Result<LoadOptions> {
-        Ok(LoadOptions {
-            text_viewers: self.text_viewers,
-            frame_viewers: self.frame_viewers,
-            in_flight: self.in_flight,
-            in_step: self.in_step,
-            ..load(server, self.agents, self.frequency, span)?
-        })
-    }
 }

@@ -169,21 +169,14 @@ fn load_of(kind: Kind, number: usize, server: &Server) -> Result<LoadOptions> {
         Kind::Crowd => (150 + number / TURNS.len() * 67 % 150, 20, 1_000),
         Kind::Fast => (50, 2, 10_000),
     };
-    Ok(LoadOptions {
-        text_viewers: viewers,
-        frame_viewers: viewers,
-        in_flight: match kind {
-            Kind::Calm => 2,
-            Kind::Crowd | Kind::Abuse | Kind::Fast => 1 + number % 4,
-        },
-        seed: number as u64,
-        ..load(
-            server.address,
-            agents,
-            frequency,
-            RealSpan::from_secs(ROUND_SECONDS),
-        )?
-    })
+    let in_flight = match kind {
+        Kind::Calm => 2,
+        Kind::Crowd | Kind::Abuse | Kind::Fast => 1 + number % 4,
+    };
+    let flags = format!(
+        "-a {agents} -f {frequency} -k {in_flight} --text-viewers {viewers} --frame-viewers {viewers} --seed {number}"
+    );
+    load(server.address, &flags, RealSpan::from_secs(ROUND_SECONDS))
 }
 
 /// Stops the process for ten seconds. It answers as before when it goes on.
