@@ -1,7 +1,7 @@
 //! How fast a leap is: units of game time and agent actions per second, on one core.
 //!
 //! `cargo bench -p trantor-engine --bench leap` prints one row for each map and each kind of mind. An action is
-//! one command, from being thought to being answered. Nobody is hungry, so that the number of agents stays.
+//! one command, from being thought to being answered. No agent is hungry, so that the number of agents stays.
 //!
 //! What good looks like, for a thousand agents in the same run: minds that play to win make 0.12 of the actions of trivial
 //! minds in a hundred teams, and 0.05 in two teams of 500, where each hears five times as many messages as it acts.

@@ -57,7 +57,7 @@ fn main() {
 /// Seconds of real time played, at 1,000 units a second.
 const SECONDS: i64 = 2;
 
-/// How long all viewers together may take to be told of the world: a thousand of 220 KB, in pieces of 4 KiB 100 µs apart.
+/// How long all viewers together may take to be sent the world: a thousand of 220 KB, in pieces of 4 KiB 100 µs apart.
 const GREETING_SPAN: RealSpan = RealSpan::from_secs(8);
 
 fn run(agents: u32, text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
@@ -115,7 +115,7 @@ fn run(agents: u32, text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
         }
     }
     flush(&mut engine, |_| {});
-    // Viewers are told how the world is piece by piece, one after another; meanwhile the game stands still.
+    // Viewers are sent the world piece by piece, one after another; meanwhile the game stands still.
     engine.admin(AdminRequest::Pause, now).expect("it goes");
     let greeted_at = now + GREETING_SPAN;
     while let Some(wake) = engine.poll_timeout().filter(|wake| *wake <= greeted_at) {

@@ -1,9 +1,9 @@
-//! The longest that the engine holds its caller while viewers are told of a large world, without sockets.
+//! The longest that the engine holds its caller while viewers are sent a large world, without sockets.
 //!
 //! `cargo bench -p trantor-engine --bench longest_call` takes some seconds. Ten thousand agents, as many eggs and as many
 //! elevations under way on a million tiles: a viewer of either kind begins to watch, of the present or of the past, and a
-//! recording of it is moved. Good is what nobody who plays would notice, some tenths of a millisecond. What moves the game itself to another
-//! moment is told apart: a jump loads a state.
+//! recording of it is moved. Good is what no player would notice, some tenths of a millisecond. What moves the game itself to another
+//! moment is measured apart: a jump loads a state.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 
@@ -35,10 +35,10 @@ fn main() {
     println!("|---|---|");
     let mut recording = None;
     for (name, kind) in [("a text viewer", Kind::Text), ("a viewer of ours", Kind::Ours)] {
-        let (recorded, told) = play(kind, RealSpan::ZERO);
-        println!("| {name} begins to watch | {} |", told.as_micros());
-        let (_, told) = play(kind, DELAY);
-        println!("| {name} begins to watch the past | {} |", told.as_micros());
+        let (recorded, longest) = play(kind, RealSpan::ZERO);
+        println!("| {name} begins to watch | {} |", longest.as_micros());
+        let (_, longest) = play(kind, DELAY);
+        println!("| {name} begins to watch the past | {} |", longest.as_micros());
         recording = Some(recorded);
     }
     move_about(&recording.expect("there are two kinds"));
@@ -135,8 +135,8 @@ fn move_about(recording: &Arc<Recording>) {
     game.engine.seek(to, game.now).expect("a recording");
     let moved = began.elapsed();
     println!("| the recording is moved | {} |", moved.as_micros());
-    let told = game.run(RealSpan::from_secs(2));
-    println!("| what is different is told | {} |", told.as_micros());
+    let longest = game.run(RealSpan::from_secs(2));
+    println!("| what is different is told | {} |", longest.as_micros());
 }
 
 fn conn(slot: u32) -> ConnId {
@@ -148,7 +148,7 @@ fn put_frame(bytes: &mut Vec<u8>, message: &ToServer) {
 }
 
 impl Watched {
-    /// A game that nobody watches yet.
+    /// A game without a viewer.
     fn new(engine: Engine, viewer: u32, kind: Kind) -> Self {
         Self {
             engine,

@@ -43,12 +43,12 @@ impl Engine {
                 }
                 Role::TextViewer => {
                     text_viewers += 1;
-                    let (viewers, conn) = (self.sessions.text_viewers(), &session.conn);
+                    let (viewers, conn) = (&self.sessions.text_viewers, &session.conn);
                     let is_coming = session.flow.answer.as_ref().is_some_and(Answer::is_world);
                     assert!(
                         match is_coming {
-                            true => viewers.joining().contains(conn),
-                            false => viewers.watching().contains(conn),
+                            true => viewers.joining.contains(conn),
+                            false => viewers.watching.contains(conn),
                         },
                         "each text viewer is listed, by whether it knows the world"
                     );
@@ -57,7 +57,7 @@ impl Engine {
                     viewers += 1;
                     welcome_viewers += usize::from(observer.is_welcome());
                     assert!(
-                        self.sessions.viewers().contains(&session.conn),
+                        self.sessions.viewers.contains(&session.conn),
                         "each viewer is listed"
                     );
                     assert!(
@@ -119,7 +119,7 @@ impl Engine {
         );
         assert_eq!(
             text_viewers,
-            self.sessions.text_viewers().len(),
+            self.sessions.text_viewers.len(),
             "no text viewer is listed twice"
         );
         assert_eq!(
@@ -128,11 +128,7 @@ impl Engine {
             "peers that have not said what they are are listed"
         );
         self.sessions.check_text_log();
-        assert_eq!(
-            viewers,
-            self.sessions.viewers().len(),
-            "no viewer is listed twice"
-        );
+        assert_eq!(viewers, self.sessions.viewers.len(), "no viewer is listed twice");
         assert_eq!(
             self.watch.is_some(),
             welcome_viewers > 0,
@@ -142,14 +138,14 @@ impl Engine {
             lock_step.check(&self.game, &seated);
         }
         let owed: usize = self.sessions.iter().map(|session| session.outbox.len()).sum();
-        assert_eq!(owed, self.sessions.outbox_bytes(), "what is owed is known");
+        assert_eq!(owed, self.sessions.outbox_bytes, "what is owed is known");
         assert!(
             owed <= self.config.limits.output_bytes_max,
             "what is owed to all together is bounded"
         );
         assert!(
-            self.sessions.text_viewers().turns_left() == 0
-                || (self.is_text_news_due && self.sessions.text_viewers().turns_left() <= text_viewers),
+            self.sessions.text_viewers.turns_left == 0
+                || (self.is_text_news_due && self.sessions.text_viewers.turns_left <= text_viewers),
             "text viewers that wait for their turn get it"
         );
         assert!(

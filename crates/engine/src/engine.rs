@@ -342,9 +342,9 @@ impl Engine {
         loop {
             if std::mem::take(&mut self.is_over_for_agents) {
                 self.remove_agents();
-            } else if let Some((conn, reason)) = self.sessions.take_closing() {
+            } else if let Some((conn, reason)) = self.sessions.closing.pop_front() {
                 self.close_now(conn, reason);
-            } else if self.sessions.outbox_bytes() > self.config.limits.output_bytes_max
+            } else if self.sessions.outbox_bytes > self.config.limits.output_bytes_max
                 && let Some(conn) = self.sessions.largest_backlog()
             {
                 // The largest backlog makes room for the others.
@@ -398,7 +398,7 @@ impl Engine {
             Role::Viewer(observer) => matches!(observer.feed, Feed::News),
             Role::TextViewer => {
                 let gets_world = session.flow.answer.as_ref().is_some_and(Answer::is_world);
-                !gets_world && !self.is_map_news_due && self.sessions.text_viewers().turns_left() == 0
+                !gets_world && !self.is_map_news_due && self.sessions.text_viewers.turns_left == 0
             }
             _ => false,
         }
@@ -415,7 +415,7 @@ impl Engine {
         let (ticks_run, ticks_skipped) = self.ticks.counts();
         let mut counters = self.counters.clone();
         counters.encode_failures = self.news.encode_failures;
-        counters.undeliverable = self.sessions.undeliverable();
+        counters.undeliverable = self.sessions.undeliverable;
         EngineStats {
             uptime_ms: u64::try_from(now.since(self.began).as_nanos() / 1_000_000).unwrap_or(0),
             counters,
@@ -434,9 +434,9 @@ impl Engine {
             ticks_skipped,
             connections: self.sessions.len(),
             agents: self.sessions.agents(),
-            text_viewers: self.sessions.text_viewers().len(),
-            viewers: self.sessions.viewers().len(),
-            outbox_bytes: self.sessions.outbox_bytes(),
+            text_viewers: self.sessions.text_viewers.len(),
+            viewers: self.sessions.viewers.len(),
+            outbox_bytes: self.sessions.outbox_bytes,
             timers_pending: self.timers.len(),
             eggs_refused: self.game.world().eggs_refused(),
         }
@@ -445,6 +445,6 @@ impl Engine {
     /// Whether some agent has nothing to do and could do something. While there is none, nothing that a player sends
     /// can count before the next deadline: a command waits for the end of the one before it.
     pub fn awaits_command(&self) -> bool {
-        self.sessions.idle_agents() > 0
+        self.sessions.idle_agents > 0
     }
 }

@@ -129,14 +129,7 @@ impl Engine {
         match session.role {
             Role::Leaving { reason, .. } => self.close_now(conn, reason),
             Role::Agent(agent) => self.see_whether_idle(conn, agent),
-            Role::Held(_)
-            | Role::Greeted { .. }
-            | Role::Seated(_)
-            | Role::TextViewer
-            | Role::Viewer(_)
-            | Role::Operator => {
-                self.close_now(conn, CloseReason::GreetingTimeout);
-            }
+            _ => self.close_now(conn, CloseReason::GreetingTimeout),
         }
     }
 

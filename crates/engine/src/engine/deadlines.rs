@@ -155,7 +155,7 @@ impl Engine {
     /// to the next; and a recording is played as it is.
     fn are_meals_observed(&self) -> bool {
         self.watch.is_some()
-            || !self.sessions.text_viewers().is_empty()
+            || !self.sessions.text_viewers.is_empty()
             || self.lock_step.is_some()
             || self.playback.is_some()
     }

@@ -209,7 +209,7 @@ impl Engine {
 
     /// Schedules stall checks for peers with a large backlog, or with the rest of a snapshot to come.
     pub(super) fn watch_backlogs(&mut self) {
-        while let Some(conn) = self.sessions.take_backlogged() {
+        while let Some(conn) = self.sessions.backlogged.pop() {
             let now = self.sessions.now();
             let Some(session) = self.sessions.get_mut(conn) else {
                 continue;
@@ -235,11 +235,11 @@ impl Engine {
 
     /// Schedules the next turn of many text viewers (docs/decisions/0093).
     pub(super) fn schedule_text_turns(&mut self) {
-        if self.sessions.text_viewers().turns_left() == 0 || self.is_text_news_due {
+        if self.sessions.text_viewers.turns_left == 0 || self.is_text_news_due {
             return;
         }
         self.is_text_news_due = true;
-        let viewers = self.sessions.text_viewers().len();
+        let viewers = self.sessions.text_viewers.len();
         let turns = viewers.div_ceil(limits::TEXT_VIEWERS_PER_TURN).max(1);
         let turns = i64::try_from(turns).unwrap_or(i64::MAX);
         let span = RealSpan::from_nanos(limits::TEXT_NEWS_SPAN.as_nanos() / turns);
@@ -255,7 +255,7 @@ impl Engine {
         self.is_map_news_due = true;
         let viewers = self
             .sessions
-            .text_viewers()
+            .text_viewers
             .len()
             .min(limits::TEXT_VIEWERS_AT_ONCE_MAX);
         let viewers = i64::try_from(viewers).unwrap_or(i64::MAX).max(1);

@@ -207,14 +207,14 @@ impl Engine {
     /// Text viewers know no other time: they are sent the difference, piece by piece, as when they joined.
     fn show_jump_in_text(&mut self, before: &Game, now: RealTime) {
         self.text_updates.forget_moment();
-        if self.sessions.text_viewers().is_empty() {
+        if self.sessions.text_viewers.is_empty() {
             return;
         }
         let frequency = self.pace.clock().frequency();
         self.text_updates
             .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
         self.sessions.rejoin_all(before);
-        for conn in self.sessions.text_viewers().joining().to_vec() {
+        for conn in self.sessions.text_viewers.joining.to_vec() {
             self.continue_answer_at(conn, now);
         }
     }

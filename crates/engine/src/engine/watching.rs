@@ -241,12 +241,7 @@ impl Engine {
     /// Frame viewers that have said hello, in the order they came.
     pub(super) fn welcome_viewers(&self) -> Vec<ConnId> {
         let is_welcome = |conn: &ConnId| self.sessions.observer(*conn).is_some_and(Observer::is_welcome);
-        self.sessions
-            .viewers()
-            .iter()
-            .copied()
-            .filter(is_welcome)
-            .collect()
+        self.sessions.viewers.iter().copied().filter(is_welcome).collect()
     }
 
     /// A viewer watches: ticks and figures are due from now on, if they were not already.

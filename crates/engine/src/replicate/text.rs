@@ -52,7 +52,7 @@ impl TextUpdates {
 
     /// Sends all text viewers `event`; `game` is as it is right after it.
     pub(crate) fn publish(&mut self, sessions: &mut Sessions, game: &Game, event: &GameEvent) {
-        if sessions.text_viewers().is_empty() {
+        if sessions.text_viewers.is_empty() {
             self.held_back.clear();
             return;
         }
@@ -84,7 +84,7 @@ impl TextUpdates {
 
     /// Sends all text viewers the next piece of the whole map.
     pub(crate) fn publish_map(&mut self, sessions: &mut Sessions, game: &Game) {
-        if sessions.text_viewers().is_empty() {
+        if sessions.text_viewers.is_empty() {
             self.tiles_left = 0;
             return;
         }

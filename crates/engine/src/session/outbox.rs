@@ -20,7 +20,10 @@ pub(crate) struct Outbox {
     /// Written bytes are left in front until all are written or they are the larger part.
     bytes: Vec<u8>,
     written: usize,
-    cut: Cut,
+    /// Whether bytes leave as one stream.
+    is_stream: bool,
+    /// Otherwise the lengths of the pieces not yet wholly written, what is left of the first one first.
+    pieces: VecDeque<usize>,
     /// When what waits was put in, oldest first: how many bytes at each instant.
     queued: VecDeque<(RealTime, usize)>,
     /// What comes behind `bytes` while a long look is being written: that look first.
@@ -44,20 +47,6 @@ impl Behind {
             Self::Look(look) => look.memory_bytes(),
             Self::Piece(piece) => piece.len(),
         }
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Cut {
-    /// Lengths of the pieces not yet wholly written, what is left of the first one first.
-    Pieces(VecDeque<usize>),
-    /// One stream.
-    Stream,
-}
-
-impl Default for Cut {
-    fn default() -> Self {
-        Self::Pieces(VecDeque::new())
     }
 }
 
@@ -139,8 +128,8 @@ impl Outbox {
         if piece == 0 {
             return;
         }
-        if let Cut::Pieces(pieces) = &mut self.cut {
-            pieces.push_back(piece);
+        if !self.is_stream {
+            self.pieces.push_back(piece);
         }
         match self.queued.back_mut() {
             Some((at, bytes)) if *at == now => *bytes += piece,
@@ -151,9 +140,9 @@ impl Outbox {
     /// What to write next: the rest of the oldest piece, or all there is of a stream. Empty if nothing waits.
     pub(crate) fn unsent(&self) -> &[u8] {
         let rest = &self.bytes[self.written..];
-        match &self.cut {
-            Cut::Pieces(pieces) => &rest[..pieces.front().copied().unwrap_or(0)],
-            Cut::Stream => rest,
+        match self.is_stream {
+            true => rest,
+            false => &rest[..self.pieces.front().copied().unwrap_or(0)],
         }
     }
 
@@ -168,13 +157,9 @@ impl Outbox {
             "no more is written than was handed out"
         );
         self.written += count;
-        if let Cut::Pieces(pieces) = &mut self.cut
-            && let Some(first) = pieces.front_mut()
-        {
+        if let Some(first) = self.pieces.front_mut() {
             *first -= count;
-            if *first == 0 {
-                pieces.pop_front();
-            }
+            self.pieces.pop_front_if(|first| *first == 0);
         }
         let waited = self
             .queued
@@ -197,7 +182,8 @@ impl Outbox {
 
     /// From now on bytes leave as a stream; those that wait join it.
     pub(crate) fn make_stream(&mut self) {
-        self.cut = Cut::Stream;
+        self.is_stream = true;
+        self.pieces.clear();
     }
 
     /// Bytes that wait, the memory of what is not encoded yet included.
@@ -241,9 +227,13 @@ impl Outbox {
             behind == 0 || encoded > 0,
             "more is encoded as soon as there is nothing to write"
         );
-        if let Cut::Pieces(pieces) = &self.cut {
-            assert_eq!(pieces.iter().sum::<usize>(), encoded, "pieces cover the bytes");
-            assert!(pieces.iter().all(|&piece| piece > 0), "no piece is empty");
+        if !self.is_stream {
+            assert_eq!(
+                self.pieces.iter().sum::<usize>(),
+                encoded,
+                "pieces cover the bytes"
+            );
+            assert!(self.pieces.iter().all(|&piece| piece > 0), "no piece is empty");
         }
     }
 }

@@ -25,11 +25,6 @@ impl Sessions {
         self.now
     }
 
-    /// Messages that were meant for sessions that are gone, or on their way out without another word.
-    pub(crate) fn undeliverable(&self) -> u64 {
-        self.undeliverable
-    }
-
     /// Adds to what a session is sent: now, or after its delay. One that has no room left is disconnected.
     pub(crate) fn push(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         self.push_reserving(limits::DELAYED_NEWS_BYTES, conn, write);
@@ -166,11 +161,6 @@ impl Sessions {
         Some(waited)
     }
 
-    /// Bytes that wait in all outboxes together.
-    pub(crate) fn outbox_bytes(&self) -> usize {
-        self.outbox_bytes
-    }
-
     /// The session to which most is owed, of those that are not on their way out.
     pub(crate) fn largest_backlog(&self) -> Option<ConnId> {
         let staying = self.iter().filter(|session| !session.is_closing);
@@ -189,7 +179,7 @@ impl Sessions {
             match turn {
                 Turn::Own(conn) => sent += self.release_own(conn),
                 Turn::Text(bytes) => {
-                    sent += bytes * self.text_viewers.watching().len();
+                    sent += bytes * self.text_viewers.watching.len();
                     self.release_text(bytes);
                 }
             }

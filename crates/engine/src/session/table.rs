@@ -50,28 +50,29 @@ pub(crate) struct Sessions {
     open: usize,
     /// Looked up, never gone through.
     by_agent: HashMap<AgentId, ConnId, BuildHasherDefault<NumberHasher>>,
-    pub(super) text_viewers: TextViewers,
-    viewers: Vec<ConnId>,
+    pub(crate) text_viewers: TextViewers,
+    /// Frame viewers in the order they came, those who have not said hello included.
+    pub(crate) viewers: Vec<ConnId>,
     pub(super) dirty: Dirty,
     /// Agents that have nothing to do and could do something.
-    idle_agents: usize,
+    pub(crate) idle_agents: usize,
     /// Bytes that wait in all outboxes together.
-    pub(super) outbox_bytes: usize,
+    pub(crate) outbox_bytes: usize,
     /// Sessions to which more is owed than a peer that reads leaves waiting, or the rest of a snapshot. An agent is
     /// here once more when it passes its limit.
-    pub(super) backlogged: Vec<ConnId>,
+    pub(crate) backlogged: Vec<ConnId>,
     /// Connections by [`address_group`]; looked up, never gone through.
     by_address: HashMap<IpAddr, u32>,
     /// Those that have not said what they are.
     pub(crate) unidentified: Unidentified,
     /// To be disconnected before the engine returns; each stands here once at most.
-    closing: VecDeque<(ConnId, CloseReason)>,
+    pub(crate) closing: VecDeque<(ConnId, CloseReason)>,
     /// What viewers are sent later.
     pub(super) delay: Delay,
     /// The latest instant that was handed in: when what is queued now is queued.
     pub(super) now: RealTime,
     /// What was meant for sessions that are gone.
-    pub(super) undeliverable: u64,
+    pub(crate) undeliverable: u64,
 }
 
 impl Sessions {
@@ -171,11 +172,6 @@ impl Sessions {
         }
     }
 
-    /// Agents that have nothing to do and could do something.
-    pub(crate) fn idle_agents(&self) -> usize {
-        self.idle_agents
-    }
-
     /// Gives a session another role, and puts it on the lists of that one.
     pub(crate) fn set_role(&mut self, conn: ConnId, role: Role) {
         // One that stops watching has what happened until then.
@@ -202,11 +198,7 @@ impl Sessions {
             }
             Role::TextViewer => self.text_viewers.add(conn),
             Role::Viewer(_) => self.viewers.push(conn),
-            Role::Held(_)
-            | Role::Greeted { .. }
-            | Role::Seated(_)
-            | Role::Operator
-            | Role::Leaving { .. } => {}
+            _ => {}
         }
     }
 
@@ -220,29 +212,9 @@ impl Sessions {
         }
     }
 
-    /// The next session that is to be looked after whether it takes what it is owed.
-    pub(crate) fn take_backlogged(&mut self) -> Option<ConnId> {
-        self.backlogged.pop()
-    }
-
     /// Connections from the group of an address.
     pub(crate) fn count_at(&self, peer: IpAddr) -> u32 {
         self.by_address.get(&address_group(peer)).copied().unwrap_or(0)
-    }
-
-    /// The next session to be disconnected.
-    pub(crate) fn take_closing(&mut self) -> Option<(ConnId, CloseReason)> {
-        self.closing.pop_front()
-    }
-
-    /// Viewers in text.
-    pub(crate) fn text_viewers(&self) -> &TextViewers {
-        &self.text_viewers
-    }
-
-    /// Frame viewers in the order they came, those who have not said hello included.
-    pub(crate) fn viewers(&self) -> &[ConnId] {
-        &self.viewers
     }
 
     /// Takes back from all sessions what the token gave them: there is another one.
@@ -272,11 +244,7 @@ impl Sessions {
             Role::Agent(agent) => drop(self.by_agent.remove(agent)),
             Role::TextViewer => self.remove_text_viewer(conn),
             Role::Viewer(_) => self.viewers.retain(|viewer| *viewer != conn),
-            Role::Held(_)
-            | Role::Greeted { .. }
-            | Role::Seated(_)
-            | Role::Operator
-            | Role::Leaving { .. } => {}
+            _ => {}
         }
     }
 }

@@ -149,7 +149,7 @@ fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
         sessions.append_text(&news);
         let is_leaving = sessions.get(text).is_none_or(Session::is_leaving);
         assert_eq!(is_leaving, round >= 3, "{round}");
-        if let Some((conn, reason)) = sessions.take_closing() {
+        if let Some((conn, reason)) = sessions.closing.pop_front() {
             assert_eq!((conn, reason), (text, CloseReason::OutboxFull));
             sessions.remove(conn);
         }
@@ -172,7 +172,7 @@ fn a_viewer_that_holds_too_much_is_disconnected_and_its_room_is_free_again() {
         }
         // Two take turns, and are sent the same.
         let mut piece = 0_u32;
-        while sessions.take_closing().is_none() {
+        while sessions.closing.pop_front().is_none() {
             for slot in 0..2 {
                 let bytes = piece.to_le_bytes().repeat(4_096);
                 sessions.push(conn(slot, round), |outbox| outbox.extend_from_slice(&bytes));
@@ -189,7 +189,7 @@ fn a_viewer_that_holds_too_much_is_disconnected_and_its_room_is_free_again() {
             sessions.remove(conn(slot, round));
             sessions.insert(session(conn(slot, round + 1)));
         }
-        while sessions.take_closing().is_some() {}
+        while sessions.closing.pop_front().is_some() {}
     }
     let now = RealTime::ZERO + RealSpan::from_secs(60);
     while sessions.release(now) {}

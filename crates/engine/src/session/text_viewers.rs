@@ -20,12 +20,12 @@ use crate::output::CloseReason;
 #[derive(Debug, Default)]
 pub(crate) struct TextViewers {
     /// Those that are still being sent the world.
-    joining: Vec<ConnId>,
+    pub(crate) joining: Vec<ConnId>,
     /// Those that have it, and read the log.
-    watching: Vec<ConnId>,
+    pub(crate) watching: Vec<ConnId>,
     log: TextLog,
     /// So many of `watching` may have unread updates without being dirty, from `next_turn` on and round the end.
-    turns_left: usize,
+    pub(crate) turns_left: usize,
     next_turn: usize,
     /// The longest delay of those that read the log.
     delay: RealSpan,
@@ -113,21 +113,6 @@ impl TextViewers {
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Those that are still being sent the world.
-    pub(crate) fn joining(&self) -> &[ConnId] {
-        &self.joining
-    }
-
-    /// Those that have the world and read the log.
-    pub(crate) fn watching(&self) -> &[ConnId] {
-        &self.watching
-    }
-
-    /// How many of them wait for their turn.
-    pub(crate) fn turns_left(&self) -> usize {
-        self.turns_left
     }
 
     pub(super) fn log_end(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! What text viewers are told of a large world when they begin to watch: in pieces, while the game goes on.
+//! What text viewers are sent of a large world when they begin to watch: pieces, while the game goes on.
 
 use trantor_engine::{EngineConfig, RefillNews};
 use trantor_game::AdminAction;
@@ -8,9 +8,9 @@ use trantor_time::{Frequency, RealSpan};
 
 use crate::harness::{Bench, game_config};
 
-/// All that can happen to agents and eggs happens while a viewer is told of them, between any two pieces.
+/// All that can happen to agents and eggs happens while a viewer is sent them, between any two pieces.
 #[test]
-fn a_large_population_is_told_piece_by_piece_while_it_changes() {
+fn a_large_population_is_sent_piece_by_piece_while_it_changes() {
     for (seed, dialect) in [
         (1, Dialect::Epitech),
         (2, Dialect::French42),
@@ -93,7 +93,7 @@ fn a_large_population_is_told_piece_by_piece_while_it_changes() {
                 _ => {}
             }
         }
-        // School 42's agents are told in a third of the words.
+        // School 42's agents are sent in a third of the bytes.
         let pieces_min = if dialect == Dialect::French42 { 2 } else { 4 };
         assert!(happened.iter().all(|count| *count >= pieces_min), "{happened:?}");
         bench.act(AdminAction::SetRefill { enabled: false });

@@ -79,7 +79,7 @@ fn elevate(level: u8, players: u32, ground: Counts) -> Vec<String> {
     bench.send(asker, b"Incantation\n");
     bench.run_for(RealSpan::from_secs(4));
     let mut heard = bench.lines(asker);
-    // Six of the last level win, and are let go.
+    // Six of the last level win, and are disconnected.
     heard.retain(|line| line != "[end]");
     heard
 }

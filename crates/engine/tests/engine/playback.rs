@@ -35,7 +35,7 @@ fn recorded_where_eggs_hatch(units_to_hatch: u32) -> Arc<Recording> {
     let agents: Vec<usize> = (0..6)
         .map(|number| bench.join(&format!("A{number}"), ["a", "b"][number % 2]))
         .collect();
-    // Nobody is to starve before there was something to see.
+    // No agent starves before there was something to see.
     bench.act(AdminAction::SetHunger { enabled: false });
     let lines: Vec<&str> = "Forward,Take food,Right,Broadcast hi,Fork,Eject,Incantation,Take linemate"
         .split(',')
@@ -99,9 +99,9 @@ fn assert_shows(bench: &mut Bench, recording: &Arc<Recording>, at: GameTime, pee
     }
 }
 
-/// What happened before a moment is the same whether one jumps there, begins there, or comes there by and by.
+/// What happened before a moment is the same whether one jumps there, begins there, or plays on to it.
 #[test]
-fn the_history_of_a_moment_is_told_wherever_one_comes_from() {
+fn the_history_of_a_moment_is_sent_wherever_one_comes_from() {
     let recording = recorded();
     let history_at = |bench: &mut Bench| {
         let viewer = bench.watch("W");
@@ -209,7 +209,7 @@ fn no_step_leads_beyond_the_end() {
 }
 
 #[test]
-fn everybody_sees_the_world_of_the_moment_that_one_jumps_to() {
+fn every_viewer_sees_the_world_of_the_moment_of_a_jump() {
     let recording = recorded();
     let mut bench = playing(&recording, 0, false);
     let viewers = [bench.watch("V"), bench.watch("W")];
@@ -254,11 +254,11 @@ fn at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
     let over = Err(AdminRefusal::Pace(PaceRefusal::RecordingOver));
     assert_eq!(bench.admin(AdminRequest::Resume), over);
     assert_eq!(bench.admin(AdminRequest::Step(Step::Units(1))), over);
-    // It goes on by itself, since nobody had paused it.
+    // It goes on by itself, since it was not paused.
     bench.admin(AdminRequest::Seek(units(100))).expect("a recording");
     bench.run_for(ms(100));
     assert_eq!(bench.engine.game_now(), units(110));
-    // Whoever pauses it goes elsewhere in peace.
+    // Paused, it stays so after a jump.
     bench.say(viewer, &ToServer::Pause);
     bench.say(viewer, &ToServer::Seek { at: units(99_999) });
     bench.say(viewer, &ToServer::Seek { at: units(200) });
@@ -268,7 +268,7 @@ fn at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
 }
 
 #[test]
-fn recorded_speeds_are_followed_until_somebody_asks_for_another() {
+fn recorded_speeds_are_followed_until_another_is_set() {
     let recording = recorded();
     let mut bench = playing(&recording, 900, true);
     let hertz = |bench: &Bench| bench.engine.game_clock().frequency().get();
@@ -293,7 +293,7 @@ fn recorded_speeds_are_followed_until_somebody_asks_for_another() {
     assert_eq!(hertz(&bench), 77);
 }
 
-/// Nobody plays in a recording, nobody reaches into it, and who may not control it may not move it.
+/// No peer plays in a recording, no operator changes it, and a peer that may not control it may not move it.
 #[test]
 fn what_was_recorded_cannot_be_changed() {
     let recording = recorded();
@@ -338,7 +338,7 @@ fn what_was_recorded_cannot_be_changed() {
 }
 
 #[test]
-fn text_viewers_are_told_what_is_different() {
+fn text_viewers_are_sent_the_difference() {
     let mut ripe_eggs = BTreeSet::new();
     for units_to_hatch in [0, 300] {
         let recording = recorded_where_eggs_hatch(units_to_hatch);
@@ -347,7 +347,7 @@ fn text_viewers_are_told_what_is_different() {
         for to in [1_500, 40, 2_900, 0, 2_100, 1_999, 10] {
             bench.engine.seek(units(to), bench.now).expect("a recording");
             bench.run_for(ms(70));
-            // Whoever comes now is told the whole world.
+            // A new viewer is sent the whole world.
             let late = bench.join("H", "GRAPHIC");
             let worlds = bench.text_worlds();
             worlds[first].assert_knows(&worlds[late]);
@@ -359,7 +359,7 @@ fn text_viewers_are_told_what_is_different() {
 }
 
 #[test]
-fn the_speed_that_viewers_are_told_does_not_count_jumps() {
+fn the_speed_that_viewers_see_does_not_count_jumps() {
     let recording = recorded();
     let mut bench = playing(&recording, 2_500, true);
     let viewer = bench.watch("V");
@@ -371,12 +371,15 @@ fn the_speed_that_viewers_are_told_does_not_count_jumps() {
     // Moved about in between, and at first somewhere in the middle, it goes at 100 units a second until 1,000.
     for to in [600, 20, 400, 0] {
         bench.say(viewer, &ToServer::Seek { at: units(to) });
-        let told = reached(&mut bench);
-        assert!((95_000..=105_000).contains(&told), "{told} after a jump to {to}");
+        let shown = reached(&mut bench);
+        assert!(
+            (95_000..=105_000).contains(&shown),
+            "{shown} after a jump to {to}"
+        );
     }
 }
 
-/// A game in which somebody comes in every unit, and then and now somebody goes, or an egg is laid or destroyed.
+/// A game in which an agent joins in every unit, and now and then one dies, or an egg is laid.
 fn recorded_crowd() -> Arc<Recording> {
     let mut bench = Bench::new(EngineConfig::new(game_config(20, 20, 600)));
     bench.engine.start_recording();
@@ -399,7 +402,7 @@ fn recorded_crowd() -> Arc<Recording> {
 }
 
 #[test]
-fn a_jump_among_many_is_told_piece_by_piece_and_may_be_followed_by_another() {
+fn a_jump_among_many_is_sent_piece_by_piece_and_may_be_followed_by_another() {
     let recording = recorded_crowd();
     let mut bench = playing(&recording, 0, true);
     let first = bench.join("G", "GRAPHIC");
@@ -417,7 +420,7 @@ fn a_jump_among_many_is_told_piece_by_piece_and_may_be_followed_by_another() {
             bench.run_for(RealSpan::from_micros(until_next_us));
         }
         if to % 5 == 0 {
-            // What happens meanwhile is told as well.
+            // What happens meanwhile is sent as well.
             bench.run_for(ms(70));
             let late = bench.join("H", "GRAPHIC");
             bench.run_for(ms(2));

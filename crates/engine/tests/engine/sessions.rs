@@ -24,7 +24,7 @@ fn replies_leave_in_the_pass_that_made_them() {
     );
     assert_eq!(bench.engine.next_dirty(), Some(conn));
     assert_eq!(bench.engine.unsent(conn), b"ok\n");
-    assert_eq!(bench.engine.next_dirty(), None, "told once");
+    assert_eq!(bench.engine.next_dirty(), None, "once");
     // A full socket takes a part; the rest is still there, and is offered again with what comes later.
     bench.engine.sent(conn, 1);
     assert_eq!(bench.engine.unsent(conn), b"k\n");
@@ -46,7 +46,7 @@ fn whatever_was_sent_is_in_the_journal_as_it_was_then() {
         bench.send(agents[round % 2], lines.as_bytes());
         bench.run_for(ms(61));
     }
-    // Nobody says anything any more, and everybody starves.
+    // No agent says anything any more, and all starve.
     bench.run_for(RealSpan::from_secs(30));
     let journal = bench.journal.take().expect("it was kept");
     let mut moments = std::mem::take(&mut bench.sent_at);

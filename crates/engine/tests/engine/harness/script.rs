@@ -27,7 +27,7 @@
 //! @7 reload --token T --limit stall-ms 5  other options while the game goes on
 //! @7 figures agents violations            figures of the engine, each by its name
 //! @7 next wake-up                         when the server wakes up next
-//! @7 silence                              nobody heard anything after the moment of the last action
+//! @7 silence                              no peer received anything after the last action
 //! @9 wait, @9 end                          nothing but time; the transcript runs to here
 //! ```
 //!
