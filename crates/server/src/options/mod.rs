@@ -30,24 +30,12 @@ pub(crate) use error::{Clash, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
 pub use log_filter::LogFilter;
 pub use record_keep::RecordKeep;
+pub use values::ConsoleInput;
 use values::{
     CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, choice, fits, frequency,
     host_names, lag_limit, log_filter, number, path, record_keep, save_span, seconds, seconds_or_never,
     socket_address, switch, whole,
 };
-
-/// Whether standard input is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ConsoleInput {
-    /// If it is a terminal, or the game waits for its start.
-    #[default]
-    Auto,
-    On,
-    /// Whatever it is, and the server ends with it: a program that starts a server and holds its input takes the server
-    /// along, however it ends itself.
-    UntilEnd,
-    Off,
-}
 
 /// A value that 0 switches off. An alias, since clap takes an `Option` for a flag that may be left out.
 pub type OrNone<T> = Option<T>;
@@ -84,11 +72,8 @@ const MESSAGE_BYTES_MAX: u64 = 32 * 1_024;
 const AGENT_OUTPUT_KIB_MIN: u64 = 128;
 /// Unread bytes of a viewer, in KiB: more than where it gets a snapshot instead of updates.
 const VIEWER_OUTPUT_KIB_MIN: u64 = 2 * 1_024;
-/// Unread bytes of any peer, in KiB: a gibibyte.
-const OUTPUT_KIB_MAX: u64 = 1_024 * 1_024;
-
-/// Unread bytes of all peers together, in MiB: a tebibyte.
-const OUTPUT_MIB_MAX: u64 = 1_024 * 1_024;
+/// Unread bytes of any peer, in KiB, and of all together, in MiB: a gibibyte and a tebibyte.
+const OUTPUT_MAX: u64 = 1_024 * 1_024;
 
 const _: () = assert!(
     AGENT_OUTPUT_KIB_MIN as usize * 1_024 > limits::OUTBOX_PAUSE_BYTES
@@ -254,15 +239,15 @@ pub struct LimitOptions {
     pub fan_out_per_second: u32,
     /// Kibibytes that a player may leave unread for ten seconds
     #[arg(long = "agent-output-limit", value_name = "KIB")]
-    #[arg(value_parser = number(AGENT_OUTPUT_KIB_MIN, OUTPUT_KIB_MAX, |n| fits::<usize>(n) * 1_024))]
+    #[arg(value_parser = number(AGENT_OUTPUT_KIB_MIN, OUTPUT_MAX, |n| fits::<usize>(n) * 1_024))]
     pub agent_outbox_bytes_max: usize,
     /// Kibibytes that a viewer may leave unread
     #[arg(long = "viewer-output-limit", value_name = "KIB")]
-    #[arg(value_parser = number(VIEWER_OUTPUT_KIB_MIN, OUTPUT_KIB_MAX, |n| fits::<usize>(n) * 1_024))]
+    #[arg(value_parser = number(VIEWER_OUTPUT_KIB_MIN, OUTPUT_MAX, |n| fits::<usize>(n) * 1_024))]
     pub viewer_outbox_bytes_max: usize,
     /// Mebibytes that all peers together may leave unread
     #[arg(long = "output-limit", value_name = "MIB")]
-    #[arg(value_parser = number(16, OUTPUT_MIB_MAX, |n| fits::<usize>(n) * 1_024 * 1_024))]
+    #[arg(value_parser = number(16, OUTPUT_MAX, |n| fits::<usize>(n) * 1_024 * 1_024))]
     pub output_bytes_max: usize,
     /// Disconnect a peer with a large backlog after this long without reading
     #[arg(long = "stall-limit", value_name = "SECONDS", value_parser = seconds(1, SECONDS_MAX))]
@@ -459,9 +444,8 @@ impl Options {
 
     /// When silent peers count as gone.
     pub fn keep_alive(&self) -> Option<KeepAlive> {
-        let silence = self.keep_alive?;
         let stall = self.limits.stall_span;
-        Some(KeepAlive { silence, stall })
+        self.keep_alive.map(|silence| KeepAlive { silence, stall })
     }
 
     /// The token in [`Self::token_file`]; `None` if control is not by token.
@@ -472,10 +456,10 @@ impl Options {
         let Some(path) = &self.token_file else {
             return Ok(None);
         };
-        let shown = || format!("token-file {}", path.display());
-        let text = layers::read_bounded(path).map_err(|error| OptionError::new(shown(), error))?;
-        let token = Token::read(&text).map_err(|error| OptionError::new(shown(), error.to_string()))?;
-        Ok(Some(token))
+        let token =
+            layers::read_bounded(path).and_then(|text| Token::read(&text).map_err(|error| error.to_string()));
+        let refused = |error| OptionError::new(format!("token-file {}", path.display()), error);
+        token.map(Some).map_err(refused)
     }
 
     /// Checks options that depend on each other: resume and save, control and token file, teams and places.
@@ -484,20 +468,23 @@ impl Options {
             let error = OptionError::new(written, accepted);
             Err(Clash { names, error })
         };
-        match (self.control, &self.token_file) {
-            (Control::Token, None) => {
+        match (self.control == Control::Token, self.token_file.is_some()) {
+            (true, false) => {
                 let needed = "needs token-file, a file with the token in its first line";
                 return clash(["control", "token-file"], "control token", needed);
             }
-            (Control::Token, Some(_)) | (_, None) => {}
-            (_, Some(_)) => {
+            (false, true) => {
                 let needed = "is of use with control token only; say --control token too";
                 return clash(["token-file", "control"], "token-file", needed);
             }
+            _ => {}
         }
         if self.save.resume && self.save.directory.is_none() {
-            let needed = "needs save, the directory to go on from";
-            return clash(["resume", "save"], "resume", needed);
+            return clash(
+                ["resume", "save"],
+                "resume",
+                "needs save, the directory to go on from",
+            );
         }
         let (teams, each) = (self.teams.len(), self.places_per_team);
         if each as usize > GameConfig::EGGS_MAX / teams {

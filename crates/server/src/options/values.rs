@@ -13,9 +13,20 @@ use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
-use super::{
-    ConsoleInput, FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, LogFilter, OrNone, RecordKeep, SAVE_EVERY_MS,
-};
+use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, LogFilter, OrNone, RecordKeep, SAVE_EVERY_MS};
+
+/// Whether standard input is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConsoleInput {
+    /// If it is a terminal, or the game waits for its start.
+    #[default]
+    Auto,
+    On,
+    /// Whatever it is, and the server ends with it: a program that starts a server and holds its input takes the server
+    /// along, however it ends itself.
+    UntilEnd,
+    Off,
+}
 
 /// Reads a value, or says what is accepted.
 pub(crate) trait Reader<T>: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {}
