@@ -18,7 +18,7 @@ use crate::link::readable_bytes;
 use crate::scene::LinkState;
 use crate::session::{Decoder, Session};
 use crate::stats::ClientStats;
-use crate::text_world::{Present, TextWorld};
+use crate::text_world::TextWorld;
 use crate::timeline::Snapshot;
 use crate::world::World;
 
@@ -150,10 +150,10 @@ impl TextSession {
             self.open(session, now);
         }
         session.stats.changes_in = session.stats.changes_in.saturating_add(1);
-        let present = self.present(now);
         if let Some(world) = &mut self.world {
             let missing = world.tiles_missing();
-            world.take(event, &present);
+            world.set_now(self.game.now(now), action_span(self.game.frequency()));
+            world.take(event);
             if world.tiles_missing() < missing {
                 self.tile_at = now;
             }
@@ -215,13 +215,6 @@ impl TextSession {
         }
     }
 
-    fn present(&self, now: RealTime) -> Present {
-        Present {
-            at: self.game.now(now),
-            action: action_span(self.game.frequency()),
-        }
-    }
-
     /// The world while it is being received.
     fn loading(&self, session: &Session) -> Option<&TextWorld> {
         self.world.as_deref().filter(|_| session.timeline.is_none())
@@ -260,9 +253,8 @@ impl Decoder for TextSession {
             }
         }
         self.cutter = cutter;
-        let present = self.present(now);
         if let Some(world) = &mut self.world {
-            world.settle(&present);
+            world.settle();
             show_changes(world, session);
         }
         result

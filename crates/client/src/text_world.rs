@@ -50,15 +50,10 @@ pub struct TextWorld {
     tiles_missing: usize,
     /// Lines that contradict the world.
     ignored: u64,
-}
-
-/// The present, for what is received now.
-#[derive(Clone, Copy, Debug)]
-pub struct Present {
-    /// The game time.
-    pub at: GameTime,
+    /// The game time of what is received now.
+    now: GameTime,
     /// How long an action of seven units is shown to take: less at low speeds, where it would be long.
-    pub action: GameSpan,
+    action: GameSpan,
 }
 
 impl TextWorld {
@@ -74,6 +69,8 @@ impl TextWorld {
             tiles_received: vec![false; size.area()],
             tiles_missing: size.area(),
             ignored: 0,
+            now: GameTime::ZERO,
+            action: GameSpan::ZERO,
         }
     }
 
@@ -103,12 +100,16 @@ impl TextWorld {
         self.ignored
     }
 
-    /// Takes what one line said.
-    pub fn take(&mut self, event: GuiEvent<'_>, present: &Present) {
-        let at = present.at;
-        self.settle_birth(&event, present);
+    /// What follows is received at this game time; an action of seven units is shown to take `action`.
+    pub fn set_now(&mut self, now: GameTime, action: GameSpan) {
+        (self.now, self.action) = (now, action);
+    }
+
+    /// Takes the event of one line.
+    pub fn take(&mut self, event: GuiEvent<'_>) {
+        self.settle_birth(&event);
         match event {
-            GuiEvent::Tile { tile, ground } => self.ground(tile, ground, at),
+            GuiEvent::Tile { tile, ground } => self.ground(tile, ground),
             GuiEvent::Team(name) => {
                 self.team(name);
             }
@@ -120,32 +121,32 @@ impl TextWorld {
                 team,
             } => {
                 let team = self.team(team);
-                self.joined(agent, tile, facing, level, team, present);
+                self.joined(agent, tile, facing, level, team);
             }
-            GuiEvent::Position { agent, tile, facing } => self.position(agent, tile, facing, present),
-            GuiEvent::Level { agent, level } => self.level(agent, level, at),
-            GuiEvent::Inventory { agent, inventory, .. } => self.inventory(agent, inventory, at),
+            GuiEvent::Position { agent, tile, facing } => self.position(agent, tile, facing),
+            GuiEvent::Level { agent, level } => self.level(agent, level),
+            GuiEvent::Inventory { agent, inventory, .. } => self.inventory(agent, inventory),
             GuiEvent::Ejected { agent } => {
-                self.late_start(agent, CommandKind::Eject, present);
-                self.apply(at, Change::Ejected { agent });
+                self.late_start(agent, CommandKind::Eject);
+                self.apply(Change::Ejected { agent });
             }
             GuiEvent::Said { agent, text } => {
-                self.late_start(agent, CommandKind::Broadcast, present);
+                self.late_start(agent, CommandKind::Broadcast);
                 let text = text[..text.len().min(SAID_BYTES_MAX)].to_vec();
-                self.apply(at, Change::Said { agent, text });
+                self.apply(Change::Said { agent, text });
             }
             GuiEvent::RitualStarted {
                 tile,
                 level,
                 participants,
-            } => self.ritual_started(tile, level, &participants, at),
-            GuiEvent::RitualEnded { tile, success } => self.ritual_ended(tile, success, at),
-            GuiEvent::ForkStarted { agent } => self.started(agent, CommandKind::Fork, at),
-            GuiEvent::Put { agent, resource } => self.carried(agent, resource, false, present),
-            GuiEvent::Took { agent, resource } => self.carried(agent, resource, true, present),
+            } => self.ritual_started(tile, level, &participants),
+            GuiEvent::RitualEnded { tile, success } => self.ritual_ended(tile, success),
+            GuiEvent::ForkStarted { agent } => self.started(agent, CommandKind::Fork),
+            GuiEvent::Put { agent, resource } => self.carried(agent, resource, false),
+            GuiEvent::Took { agent, resource } => self.carried(agent, resource, true),
             GuiEvent::Died { agent } => {
                 self.since.remove(&agent);
-                self.apply(at, Change::Died { agent });
+                self.apply(Change::Died { agent });
             }
             GuiEvent::EggLaid { egg, layer, tile } => {
                 let layer = layer.filter(|layer| self.view(*layer).is_some());
@@ -153,18 +154,18 @@ impl TextWorld {
                     .and_then(|layer| self.view(layer))
                     .map_or(TEAM_UNKNOWN, |view| view.team);
                 let egg = EggState { egg, team, tile };
-                self.apply(at, Change::EggLaid { egg, layer });
+                self.apply(Change::EggLaid { egg, layer });
             }
             // With an agent that was born or is being born; an egg that hatches for no agent is gone as well.
             GuiEvent::EggHatched { egg } => {
                 if let Some(egg) = self.hatched.replace(egg) {
-                    self.apply(at, Change::EggDestroyed { egg });
+                    self.apply(Change::EggDestroyed { egg });
                 }
             }
-            GuiEvent::EggDestroyed { egg } => self.apply(at, Change::EggDestroyed { egg }),
+            GuiEvent::EggDestroyed { egg } => self.apply(Change::EggDestroyed { egg }),
             GuiEvent::Won { team } => {
                 let team = self.team(team);
-                self.apply(at, Change::Won { team });
+                self.apply(Change::Won { team });
             }
             // These are the session's.
             GuiEvent::MapSize(_)
@@ -177,18 +178,18 @@ impl TextWorld {
     }
 
     /// Nothing more follows for now: an agent that was being born is complete.
-    pub fn settle(&mut self, present: &Present) {
+    pub fn settle(&mut self) {
         if let Some(view) = self.born.take() {
-            self.add(view, self.hatched, present);
+            self.add(view, self.hatched);
             self.hatched = None;
         }
         if let Some(egg) = self.hatched.take() {
-            self.apply(present.at, Change::EggDestroyed { egg });
+            self.apply(Change::EggDestroyed { egg });
         }
     }
 
     /// An agent's first lines belong to its birth; any other line means that it is complete.
-    fn settle_birth(&mut self, event: &GuiEvent<'_>, present: &Present) {
+    fn settle_birth(&mut self, event: &GuiEvent<'_>) {
         let Some(born) = &mut self.born else { return };
         match event {
             GuiEvent::Inventory { agent, inventory, .. } if *agent == born.id => born.inventory = *inventory,
@@ -198,24 +199,16 @@ impl TextWorld {
                 let view = *born;
                 self.born = None;
                 let egg = self.hatched.take();
-                self.add(view, egg, present);
+                self.add(view, egg);
             }
         }
     }
 
-    fn joined(
-        &mut self,
-        id: AgentId,
-        tile: Tile,
-        facing: Direction,
-        level: Level,
-        team: TeamId,
-        present: &Present,
-    ) {
+    fn joined(&mut self, id: AgentId, tile: Tile, facing: Direction, level: Level, team: TeamId) {
         // A server that sends an agent again sends how it is now.
         if self.view(id).is_some() {
-            self.position(id, tile, facing, present);
-            self.level(id, level, present.at);
+            self.position(id, tile, facing);
+            self.level(id, level);
             return;
         }
         self.born = Some(AgentView {
@@ -228,22 +221,19 @@ impl TextWorld {
         });
     }
 
-    fn add(&mut self, agent: AgentView, egg: Option<EggId>, present: &Present) {
-        self.apply(
-            present.at,
-            Change::Joined {
-                agent,
-                egg: egg.unwrap_or(NO_EGG),
-                food_ends: None,
-            },
-        );
+    fn add(&mut self, agent: AgentView, egg: Option<EggId>) {
+        self.apply(Change::Joined {
+            agent,
+            egg: egg.unwrap_or(NO_EGG),
+            food_ends: None,
+        });
         // One that was left out leaves nothing behind.
         if self.view(agent.id).is_some() {
-            self.since.insert(agent.id, present.at);
+            self.since.insert(agent.id, self.now);
         }
     }
 
-    fn ground(&mut self, tile: Tile, ground: Counts, at: GameTime) {
+    fn ground(&mut self, tile: Tile, ground: Counts) {
         let size = self.latest.size();
         if !size.contains(tile) {
             self.ignore(&ProtocolError::OffMap(tile));
@@ -259,13 +249,13 @@ impl TextWorld {
             }
         }
         if self.latest.ground()[place] != ground {
-            self.apply(at, Change::Ground { tile, ground });
+            self.apply(Change::Ground { tile, ground });
         }
     }
 
-    fn level(&mut self, agent: AgentId, level: Level, at: GameTime) {
+    fn level(&mut self, agent: AgentId, level: Level) {
         if !self.is_being_born(agent) && self.view(agent).is_none_or(|view| view.level != level) {
-            self.apply(at, Change::LevelChanged { agent, level });
+            self.apply(Change::LevelChanged { agent, level });
         }
     }
 
@@ -273,16 +263,13 @@ impl TextWorld {
         self.born.is_some_and(|born| born.id == agent)
     }
 
-    fn inventory(&mut self, agent: AgentId, inventory: Counts, at: GameTime) {
+    fn inventory(&mut self, agent: AgentId, inventory: Counts) {
         if !self.is_being_born(agent) && self.view(agent).is_none_or(|view| view.inventory != inventory) {
-            self.apply(
-                at,
-                Change::Inventory {
-                    agent,
-                    inventory,
-                    food_ends: None,
-                },
-            );
+            self.apply(Change::Inventory {
+                agent,
+                inventory,
+                food_ends: None,
+            });
         }
     }
 
@@ -305,7 +292,7 @@ impl TextWorld {
         TeamId(place as u16)
     }
 
-    fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction, present: &Present) {
+    fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction) {
         let Some(&view) = self.view(agent) else {
             self.ignore(&ProtocolError::UnknownAgent(agent));
             return;
@@ -326,22 +313,19 @@ impl TextWorld {
             None
         };
         if let Some(kind) = kind {
-            self.late_start(agent, kind, present);
+            self.late_start(agent, kind);
         }
-        self.since.insert(agent, present.at);
-        self.apply(
-            present.at,
-            Change::Moved {
-                agent,
-                tile,
-                facing,
-                forced: kind.is_none(),
-            },
-        );
+        self.since.insert(agent, self.now);
+        self.apply(Change::Moved {
+            agent,
+            tile,
+            facing,
+            forced: kind.is_none(),
+        });
     }
 
     /// The counts are sent again right after; here they are what they must have become.
-    fn carried(&mut self, agent: AgentId, resource: Resource, taken: bool, present: &Present) {
+    fn carried(&mut self, agent: AgentId, resource: Resource, taken: bool) {
         let Some(&view) = self.view(agent) else {
             self.ignore(&ProtocolError::UnknownAgent(agent));
             return;
@@ -350,7 +334,7 @@ impl TextWorld {
             true => CommandKind::Take,
             false => CommandKind::Set,
         };
-        self.late_start(agent, kind, present);
+        self.late_start(agent, kind);
         let mut ground = self.latest.ground()[self.latest.size().index_of(view.tile)];
         let mut inventory = view.inventory;
         let (from, to) = match taken {
@@ -359,19 +343,16 @@ impl TextWorld {
         };
         from[resource] = from[resource].saturating_sub(1);
         to[resource] = to[resource].saturating_add(1);
-        self.apply(
-            present.at,
-            Change::Carried {
-                agent,
-                resource,
-                taken,
-                inventory,
-                ground,
-            },
-        );
+        self.apply(Change::Carried {
+            agent,
+            resource,
+            taken,
+            inventory,
+            ground,
+        });
     }
 
-    fn ritual_started(&mut self, tile: Tile, level: Level, participants: &[AgentId], at: GameTime) {
+    fn ritual_started(&mut self, tile: Tile, level: Level, participants: &[AgentId]) {
         let mut free: Vec<AgentId> = Vec::new();
         for &participant in participants {
             let agent = self.latest.agent(participant);
@@ -384,24 +365,21 @@ impl TextWorld {
             return;
         }
         if let Some(&first) = free.first() {
-            self.started(first, CommandKind::Incantation, at);
+            self.started(first, CommandKind::Incantation);
         }
-        let end = at + units(CommandKind::Incantation);
-        self.apply(
-            at,
-            Change::RitualStarted(RitualState {
-                tile,
-                level,
-                participants: free,
-                start: at,
-                end,
-            }),
-        );
+        let (start, end) = (self.now, self.now + units(CommandKind::Incantation));
+        self.apply(Change::RitualStarted(RitualState {
+            tile,
+            level,
+            participants: free,
+            start,
+            end,
+        }));
     }
 
     /// The line says neither who took part nor from which level: the oldest elevation there is meant, and those that
     /// came with it, as some servers send them for each participant.
-    fn ritual_ended(&mut self, tile: Tile, success: bool, at: GameTime) {
+    fn ritual_ended(&mut self, tile: Tile, success: bool) {
         let Some(oldest) = self.rituals_on(tile).next() else {
             self.ignore(&ProtocolError::UnknownRitual(tile));
             return;
@@ -410,15 +388,12 @@ impl TextWorld {
         let is_meant = |ritual: &&RitualState| ritual.level == level && ritual.start <= begun_until;
         let ended: Vec<RitualState> = self.rituals_on(tile).filter(is_meant).cloned().collect();
         for ritual in ended {
-            self.apply(
-                at,
-                Change::RitualEnded {
-                    tile,
-                    level,
-                    success,
-                    participants: ritual.participants,
-                },
-            );
+            self.apply(Change::RitualEnded {
+                tile,
+                level,
+                success,
+                participants: ritual.participants,
+            });
         }
     }
 
@@ -430,18 +405,18 @@ impl TextWorld {
     }
 
     /// An agent begins something now.
-    fn started(&mut self, agent: AgentId, kind: CommandKind, at: GameTime) {
-        self.apply(at, action_started(agent, kind, at, at + units(kind)));
+    fn started(&mut self, agent: AgentId, kind: CommandKind) {
+        self.apply(action_started(agent, kind, self.now, self.now + units(kind)));
     }
 
     /// An agent ends something now, which it must have begun before.
-    fn late_start(&mut self, agent: AgentId, kind: CommandKind, present: &Present) {
+    fn late_start(&mut self, agent: AgentId, kind: CommandKind) {
         if self.view(agent).is_none() {
             return;
         }
-        let end = present.at;
+        let end = self.now;
         let earliest = self.since.get(&agent).copied().unwrap_or(end);
-        let start = (end - present.action).max(earliest);
+        let start = (end - self.action).max(earliest);
         self.changes
             .push((start, action_started(agent, kind, start, end)));
     }
@@ -450,9 +425,9 @@ impl TextWorld {
         self.latest.agent(id).map(|agent| &agent.view)
     }
 
-    fn apply(&mut self, at: GameTime, change: Change) {
-        match self.latest.apply(at, &change) {
-            Ok(_) => self.changes.push((at, change)),
+    fn apply(&mut self, change: Change) {
+        match self.latest.apply(self.now, &change) {
+            Ok(_) => self.changes.push((self.now, change)),
             Err(error) => self.ignore(&error),
         }
     }

@@ -165,13 +165,6 @@ mod tests {
     }
 
     #[test]
-    fn a_ritual_may_end_with_ok() {
-        let mut flight = flight(&[Command::Incantation, Command::Forward]);
-        assert_eq!(flight.answered(AnswerKind::Done), Some(Command::Incantation));
-        assert_eq!(flight.answered(AnswerKind::Done), Some(Command::Forward));
-    }
-
-    #[test]
     fn ten_may_be_open() {
         let flight = flight(&vec![Command::Look; IN_FLIGHT_MAX]);
         assert!(!flight.has_room());

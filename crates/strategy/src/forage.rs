@@ -137,21 +137,9 @@ mod tests {
 
     #[test]
     fn tiles_of_a_look_lie_in_a_cone() {
-        let places: Vec<_> = (0..9).map(place_in_sight).collect();
-        assert_eq!(
-            places,
-            [
-                (0, 0),
-                (1, -1),
-                (1, 0),
-                (1, 1),
-                (2, -2),
-                (2, -1),
-                (2, 0),
-                (2, 1),
-                (2, 2)
-            ]
-        );
+        let rows = [0..=0, -1..=1, -2..=2].into_iter().zip(0..);
+        let places = rows.flat_map(|(row, ahead)| row.map(move |right| (ahead, right)));
+        assert!((0..9).map(place_in_sight).eq(places));
     }
 
     #[test]

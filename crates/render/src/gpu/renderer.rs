@@ -18,7 +18,7 @@ use crate::picture::draw_list::{DecalKind, DrawList, FrameLook};
 use crate::picture::ground::GroundPaint;
 use crate::picture::mesh::Vertex;
 use crate::picture::palette::Mood;
-use crate::picture::{CameraPose, Shape, TorusWindow};
+use crate::picture::{CameraPose, Shape};
 
 #[derive(Debug)]
 pub struct Renderer {
@@ -300,23 +300,12 @@ fn empty_look(pixels: (u32, u32)) -> FrameLook {
     };
     FrameLook {
         view: pose.view(pixels.0, pixels.1),
-        window: TorusWindow {
-            middle: glam::Vec2::ZERO,
-            half: glam::Vec2::ONE,
-            margin: 1.0,
-            land: 1.0,
-        },
         mood: Mood {
             bloom: 0.0,
             ..Mood::dusk()
         },
-        units: 0.0,
-        detail_until: [1.0, 2.0],
-        paint_everywhere: 0.0,
-        style_paint: 0.0,
-        paint_shows: false,
         shadow_reach: 1.0,
-        ground: Default::default(),
+        ..Default::default()
     }
 }
 

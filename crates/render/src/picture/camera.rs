@@ -36,7 +36,7 @@ const DISTANCE_MOST_SIDES: f32 = 2.6;
 const LEFT_AFTER_A_SECOND: f32 = 0.000_2;
 
 /// The view of one frame, ready for drawing and for picking.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct View {
     /// Takes world positions to clip space; depth runs from 0 near to 1 far.
     pub clip_from_world: Mat4,

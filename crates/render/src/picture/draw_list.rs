@@ -188,7 +188,7 @@ impl GlowKind {
 }
 
 /// All that one frame shows, except the HUD.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct DrawList {
     /// Copies of each mesh, by [`Shape`].
     pub bodies: [Vec<Instance>; Shape::COUNT],
@@ -201,7 +201,7 @@ pub struct DrawList {
     pub frame: Option<FrameLook>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameLook {
     pub view: View,
     /// Which part of the endless plane is shown.
@@ -247,18 +247,6 @@ impl GroundGrid {
             least,
             cell: sides / cells,
             cells: (cells.x as u32, cells.y as u32),
-        }
-    }
-}
-
-impl Default for DrawList {
-    fn default() -> Self {
-        Self {
-            bodies: std::array::from_fn(|_| Vec::new()),
-            decals: std::array::from_fn(|_| Vec::new()),
-            waves: Vec::new(),
-            glows: std::array::from_fn(|_| Vec::new()),
-            frame: None,
         }
     }
 }

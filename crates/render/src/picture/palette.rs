@@ -74,7 +74,7 @@ pub enum Theme {
 }
 
 /// The light in which the board is seen. All in linear light unless the name says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mood {
     /// The background at the top of the picture.
     pub sky_top: Vec3,

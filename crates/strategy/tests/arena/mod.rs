@@ -24,9 +24,10 @@ pub struct Setup {
     pub limit_units: i64,
 }
 
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
+impl Setup {
+    /// Two teams of six on a map of 20 by 20, changed.
+    pub fn with(change: impl FnOnce(&mut Self)) -> Self {
+        let mut setup = Self {
             size: (20, 20),
             agents_per_team: 6,
             seed: 1,
@@ -34,7 +35,9 @@ impl Default for Setup {
             kill_every_units: 0,
             rogues: 0,
             limit_units: 40_000,
-        }
+        };
+        change(&mut setup);
+        setup
     }
 }
 
