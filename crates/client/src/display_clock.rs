@@ -367,8 +367,10 @@ mod tests {
         assert_eq!(show(&mut clock, 1_001), 90.0);
         assert_eq!(show(&mut clock, 2_000), 90.0);
         clock.anchor(anchor(2_000, 91, 100, true));
-        show(&mut clock, 2_060);
-        assert_eq!(show(&mut clock, 2_210), 91.0);
+        // A step of one unit is a glide.
+        for (ms, units) in [(2_060, 90.0), (2_135, 90.5), (2_210, 91.0)] {
+            assert_eq!(show(&mut clock, ms), units, "{ms} ms");
+        }
     }
 
     #[test]

@@ -3,12 +3,11 @@
 //! Bytes from a server go in; what to draw comes out, as a [`scene::Scene`] for any instant of real time:
 //!
 //! ```text
-//! bytes ─> link, session ─> timeline ─> world (checked when it is due) ─> display ─> Scene
-//!              │               ^
-//!              ├─> frame_session, text_session: what each message means
-//!              ├─> clock_sync: the server's clock ─> display_clock: the moment shown
-//!              ├─> stream_time: what the server held to be now
-//!              └─> control: what the user asked for, shown at once
+//! bytes ─> client ─> frame_session ──────────────┐
+//!                 └> text_session ─> text_world ─┴> session: timeline ─> world ─> display ─> Scene
+//!
+//! clock_sync, stream_time: the server's clock ─> display_clock: the moment shown
+//! control: what the user requested, shown at once
 //! ```
 //!
 //! Must not know: the rules of the game, windows, graphics, sockets, or the machine's clock; time is handed

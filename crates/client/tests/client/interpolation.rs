@@ -3,7 +3,7 @@
 use crate::support::{MILLI, SECOND, Server, Universe};
 use trantor_client::{ControlRequest, LinkState, Scene};
 use trantor_model::{AgentId, Counts, Direction, MapSize, Tile};
-use trantor_protocol::wire::{Change, StepKind};
+use trantor_protocol::wire::Change;
 use trantor_time::GameTime;
 
 /// One frame of a recording.
@@ -179,39 +179,6 @@ fn a_walk_stays_smooth_through_changes_of_speed_and_pauses() {
             );
         }
     }
-}
-
-#[test]
-fn single_steps_of_a_paused_game_are_seen_as_motion() {
-    let universe = Universe::new(server(100), 3 * MILLI, 4 * MILLI);
-    let (record, _, _) = record(universe, 4 * HERTZ, |universe, frame| match frame {
-        105 => universe.client.request(ControlRequest::Pause).unwrap(),
-        200 | 250 | 300 => universe
-            .client
-            .request(ControlRequest::Step(StepKind::Unit))
-            .unwrap(),
-        350 | 400 => universe
-            .client
-            .request(ControlRequest::Step(StepKind::Event))
-            .unwrap(),
-        _ => {}
-    });
-    for pair in record.windows(2) {
-        let moved = pair[1].way - pair[0].way;
-        assert!((-1e-4..0.25).contains(&moved), "a step is not a jump: {pair:?}");
-    }
-    let units = |frame: usize| record[frame].game.as_units_f64();
-    assert!(
-        (units(249) - units(199).floor() - 1.0).abs() < 1e-6,
-        "one unit on, to a whole one"
-    );
-    assert!((units(299) - units(249) - 1.0).abs() < 1e-6);
-    let stands = record.last().unwrap();
-    assert_eq!(
-        stands.way.fract(),
-        0.0,
-        "the last event was an arrival: {stands:?}"
-    );
 }
 
 #[test]

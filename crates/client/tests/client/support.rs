@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 use trantor_client::{Client, ClientConfig, ClientEvent, Language, Scene};
 use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{
-    ActionState, AgentState, Change, ClockAnchor, FrameCutter, ServerHello, SnapshotPart, StepKind, ToClient,
-    ToServer, WIRE_VERSION, read_frame, write_frame,
+    ActionState, AgentState, Change, ClockAnchor, FrameCutter, ServerHello, SnapshotPart, ToClient, ToServer,
+    WIRE_VERSION, read_frame, write_frame,
 };
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealTime};
 
@@ -266,14 +266,6 @@ impl Server {
             }
             ToServer::Pause => self.game.pause(real),
             ToServer::Resume => self.game.resume(real),
-            ToServer::Step(StepKind::Unit) => {
-                self.game.step_unit();
-            }
-            ToServer::Step(_) => {
-                if let Some(((at, _), _)) = self.script.first_key_value() {
-                    self.game.step_to(*at);
-                }
-            }
             other => panic!("no test sends {other:?}"),
         }
         self.catch_up(now);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use proptest::prelude::*;
 use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, Scene};
-use trantor_model::{AgentId, Tile};
+use trantor_model::AgentId;
 use trantor_time::RealTime;
 
 const MILLI: i64 = 1_000_000;
@@ -196,37 +196,6 @@ fn transcripts() {
             }
         }
     }
-}
-
-#[test]
-fn a_step_is_shown_one_action_late_and_smooth() {
-    let mut watch = Watch::live();
-    // Three steps to the east, the last across the seam, as fast as an agent can: every 70 ms, give or take.
-    let mut way = vec![];
-    for (x, lasts_ms) in [(1, 73), (2, 66), (0, 72), (0, 150)] {
-        for _ in 0..lasts_ms {
-            watch.wait(1);
-            way.push(watch.scene.agents[0].x);
-        }
-        watch.hear(format!("ppo #0 {x} 0 2\n").as_bytes());
-    }
-    let moved: Vec<f32> = way
-        .windows(2)
-        .map(|pair| (pair[1] - pair[0] + 1.5).rem_euclid(3.0) - 1.5)
-        .collect();
-    assert!(moved.iter().all(|step| (-1e-4..0.03).contains(step)), "{moved:?}");
-    let first = moved.iter().position(|step| *step > 0.0).unwrap();
-    assert!(
-        (95..110).contains(&first),
-        "shown when it is over, less a delay: {first}"
-    );
-    let moving = moved.iter().filter(|step| **step > 0.0).count();
-    assert!(
-        (200..=220).contains(&moving),
-        "three steps without a rest: {moving}"
-    );
-    assert_eq!(watch.scene.agents[0].tile, Tile { x: 0, y: 0 });
-    assert_eq!(watch.client.stats(watch.real()).late, 0);
 }
 
 #[test]
