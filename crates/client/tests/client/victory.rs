@@ -29,16 +29,14 @@ fn schedule_victory(server: &mut Server, at: GameTime) {
     let level = Level::new(7).unwrap();
     let begun = GameTime::from_nanounits(at.as_nanounits() - 1_000_000_000);
     for participants in [winners(), vec![AgentId(1)]] {
-        server.schedule(
-            begun,
-            Change::RitualStarted(RitualState {
-                tile: TILE,
-                level,
-                participants,
-                start: begun,
-                end: at,
-            }),
-        );
+        let started = Change::RitualStarted(RitualState {
+            tile: TILE,
+            level,
+            participants,
+            start: begun,
+            end: at,
+        });
+        server.schedule(begun, started);
     }
     server.schedule(begun, forward(AgentId(0), begun, false));
     for agent in winners() {
