@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("bot", "strategy protocol model runtime time"),
     ("bench", "bot sim server engine game protocol model runtime time"),
     ("fuzz", "server engine game protocol model runtime time"),
-    ("sim", "client engine game model protocol runtime time"),
+    ("sim", "client server engine game model protocol runtime time"),
     ("xtask", ""),
 ];
 

@@ -1,25 +1,24 @@
-//! `--save` and `--resume`: the whole game on the disk now and then, and a game continued from there.
+//! `--save` and `--resume`: the game saved to the disk now and then, and a game continued from there.
 //!
 //! ```text
 //! timer db_save ─> capture (on the loop) ─> disk job: digest, encode, write aside, sync, rename, prune ─> counted
 //! ```
 //!
-//! The loop is held for the capture alone. One save is under way at a time; a timer that finds one is skipped and
-//! counted. A state that is the same as on the disk is not written again.
+//! The loop waits for the capture alone. One save is under way at a time; a timer that finds one skips its own and counts
+//! it. A state that is the same as on the disk is not written again.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trantor_game::{Game, Snapshot};
 
-use crate::store;
+use crate::store::{self, Files, OpenFile};
 
 /// The timer's name, as it stands in logs and metrics.
 pub const TIMER: &str = "db_save";
 
-/// How the name of a save ends.
+/// The suffix of a save.
 const SAVE: &str = ".trs";
 
 /// The highest number of a save that others are counted on from: half of all numbers follow it. Where a file has a higher
@@ -32,17 +31,20 @@ const SAVE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// Saving, as the loop knows it.
 #[derive(Debug)]
 pub struct Autosave {
+    files: Arc<dyn Files>,
     directory: PathBuf,
     keep: usize,
     next_number: u64,
-    /// The digest of the newest save that this run wrote.
+    /// The digest of the newest save that this server wrote.
     on_disk: Option<u64>,
     is_under_way: bool,
-    /// Whether the game is to be saved again once the save that is under way is written.
+    /// Captured, for a disk job.
+    captured: Option<SaveTask>,
+    /// Whether to save again once the save that is under way is written.
     is_wanted: bool,
     stats: SaveStats,
-    /// Held as long as this server saves there: two would push out each other's saves.
-    _lock: File,
+    /// Held as long as this server saves there: two would remove each other's saves.
+    _lock: OpenFile,
 }
 
 /// What came of saving, all from zero.
@@ -61,34 +63,26 @@ pub struct SaveStats {
 /// A captured state on its way to the disk.
 #[derive(Debug)]
 pub(crate) struct SaveTask {
+    files: Arc<dyn Files>,
     state: Arc<Snapshot>,
     path: PathBuf,
     keep: usize,
     on_disk: Option<u64>,
 }
 
-/// What a task did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Saved {
-    /// A file was written, with a state of this digest.
-    Written(u64),
-    /// The same state was on the disk already.
-    Unchanged,
-}
-
 impl Autosave {
-    /// Saving into `directory`, which is made if it is not there, and is this server's alone from now on.
+    /// Saving into `directory`, which is made if it does not exist, and is this server's alone from now on.
     ///
     /// # Errors
     /// If it cannot be made, read or written to, or has a save with a number that none could follow;
     /// [`io::ErrorKind::WouldBlock`] if another server saves there.
-    pub fn new(directory: &Path, keep: usize) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
-        let lock = store::lock(directory)?;
-        store::remove_asides(directory)?;
+    pub fn new(files: Arc<dyn Files>, directory: &Path, keep: usize) -> io::Result<Self> {
+        files.create_directories(directory)?;
+        let lock = store::lock(&*files, directory)?;
+        store::remove_asides(&*files, directory)?;
         // The first save may be a day away, and what cannot be saved is to be known now.
-        store::try_writing(directory)?;
-        let newest = match saves_in(directory)?.pop() {
+        store::try_writing(&*files, directory)?;
+        let newest = match saves_in(&*files, directory)?.pop() {
             Some((number, path)) if number > NUMBER_MAX => {
                 let name = path.file_name().unwrap_or_default().display();
                 return Err(io::Error::other(format!(
@@ -98,25 +92,29 @@ impl Autosave {
             newest => newest.map_or(0, |(number, _)| number),
         };
         Ok(Self {
+            files,
             directory: directory.to_owned(),
             keep: keep.max(1),
             next_number: newest + 1,
             on_disk: None,
             is_under_way: false,
+            captured: None,
             is_wanted: false,
             stats: SaveStats::default(),
             _lock: lock,
         })
     }
 
-    /// Has the game saved as soon as no other save is under way.
+    /// Saves as soon as no other save is under way.
     pub(crate) fn want(&mut self) {
         self.is_wanted = true;
     }
 
-    /// Whether that is to be done now, which it then counts as.
-    pub(crate) fn take_wanted(&mut self) -> bool {
-        !self.is_under_way && std::mem::take(&mut self.is_wanted)
+    /// Captures the game if that is wanted and no other save is under way.
+    pub(crate) fn pass(&mut self, state: impl FnOnce() -> Arc<Snapshot>) {
+        if self.is_wanted && !self.is_under_way {
+            self.capture(state);
+        }
     }
 
     /// Keeps so many of the newest saves from now on.
@@ -134,25 +132,32 @@ impl Autosave {
         self.stats
     }
 
-    /// Captures what is to be saved for a task; `None`, and counted, while another one is under way.
-    pub(crate) fn capture(&mut self, state: impl FnOnce() -> Arc<Snapshot>) -> Option<SaveTask> {
+    /// Captures what is to be saved for a disk job. While another one is under way, it counts that, and answers `false`.
+    pub(crate) fn capture(&mut self, state: impl FnOnce() -> Arc<Snapshot>) -> bool {
         if self.is_under_way {
             self.stats.skipped += 1;
-            return None;
+            return false;
         }
         self.is_under_way = true;
-        Some(self.task(state()))
+        self.is_wanted = false;
+        self.captured = Some(self.task(state()));
+        true
     }
 
-    /// Takes note of what a task did.
-    pub(crate) fn note(&mut self, done: Result<Saved, String>) {
+    /// What was captured for a disk job. Then call [`Self::end`].
+    pub(crate) fn next_task(&mut self) -> Option<SaveTask> {
+        self.captured.take()
+    }
+
+    /// The end of a task; see [`SaveTask::run`].
+    pub(crate) fn end(&mut self, outcome: Result<Option<u64>, String>) {
         self.is_under_way = false;
-        match done {
-            Ok(Saved::Written(digest)) => {
+        match outcome {
+            Ok(Some(digest)) => {
                 self.stats.saved += 1;
                 self.on_disk = Some(digest);
             }
-            Ok(Saved::Unchanged) => self.stats.unchanged += 1,
+            Ok(None) => self.stats.unchanged += 1,
             Err(error) => {
                 self.stats.failures += 1;
                 log::error!(
@@ -165,24 +170,24 @@ impl Autosave {
 
     /// Saves once more, on this thread: the loop is over.
     pub(crate) fn finish(mut self, state: Arc<Snapshot>) {
-        // Whatever is still under way has a number of its own, below.
+        // A save that is still under way has a number of its own.
         if let Err(error) = self.save_now(state) {
-            self.note(Err(error.to_string()));
+            self.end(Err(error.to_string()));
         }
     }
 
-    /// Saves on this thread, which is not to be the loop's while it runs.
+    /// Saves on this thread, which is not the loop's while it runs.
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn save_now(&mut self, state: Arc<Snapshot>) -> io::Result<()> {
+    pub fn save_now(&mut self, state: Arc<Snapshot>) -> io::Result<()> {
         let task = self.task(state);
         let path = task.path.clone();
-        let saved = task.write()?;
-        if saved != Saved::Unchanged {
+        let written = task.run()?;
+        if written.is_some() {
             log::info!("saved in {}", path.display());
         }
-        self.note(Ok(saved));
+        self.end(Ok(written));
         Ok(())
     }
 
@@ -192,6 +197,7 @@ impl Autosave {
             .join(format!("save-{:010}{SAVE}", self.next_number));
         self.next_number += 1;
         SaveTask {
+            files: Arc::clone(&self.files),
             state,
             path,
             keep: self.keep,
@@ -201,30 +207,32 @@ impl Autosave {
 }
 
 impl SaveTask {
-    /// Writes the state, unless it is on the disk already, and removes saves that are too old.
+    /// Writes the state, unless it is on the disk already, and removes saves that are too old. Answers the digest of what
+    /// was written.
     ///
     /// # Errors
     /// What the system says; the saves before are as they were.
-    pub(crate) fn write(self) -> io::Result<Saved> {
+    pub(crate) fn run(self) -> io::Result<Option<u64>> {
         let digest = self.state.digest().whole;
         if self.on_disk == Some(digest) {
-            return Ok(Saved::Unchanged);
+            return Ok(None);
         }
-        store::write_whole(&self.path, &self.state.encode())?;
+        let files = &*self.files;
+        store::write_whole(files, &self.path, &self.state.encode())?;
         let directory = self.path.parent().expect("a save lies in a directory");
-        let saves = saves_in(directory)?;
+        let saves = saves_in(files, directory)?;
         let too_old = saves.len().saturating_sub(self.keep);
         for (_, path) in &saves[..too_old] {
             // The save that was to be written is written.
-            if let Err(error) = fs::remove_file(path) {
+            if let Err(error) = files.remove(path) {
                 log::warn!("{}: cannot be removed: {error}", path.display());
             }
         }
-        Ok(Saved::Written(digest))
+        Ok(Some(digest))
     }
 }
 
-/// Why no game can go on from a directory.
+/// Why no game can be continued from a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
     /// It cannot be read.
@@ -239,13 +247,13 @@ pub enum ResumeError {
 ///
 /// # Errors
 /// If the directory cannot be read, or has saves of which none is good.
-pub fn newest_good(directory: &Path) -> Result<Option<(Game, PathBuf)>, ResumeError> {
-    let saves = match saves_in(directory) {
+pub fn newest_good(files: &dyn Files, directory: &Path) -> Result<Option<(Game, PathBuf)>, ResumeError> {
+    let saves = match saves_in(files, directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         saves => saves.map_err(|error| ResumeError::Io(directory.to_owned(), error))?,
     };
     for (_, path) in saves.iter().rev() {
-        match load(path) {
+        match load(files, path) {
             Ok(game) => return Ok(Some((game, path.clone()))),
             Err(why) => log::warn!("{}: {why}; trying the one before", path.display()),
         }
@@ -256,9 +264,10 @@ pub fn newest_good(directory: &Path) -> Result<Option<(Game, PathBuf)>, ResumeEr
     }
 }
 
-fn load(path: &Path) -> Result<Game, String> {
+fn load(files: &dyn Files, path: &Path) -> Result<Game, String> {
     let mut bytes = Vec::new();
-    File::open(path)
+    files
+        .read(path)
         .and_then(|file| file.take(SAVE_BYTES_MAX).read_to_end(&mut bytes))
         .map_err(|error| error.to_string())?;
     Snapshot::decode(&bytes)
@@ -267,17 +276,12 @@ fn load(path: &Path) -> Result<Game, String> {
 }
 
 /// The saves in a directory, by their numbers.
-fn saves_in(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
-    let mut saves = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str());
-        let number: Option<u64> =
-            name.and_then(|name| name.strip_prefix("save-")?.strip_suffix(SAVE)?.parse().ok());
-        if let Some(number) = number {
-            saves.push((number, path));
-        }
-    }
+fn saves_in(files: &dyn Files, directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+    let number = |name: &str| name.strip_prefix("save-")?.strip_suffix(SAVE)?.parse().ok();
+    let entries = files.list(directory)?.into_iter();
+    let mut saves: Vec<(u64, PathBuf)> = entries
+        .filter_map(|entry| Some((number(entry.name())?, entry.path)))
+        .collect();
     saves.sort();
     Ok(saves)
 }
@@ -285,6 +289,8 @@ fn saves_in(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::SystemFiles;
+    use std::fs;
     use trantor_game::{GameConfig, GameInput};
     use trantor_model::{MapSize, TeamId};
 
@@ -307,8 +313,13 @@ mod tests {
     }
 
     fn save(autosave: &mut Autosave, game: &Game) {
-        let task = autosave.capture(|| state(game)).unwrap();
-        autosave.note(task.write().map_err(|error| error.to_string()));
+        assert!(autosave.capture(|| state(game)));
+        end(autosave);
+    }
+
+    fn end(autosave: &mut Autosave) {
+        let task = autosave.next_task().unwrap();
+        autosave.end(task.run().map_err(|error| error.to_string()));
     }
 
     fn directory(name: &str) -> PathBuf {
@@ -320,11 +331,11 @@ mod tests {
     #[test]
     fn a_save_under_way_makes_the_next_one_be_skipped_and_counted() {
         let directory = directory("skip");
-        let mut autosave = Autosave::new(&directory, 2).unwrap();
-        let task = autosave.capture(|| state(&game())).unwrap();
-        assert!(autosave.capture(|| state(&game())).is_none());
-        autosave.note(task.write().map_err(|error| error.to_string()));
-        assert!(autosave.capture(|| state(&game())).is_some());
+        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 2).unwrap();
+        assert!(autosave.capture(|| state(&game())));
+        assert!(!autosave.capture(|| state(&game())));
+        end(&mut autosave);
+        assert!(autosave.capture(|| state(&game())));
         let stats = autosave.stats();
         assert_eq!((stats.saved, stats.skipped, stats.failures), (1, 1, 0));
         fs::remove_dir_all(&directory).unwrap();
@@ -336,14 +347,18 @@ mod tests {
         // A directory is not removed as a file is.
         fs::create_dir_all(directory.join("save-0000000001.trs")).unwrap();
         let mut game = game();
-        let mut autosave = Autosave::new(&directory, 1).unwrap();
+        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 1).unwrap();
         for _ in 0..3 {
             join(&mut game);
             save(&mut autosave, &game);
         }
         let stats = autosave.stats();
         assert_eq!((stats.saved, stats.failures), (3, 0));
-        let numbers: Vec<u64> = saves_in(&directory).unwrap().iter().map(|save| save.0).collect();
+        let numbers: Vec<u64> = saves_in(&SystemFiles, &directory)
+            .unwrap()
+            .iter()
+            .map(|save| save.0)
+            .collect();
         assert_eq!(numbers, [1, 4]);
         fs::remove_dir_all(&directory).unwrap();
     }
@@ -354,14 +369,18 @@ mod tests {
         fs::create_dir_all(&directory).unwrap();
         let last = directory.join("save-18446744073709551614.trs");
         fs::write(&last, b"").unwrap();
-        let refused = Autosave::new(&directory, 3).unwrap_err().to_string();
+        let refused = Autosave::new(SystemFiles::shared(), &directory, 3)
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             refused,
             "no save could follow save-18446744073709551614.trs; move it away"
         );
         fs::remove_file(&last).unwrap();
         fs::write(directory.join(format!("save-{NUMBER_MAX}.trs")), b"").unwrap();
-        let next = Autosave::new(&directory, 3).unwrap().next_number;
+        let next = Autosave::new(SystemFiles::shared(), &directory, 3)
+            .unwrap()
+            .next_number;
         assert_eq!(next, NUMBER_MAX + 1);
         fs::remove_dir_all(&directory).unwrap();
     }
@@ -370,7 +389,7 @@ mod tests {
     fn nothing_changed_nothing_written() {
         let directory = directory("same");
         let mut game = game();
-        let mut autosave = Autosave::new(&directory, 10).unwrap();
+        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 10).unwrap();
         save(&mut autosave, &game);
         save(&mut autosave, &game);
         assert_eq!(autosave.stats().unchanged, 1);
@@ -378,7 +397,7 @@ mod tests {
         save(&mut autosave, &game);
         let stats = autosave.stats();
         assert_eq!((stats.saved, stats.unchanged), (2, 1));
-        assert_eq!(saves_in(&directory).unwrap().len(), 2);
+        assert_eq!(saves_in(&SystemFiles, &directory).unwrap().len(), 2);
         fs::remove_dir_all(&directory).unwrap();
     }
 
@@ -386,14 +405,14 @@ mod tests {
     fn the_newest_good_save_is_continued_and_old_ones_go() {
         let directory = directory("good");
         let mut game = game();
-        let mut autosave = Autosave::new(&directory, 3).unwrap();
+        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 3).unwrap();
         let mut digests = Vec::new();
         for _ in 0..5 {
             join(&mut game);
             digests.push(game.digest());
             save(&mut autosave, &game);
         }
-        let saves = saves_in(&directory).unwrap();
+        let saves = saves_in(&SystemFiles, &directory).unwrap();
         let numbers: Vec<u64> = saves.iter().map(|(number, _)| *number).collect();
         assert_eq!(numbers, [3, 4, 5]);
 
@@ -402,15 +421,20 @@ mod tests {
         fs::write(&saves[2].1, &bytes[..bytes.len() / 2]).unwrap();
         let half = directory.join("save-0000000009.trs.aside");
         fs::write(&half, b"half").unwrap();
-        let (loaded, path) = newest_good(&directory).unwrap().unwrap();
+        let (loaded, path) = newest_good(&SystemFiles, &directory).unwrap().unwrap();
         assert_eq!((loaded.digest(), &path), (digests[3], &saves[1].1));
         // Whoever saves there has it alone.
-        let other = Autosave::new(&directory, 3).map_err(|error| error.kind());
+        let other = Autosave::new(SystemFiles::shared(), &directory, 3).map_err(|error| error.kind());
         assert_eq!(other.err(), Some(io::ErrorKind::WouldBlock));
         assert!(half.exists(), "what another server may be writing is left alone");
         drop(autosave);
         // Numbers go on, so that no save takes the place of another.
-        assert_eq!(Autosave::new(&directory, 3).unwrap().next_number, 6);
+        assert_eq!(
+            Autosave::new(SystemFiles::shared(), &directory, 3)
+                .unwrap()
+                .next_number,
+            6
+        );
         assert!(
             !half.exists(),
             "what was never finished is removed at the next start"
@@ -420,17 +444,17 @@ mod tests {
             fs::write(path, b"nothing").unwrap();
         }
         assert!(matches!(
-            newest_good(&directory),
+            newest_good(&SystemFiles, &directory),
             Err(ResumeError::NoneGood(_, 3))
         ));
         fs::remove_dir_all(&directory).unwrap();
-        assert!(newest_good(&directory).unwrap().is_none());
+        assert!(newest_good(&SystemFiles, &directory).unwrap().is_none());
     }
 
     #[test]
     fn a_save_that_fails_is_counted_and_the_next_one_is_tried() {
         let directory = directory("fails");
-        let mut autosave = Autosave::new(&directory, 3).unwrap();
+        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 3).unwrap();
         fs::remove_dir_all(&directory).unwrap();
         save(&mut autosave, &game());
         assert_eq!((autosave.stats().failures, autosave.stats().saved), (1, 0));

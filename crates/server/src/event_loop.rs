@@ -19,15 +19,16 @@ use trantor_runtime::{RealClock, Wait as _, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
-use crate::keeping;
 use crate::listener::Listener;
 use crate::options::RecordKeep;
 use crate::passes::Passes;
+use crate::recorder::{Recorder, RecorderConfig};
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::shell::Shell;
 use crate::shell::tasks::TaskSender;
 use crate::stages::{self, STAGES};
+use crate::store::SystemFiles;
 
 /// How long an ending loop flushes its outboxes. The whole end stays well within the second that people and service
 /// managers wait.
@@ -115,7 +116,13 @@ impl EventLoop {
     /// # Errors
     /// If no file can be made there, or the system refuses a thread.
     pub fn record(&mut self, directory: &Path, keep: RecordKeep) -> io::Result<()> {
-        self.shell.start_recording(directory, keep)?;
+        let config = RecorderConfig {
+            keep,
+            ..RecorderConfig::default()
+        };
+        let recorder = Recorder::create(SystemFiles::shared(), directory, config)?;
+        self.shell.storage.recorder = Some(recorder);
+        self.shell.engine.start_recording();
         self.shell.disk.start()
     }
 
@@ -124,9 +131,13 @@ impl EventLoop {
     /// # Errors
     /// If the system refuses a thread.
     pub fn save(&mut self, autosave: Autosave, every: RealSpan) -> io::Result<()> {
-        self.shell.autosave = Some(autosave);
+        self.shell.storage.autosave = Some(autosave);
         self.shell.engine.expect_saves();
-        self.shell.every(autosave::TIMER, every, keeping::save_or_warn);
+        self.shell.every(autosave::TIMER, every, |shell| {
+            if let Err(reason) = shell.save() {
+                log::warn!("{reason}");
+            }
+        });
         self.shell.disk.start()
     }
 
@@ -158,7 +169,8 @@ impl EventLoop {
         });
         self.shell.close_all();
         if matches!(why, EndReason::Stopped | EndReason::StopLimit) {
-            self.shell.finish_keeping();
+            let storage = std::mem::take(&mut self.shell.storage);
+            storage.finish(&mut self.shell.engine, self.shell.now);
         }
         Ended {
             why,

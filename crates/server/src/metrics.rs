@@ -301,7 +301,12 @@ fn collect_sockets(m: &mut Table, shell: &Shell) {
 }
 
 fn collect_journal(m: &mut Table, shell: &Shell) {
-    let journal = shell.recorder.as_ref().map(Recorder::stats).unwrap_or_default();
+    let journal = shell
+        .storage
+        .recorder
+        .as_ref()
+        .map(Recorder::stats)
+        .unwrap_or_default();
     m.help("Bytes of the journal, before packing")
         .counter("journal_written_bytes", journal.bytes);
     m.help("Writes of the journal")
@@ -327,7 +332,12 @@ fn collect_journal(m: &mut Table, shell: &Shell) {
 }
 
 fn collect_saves(m: &mut Table, shell: &Shell) {
-    let saves = shell.autosave.as_ref().map(Autosave::stats).unwrap_or_default();
+    let saves = shell
+        .storage
+        .autosave
+        .as_ref()
+        .map(Autosave::stats)
+        .unwrap_or_default();
     let (disk, running) = (shell.disk.stats(), shell.disk.running());
     let waiting = (shell.disk.in_flight() - running) as f64;
     let oldest = shell.disk.oldest_age(shell.now);

@@ -1,90 +1,116 @@
-//! `--record`: the journal of a run on the disk, a file for each piece.
+//! `--record`: the journal of a game on the disk, a file for each piece.
 //!
 //! ```text
 //! DIR/run-0001/piece-00000.trj.zst     finished and packed
 //!              piece-00001.trj         being written
+//!
+//!            the disk refuses, the run was removed, saves have no room
+//! Recording ──────────────────────────────────────────────────────────> Stopped
+//!     ^                                                                     │
+//!     └──────────────── at `retry_at`: another run begins ──────────────────┘
 //! ```
 //!
-//! The engine makes the bytes; here they are appended to a file before anything is sent that happened after the last of
-//! them ([`Engine::journal_pressure`]), and at the latest after [`WRITE_SPAN`], so that a process that is killed has sent
-//! nothing that its journal does not show. A disk job forces them to the disk a few seconds later
-//! ([`SYNC_SPAN`]), which bounds what a power failure takes. A finished piece is packed by a disk job, one at a
-//! time, and forced to the disk with it.
+//! The engine makes the bytes. They are written before anything is sent that happened after the last of them
+//! ([`Engine::journal_pressure`]), and at the latest after [`WRITE_SPAN`]: a process that is killed has sent nothing that
+//! its journal does not show. A disk job syncs them a few seconds later, which bounds what a power failure takes. Finished
+//! pieces are packed by disk jobs, one at a time.
 //!
-//! If the disk refuses, that is said, what was written of the last record is taken back, and the game goes on without
-//! being recorded. So it is where it cannot force what it had taken: the system tells that once, and a second attempt would succeed
-//! whether the bytes are there or not. From then on it is tried again ([`RETRY_SPAN_MIN`]); what is recorded then is another run, since a run
-//! is a stretch without gaps.
+//! A run is a stretch without gaps. If the disk refuses a write or a sync, the run ends with its last whole record, the
+//! game goes on, and another run is tried later.
 //!
-//! A recorder holds a lock on its run's directory. What a run without one left half done is removed at the start of
-//! the next.
+//! A recorder holds a lock on its run's directory. What a run without one left half done is removed at the next start.
 
 mod keep;
 mod run;
 
 use std::collections::VecDeque;
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use trantor_engine::{Engine, JournalBytes, JournalPressure};
+use trantor_time::timers::round_up;
 use trantor_time::{RealSpan, RealTime};
 
 use self::run::{Run, pack, tidy_up};
-pub(crate) use self::run::{ToSync, force};
+pub use self::run::{pieces_of, runs_in};
 use crate::options::RecordKeep;
+use crate::store::{Files, OpenFile};
 
-/// Finished pieces that may wait to be packed. More would mean that packing does not keep up; they stay as they are,
-/// which every reader takes as well.
+/// Finished pieces that wait to be packed, at most. Beyond that they stay unpacked, which every reader takes as well.
 const TO_PACK_MAX: usize = 64;
 
-/// The longest that what was written may lie with the system before it is forced to the disk. Forcing makes the disk busy
-/// and with it, on some file systems, whoever writes; seldom enough, it is not felt.
-pub(crate) const SYNC_SPAN: RealSpan = RealSpan::from_secs(5);
-
-/// The longest that inputs wait to be written while nothing is sent. A server writes by need before, even where one agent
+/// The longest that inputs wait to be written while nothing is sent. A server has to write sooner even where one agent
 /// plays at 100 units a second, so that inputs do not wake it: with 10 ms every command did where few agents play.
 const WRITE_SPAN: RealSpan = RealSpan::from_millis(100);
 
-/// How long after the disk has refused it is tried again; after every other time twice as long. Somebody who makes room
-/// does not wait for long, and a disk that stays full is not asked all the time: each attempt captures the game.
-const RETRY_SPAN_MIN: RealSpan = RealSpan::from_secs(1);
-
-/// The longest between two attempts.
-const RETRY_SPAN_MAX: RealSpan = RealSpan::from_secs(64);
-
 /// Bytes that recording leaves free for saves on the disk that both are on, at least: saves of ordinary worlds have
-/// kilobytes, and other programs take room between two looks.
+/// kilobytes, and other programs take room between two checks.
 const SAVE_ROOM_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
-/// As many saves have room at least: one is written while the last one is still there, and each may be larger than the one before.
+/// So many saves have room at least: one is written while the last one is still there, and each may be larger than the
+/// one before.
 const SAVE_ROOM_SAVES: u64 = 4;
+
+/// Sizes and spans of a recorder. Only the simulation has other spans than the default.
+#[derive(Clone, Copy, Debug)]
+pub struct RecorderConfig {
+    /// How much is kept of older recordings.
+    pub keep: RecordKeep,
+    /// Bytes after which a piece ends. A replay begins at a piece, so it bounds what a jump has to play: some hundred
+    /// thousand commands, which take a blink.
+    pub piece_bytes: u64,
+    /// A piece is at least so many times as long as the snapshot that it begins with, or journals of large worlds would
+    /// be made of snapshots. At least two.
+    pub piece_snapshots: u64,
+    /// The longest that written bytes wait to be synced. A sync makes the disk busy, and with it, on some file systems,
+    /// every writer; this seldom, it is not felt.
+    pub sync_span: RealSpan,
+    /// The first and the longest wait before another run is tried; each is twice the one before. Room on the disk is soon
+    /// noticed, and a disk that stays full is not asked all the time: each attempt captures the game.
+    pub retry_spans: (RealSpan, RealSpan),
+}
+
+impl Default for RecorderConfig {
+    fn default() -> Self {
+        Self {
+            keep: RecordKeep::default(),
+            piece_bytes: 1024 * 1024,
+            piece_snapshots: 8,
+            sync_span: RealSpan::from_secs(5),
+            retry_spans: (RealSpan::from_secs(1), RealSpan::from_secs(64)),
+        }
+    }
+}
 
 /// The journals of a game on the disk.
 #[derive(Debug)]
 pub struct Recorder {
+    files: Arc<dyn Files>,
     /// Where runs have their directories.
     directory: PathBuf,
-    /// How much is kept there.
-    keep: RecordKeep,
-    /// Of the latest snapshot that a piece began with, which is as large as a save.
+    config: RecorderConfig,
+    state: State,
+    /// The number of the latest run. If that is removed, the next one has another name: jobs may still be about its pieces.
+    last_run: u32,
+    /// Size of the latest snapshot that a piece began with, which is as large as a save.
     snapshot_bytes: u64,
-    /// The run being written; `None` while the disk refuses.
-    run: Option<Run>,
-    /// Runs begun by this recorder: which one a job is about that ends later.
-    runs_begun: u32,
-    /// What was not packed yet.
     to_pack: VecDeque<PathBuf>,
-    /// What a job is packing.
-    packing: Option<PathBuf>,
-    /// Whether something was written that no job will force to the disk yet.
-    is_unsynced: bool,
-    /// When what the engine has is written, even if nothing presses.
-    write_at: Option<RealTime>,
-    /// How long after the next refusal it is tried again.
+    is_packing: bool,
+    /// A sync is under way, of this run or of one before.
+    is_syncing: bool,
+    /// The wait after the next failure.
     retry_span: RealSpan,
     stats: RecorderStats,
+}
+
+#[derive(Debug)]
+enum State {
+    Recording(Run),
+    /// Nothing is recorded.
+    Stopped {
+        retry_at: RealTime,
+    },
 }
 
 /// What a recorder has done, all from zero.
@@ -98,7 +124,7 @@ pub struct RecorderStats {
     pub pieces: u64,
     /// Pieces packed.
     pub packed: u64,
-    /// Pieces that could not be packed, or waited with too many others. They are kept as they are.
+    /// Pieces that could not be packed, or waited with too many others. They stay as they are.
     pub not_packed: u64,
     /// Times that a run ended because the disk refused, or for one of the two reasons below.
     pub failures: u64,
@@ -106,43 +132,51 @@ pub struct RecorderStats {
     pub no_room: u64,
     /// Times that a run ended because its directory or the piece being written was removed.
     pub removed: u64,
-    /// Times that another run was begun after that. Where it is less than the failures, nothing is recorded now.
+    /// Times that another run began after that. While it is less than the failures, nothing is recorded.
     pub resumed: u64,
-    /// Times that what was written was forced to the disk.
+    /// Syncs.
     pub synced: u64,
-    /// Times that it could not be.
+    /// Syncs that failed.
     pub not_synced: u64,
 }
 
+/// A finished piece to be packed by a disk job.
+#[derive(Debug)]
+pub(crate) struct PackTask {
+    files: Arc<dyn Files>,
+    piece: PathBuf,
+    keep: RecordKeep,
+    directory: PathBuf,
+}
+
 impl Recorder {
-    /// Makes a directory for a run in `directory`, which is made too if it is not there, and its first file. Of what was recorded
-    /// there before as much stays as `keep` says.
+    /// Makes a run in `directory`, which is made too if it does not exist. Removes old recordings beyond what is kept.
     ///
     /// # Errors
     /// What the system says.
-    pub fn create(directory: &Path, keep: RecordKeep) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
-        tidy_up(directory)?;
-        let run = Run::create(directory)?;
-        tidy_old(keep, directory, run.directory());
+    pub fn create(files: Arc<dyn Files>, directory: &Path, config: RecorderConfig) -> io::Result<Self> {
+        files.create_directories(directory)?;
+        tidy_up(&*files, directory)?;
+        let run = Run::create(&files, directory, 0)?;
+        tidy_old(&*files, config.keep, directory, run.directory());
         Ok(Self {
+            files,
             directory: directory.to_owned(),
-            keep,
+            config,
+            last_run: run.number(),
+            state: State::Recording(run),
             snapshot_bytes: 0,
-            run: Some(run),
-            runs_begun: 1,
             to_pack: VecDeque::new(),
-            packing: None,
-            is_unsynced: false,
-            write_at: None,
-            retry_span: RETRY_SPAN_MIN,
+            is_packing: false,
+            is_syncing: false,
+            retry_span: config.retry_spans.0,
             stats: RecorderStats::default(),
         })
     }
 
-    /// Keeps so much from now on: old recordings are removed when a piece is finished.
+    /// Keeps so much from now on: old recordings are removed when a piece is packed.
     pub(crate) fn set_keep(&mut self, keep: RecordKeep) {
-        self.keep = keep;
+        self.config.keep = keep;
     }
 
     /// What it has done.
@@ -150,174 +184,194 @@ impl Recorder {
         self.stats
     }
 
-    /// When there is something to write, if nothing presses before.
-    pub(crate) fn write_at(&self) -> Option<RealTime> {
-        self.write_at
+    /// The directory of the run being recorded, if one is.
+    pub fn run(&self) -> Option<&Path> {
+        match &self.state {
+            State::Recording(run) => Some(run.directory()),
+            State::Stopped { .. } => None,
+        }
     }
 
-    /// Takes what the engine has for the journal if that must not wait any longer, and begins another piece if this one
-    /// is long enough.
-    pub(crate) fn write(&mut self, engine: &mut Engine, now: RealTime) {
-        if self.run.is_none() {
-            return;
+    /// When [`Self::pass`] has to be called, if the engine does not wake the loop before.
+    pub(crate) fn next_deadline(&self) -> Option<RealTime> {
+        match &self.state {
+            State::Recording(run) => {
+                let sync_at = run.sync_at.filter(|_| !self.is_syncing).map(round_up);
+                run.write_at.into_iter().chain(sync_at).min()
+            }
+            State::Stopped { retry_at } => Some(round_up(*retry_at)),
         }
-        if !engine.is_recording() {
-            // The engine has said why.
-            return self.fail(engine);
-        }
+    }
+
+    /// Writes what must not wait any longer, checks the run before a sync, or tries to begin another run. Answers whether
+    /// another one began.
+    pub(crate) fn pass(&mut self, engine: &mut Engine, now: RealTime, saves: Option<&Path>) -> bool {
+        let run = match &mut self.state {
+            State::Stopped { retry_at } => {
+                return round_up(*retry_at) <= now && self.retry(engine, now, saves);
+            }
+            State::Recording(run) => run,
+        };
         match engine.journal_pressure() {
+            // The engine has logged why.
+            _ if !engine.is_recording() => self.fail(engine, now),
             JournalPressure::None => {}
-            JournalPressure::Waits if now < *self.write_at.get_or_insert(now + WRITE_SPAN) => {}
-            JournalPressure::Waits | JournalPressure::Presses => self.write_ahead(engine),
+            JournalPressure::Waits if now < *run.write_at.get_or_insert(now + WRITE_SPAN) => {}
+            JournalPressure::Waits | JournalPressure::Presses => self.write_ahead(engine, now),
         }
+        if self.is_sync_due(now) {
+            self.check_run(engine, now, saves);
+        }
+        false
     }
 
-    /// Takes what the engine has for the journal, if there is anything: something is about to be sent.
-    pub(crate) fn write_ahead(&mut self, engine: &mut Engine) {
+    /// Writes what the engine has for the journal: something is about to be sent.
+    pub(crate) fn write_ahead(&mut self, engine: &mut Engine, now: RealTime) {
         if !engine.is_ahead_of_journal() {
             return;
         }
-        self.write_at = None;
-        if let Err(error) = self.write_all(engine) {
+        if let State::Recording(run) = &mut self.state {
+            run.write_at = None;
+        }
+        if let Err(error) = self.write_all(engine, now) {
             log::error!("{}: {error}; recording ends here, the game goes on", self.place());
-            self.fail(engine);
+            self.fail(engine, now);
         }
     }
 
-    fn write_all(&mut self, engine: &mut Engine) -> io::Result<()> {
+    fn write_all(&mut self, engine: &mut Engine, now: RealTime) -> io::Result<()> {
         loop {
             while let Some(bytes) = engine.poll_journal() {
-                self.append(&bytes)?;
+                self.append(&bytes, now)?;
             }
-            match &self.run {
-                Some(run) if run.is_piece_long() => engine.begin_journal_piece(),
+            match &self.state {
+                State::Recording(run) if run.is_piece_long(&self.config) => engine.begin_journal_piece(),
                 _ => return Ok(()),
             }
         }
     }
 
-    /// Ends the journal in order and packs what is left, on this thread: the loop is over.
-    pub(crate) fn finish(mut self, engine: &mut Engine) {
-        for bytes in engine.stop_recording() {
-            if let Err(error) = self.append(&bytes) {
-                log::error!("{}: {error}; the end is not recorded", self.place());
-                return self.fail(engine);
-            }
-        }
-        // Packing removes the last piece as it was written, so this comes first.
-        let is_removed = self.run.as_ref().is_some_and(Run::is_removed);
-        while let Some(piece) = self.to_pack.pop_front() {
-            self.note_packed(&piece, pack(&piece).map_err(|error| error.to_string()));
-        }
-        let RecorderStats { bytes, pieces, .. } = self.stats;
-        match &self.run {
-            Some(_) if is_removed => log::warn!("{}: it was removed: the run is lost", self.place()),
-            Some(_) => log::info!("recorded {bytes} bytes in {pieces} pieces in {}", self.place()),
-            None => log::warn!("{}: the game was not recorded to its end", self.place()),
-        }
-    }
-
-    /// Where the run has its pieces, or else where it would have its directory.
-    fn place(&self) -> std::path::Display<'_> {
-        let run = self.run.as_ref();
-        run.map_or(&*self.directory, Run::directory).display()
-    }
-
-    fn append(&mut self, journal: &JournalBytes) -> io::Result<()> {
-        let Some(run) = &mut self.run else {
+    fn append(&mut self, journal: &JournalBytes, now: RealTime) -> io::Result<()> {
+        let State::Recording(run) = &mut self.state else {
             return Ok(());
         };
         let finished = run.append(journal)?;
-        self.is_unsynced = true;
+        run.sync_at.get_or_insert(now + self.config.sync_span);
         self.stats.bytes += journal.bytes.len() as u64;
         self.stats.writes += 1;
         if let Some(piece) = finished {
             self.stats.pieces += 1;
             match self.to_pack.len() < TO_PACK_MAX {
                 true => self.to_pack.push_back(piece),
-                false => self.leave_unpacked(&piece),
+                false => self.stats.not_packed += 1,
             }
         }
         Ok(())
     }
 
-    /// Whether something was written that no job will force to the disk yet.
-    pub(crate) fn is_unsynced(&self) -> bool {
-        self.is_unsynced
-    }
-
-    /// Begins a sync: looks whether the run can go on, and answers what a job is to force to the disk, if there is anything.
-    pub(crate) fn begin_sync(&mut self, engine: &mut Engine, saves: Option<&Path>) -> Option<ToSync> {
-        self.look_for_removal(engine);
-        if let Some(free) = self.free_beside(saves) {
-            self.look_for_room(free, engine);
+    /// Ends the journal in order and packs what is left, on this thread: the loop is over.
+    pub(crate) fn finish(mut self, engine: &mut Engine, now: RealTime) {
+        for bytes in engine.stop_recording() {
+            if let Err(error) = self.append(&bytes, now) {
+                log::error!("{}: {error}; the end is not recorded", self.place());
+                return self.fail(engine, now);
+            }
         }
-        self.take_to_sync().unwrap_or_else(|error| {
-            self.note_not_tried(&error.to_string());
-            None
-        })
+        // Packing removes the last piece as it was written, so this comes first.
+        let is_removed = matches!(&self.state, State::Recording(run) if run.is_removed());
+        self.is_packing = false;
+        while let Some(task) = self.next_pack() {
+            let packed = task.run().map_err(|error| error.to_string());
+            self.end_pack(packed);
+        }
+        let RecorderStats { bytes, pieces, .. } = self.stats;
+        match &self.state {
+            State::Recording(_) if is_removed => {
+                log::warn!("{}: it was removed: the run is lost", self.place())
+            }
+            State::Recording(_) => {
+                log::info!("recorded {bytes} bytes in {pieces} pieces in {}", self.place())
+            }
+            State::Stopped { .. } => log::warn!("{}: the game was not recorded to its end", self.place()),
+        }
     }
 
-    /// What is to be forced to the disk, if there is anything: of the run, and finished pieces that were not packed yet.
-    fn take_to_sync(&mut self) -> io::Result<Option<ToSync>> {
-        self.is_unsynced = false;
-        let waiting = self.to_pack.iter().chain(&self.packing);
-        let run = self.run.as_ref();
-        let to_sync = run.map(|run| run.to_sync(self.runs_begun, waiting.map(PathBuf::as_path)));
-        to_sync.transpose()
+    /// Where the run has its pieces, or else where it would have its directory.
+    fn place(&self) -> std::path::Display<'_> {
+        self.run().unwrap_or(&self.directory).display()
     }
 
-    /// What became of forcing to the disk what belongs to the run that was begun as number `run`.
-    pub(crate) fn end_sync(
-        &mut self,
-        (run, unsynced): (u32, usize),
-        outcome: Result<bool, String>,
-        engine: &mut Engine,
-    ) {
+    fn is_sync_due(&self, now: RealTime) -> bool {
+        let State::Recording(run) = &self.state else {
+            return false;
+        };
+        !self.is_syncing && run.sync_at.is_some_and(|at| round_up(at) <= now)
+    }
+
+    /// The files that a disk job has to sync now, if there are any. Then call [`Self::end_sync`].
+    pub(crate) fn next_sync(&mut self, now: RealTime) -> Option<Vec<OpenFile>> {
+        if !self.is_sync_due(now) {
+            return None;
+        }
+        let State::Recording(run) = &mut self.state else {
+            return None;
+        };
+        self.is_syncing = true;
+        Some(run.begin_sync())
+    }
+
+    /// The end of a sync: whether the file system supports it.
+    pub(crate) fn end_sync(&mut self, outcome: Result<bool, String>, engine: &mut Engine, now: RealTime) {
+        self.is_syncing = false;
         match outcome {
-            Ok(true) => self.note_synced(run, unsynced),
-            Ok(false) => self.note_not_tried("its file system has no way to"),
-            Err(error) => self.note_sync_failed(run, &error, engine),
+            Ok(true) => self.stats.synced += 1,
+            _ => self.stats.not_synced += 1,
+        }
+        let State::Recording(run) = &mut self.state else {
+            return;
+        };
+        // The job may have been about a run before this one.
+        let Some(synced) = run.syncing.take() else { return };
+        match outcome {
+            Ok(true) => {
+                run.unsynced.drain(..synced);
+                self.retry_span = self.config.retry_spans.0;
+            }
+            Ok(false) => {
+                log::warn!("the journal cannot be synced: its file system does not support it");
+                run.sync_at.get_or_insert(now + self.config.sync_span);
+            }
+            Err(error) => {
+                log::error!(
+                    "{}: cannot be synced: {error}; recording ends here, the game goes on",
+                    self.place()
+                );
+                self.fail(engine, now);
+            }
         }
     }
 
-    /// What a job about the run that was begun as number `run` forced to the disk is there.
-    fn note_synced(&mut self, run: u32, synced: usize) {
-        self.stats.synced += 1;
-        if let (true, Some(run)) = (run == self.runs_begun, &mut self.run) {
-            run.were_synced(synced);
-            self.retry_span = RETRY_SPAN_MIN;
-        }
-    }
-
-    /// It was not tried to force anything to the disk, for want of something else than the disk: it is tried again.
-    pub(crate) fn note_not_tried(&mut self, error: &str) {
-        log::warn!("the journal cannot be forced to the disk: {error}");
-        self.stats.not_synced += 1;
-        self.is_unsynced = self.run.is_some();
-    }
-
-    /// The disk did not take what it was forced to, of the run that was begun as number `run`.
-    fn note_sync_failed(&mut self, run: u32, error: &str, engine: &mut Engine) {
-        self.stats.not_synced += 1;
-        if run == self.runs_begun && self.run.is_some() {
-            let place = self.place();
-            log::error!(
-                "{place}: cannot be forced to the disk: {error}; recording ends here, the game goes on"
-            );
-            self.fail(engine);
-        }
-    }
-
-    /// Ends the run if it was removed from the disk under it: what is written to it is lost.
-    fn look_for_removal(&mut self, engine: &mut Engine) {
-        if self.run.as_ref().is_some_and(Run::is_removed) {
+    /// Ends the run if it was removed, or would take the room that saves need.
+    fn check_run(&mut self, engine: &mut Engine, now: RealTime, saves: Option<&Path>) {
+        let State::Recording(run) = &self.state else {
+            return;
+        };
+        let place = run.directory().display();
+        if run.is_removed() {
             log::warn!(
-                "{}: it was removed: what happened in it is lost, and recording goes on in another run",
-                self.place()
+                "{place}: it was removed: what happened in it is lost, and recording goes on in another run"
             );
             self.stats.removed += 1;
-            self.fail(engine);
+            return self.fail(engine, now);
+        }
+        self.snapshot_bytes = run.head_bytes();
+        let needed = self.save_room_bytes();
+        if let Some(free) = self.free_beside(saves).filter(|free| *free < needed) {
+            log::warn!(
+                "{place}: {free} bytes are free, and {needed} are for saves: recording ends here, the game goes on"
+            );
+            self.stats.no_room += 1;
+            self.fail(engine, now);
         }
     }
 
@@ -326,56 +380,35 @@ impl Recorder {
         SAVE_ROOM_BYTES_MIN.max(self.snapshot_bytes.saturating_mul(SAVE_ROOM_SAVES))
     }
 
-    /// Ends the run if so many bytes that are `free` do not leave enough for saves.
-    fn look_for_room(&mut self, free: u64, engine: &mut Engine) {
-        let Some(run) = &self.run else { return };
-        self.snapshot_bytes = run.head_bytes();
-        let needed = self.save_room_bytes();
-        if free < needed {
-            log::warn!(
-                "{}: {free} bytes are free, and {needed} are for saves: recording ends here, the game goes on",
-                self.place()
-            );
-            self.stats.no_room += 1;
-            self.fail(engine);
-        }
-    }
-
-    /// Bytes that are free where runs are, if that is also where `saves` are.
+    /// Free bytes where runs are, if saves are there too.
     fn free_beside(&self, saves: Option<&Path>) -> Option<u64> {
-        let device = |path: &Path| fs::metadata(path).ok().map(|about| about.dev());
-        if device(&self.directory)? != device(saves?)? {
-            return None;
-        }
-        let disk = rustix::fs::statvfs(&self.directory).ok()?;
-        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+        self.files.free_beside(&self.directory, saves?)
     }
 
-    /// Ends the run: the disk refuses.
-    fn fail(&mut self, engine: &mut Engine) {
+    /// Ends the run, and counts why.
+    fn fail(&mut self, engine: &mut Engine, now: RealTime) {
         self.stats.failures += 1;
-        self.give_up(engine);
+        self.stop(engine, now);
     }
 
-    fn give_up(&mut self, engine: &mut Engine) {
+    fn stop(&mut self, engine: &mut Engine, now: RealTime) {
         let _untaken = engine.stop_recording();
-        if let Some(run) = self.run.take() {
+        let retry_at = now + self.retry_span;
+        self.retry_span = (self.retry_span * 2).min(self.config.retry_spans.1);
+        if let State::Recording(run) = std::mem::replace(&mut self.state, State::Stopped { retry_at }) {
             run.abandon();
         }
-        self.is_unsynced = false;
-        self.write_at = None;
     }
 
-    /// Begins another run with the game as it is now, if the disk takes the beginning of it. Answers whether it did.
-    fn resume(&mut self, engine: &mut Engine) -> bool {
-        let directory = &self.directory;
-        let begun = fs::create_dir_all(directory).and_then(|()| Run::create(directory));
-        let begun = begun.and_then(|run| {
-            self.run = Some(run);
-            self.runs_begun += 1;
-            engine.start_recording();
-            self.write_all(engine)
-        });
+    /// Begins another run with the game as it is now, if the disk takes its beginning.
+    fn retry(&mut self, engine: &mut Engine, now: RealTime, saves: Option<&Path>) -> bool {
+        // More room than the run needed that ended, or this one would end as soon as it began.
+        let needed = self.save_room_bytes().saturating_mul(2);
+        let has_room = self.free_beside(saves).is_none_or(|free| free >= needed);
+        let begun = match has_room {
+            true => self.begin_again(engine, now),
+            false => Err(io::ErrorKind::StorageFull.into()),
+        };
         match begun {
             Ok(()) => {
                 log::warn!("{}: the game is recorded again from here on", self.place());
@@ -384,91 +417,92 @@ impl Recorder {
             }
             Err(error) => {
                 log::debug!("{}: still not recorded: {error}", self.place());
-                self.give_up(engine);
+                self.stop(engine, now);
                 false
             }
         }
     }
 
-    /// The next piece for a job to pack, and its work; `None` while another one is at it.
-    pub(crate) fn take_to_pack(
-        &mut self,
-    ) -> Option<(PathBuf, impl FnOnce() -> io::Result<()> + Send + use<>)> {
-        if self.packing.is_some() {
+    fn begin_again(&mut self, engine: &mut Engine, now: RealTime) -> io::Result<()> {
+        self.files.create_directories(&self.directory)?;
+        let run = Run::create(&self.files, &self.directory, self.last_run)?;
+        let number = run.number();
+        self.state = State::Recording(run);
+        engine.start_recording();
+        self.write_all(engine, now)?;
+        self.last_run = number;
+        Ok(())
+    }
+
+    /// The next finished piece for a disk job, unless one is being packed. Then call [`Self::end_pack`].
+    pub(crate) fn next_pack(&mut self) -> Option<PackTask> {
+        if self.is_packing {
             return None;
         }
-        self.packing = self.to_pack.pop_front();
-        let (keep, directory) = (self.keep, self.directory.clone());
-        let piece = self.packing.clone()?;
-        let of_job = piece.clone();
-        let work = move || {
-            pack(&of_job)?;
-            if let Some(run) = of_job.parent() {
-                tidy_old(keep, &directory, run);
+        let piece = self.to_pack.pop_front()?;
+        self.is_packing = true;
+        Some(PackTask {
+            files: Arc::clone(&self.files),
+            piece,
+            keep: self.config.keep,
+            directory: self.directory.clone(),
+        })
+    }
+
+    /// The end of packing a piece.
+    pub(crate) fn end_pack(&mut self, outcome: Result<(), String>) {
+        self.is_packing = false;
+        match outcome {
+            Ok(()) => self.stats.packed += 1,
+            Err(error) => {
+                log::warn!("a piece of the journal stays unpacked: {error}");
+                self.stats.not_packed += 1;
             }
-            Ok(())
-        };
-        Some((piece, work))
-    }
-
-    /// No job packs it: the loop is ending, after which the rest is packed.
-    pub(crate) fn put_back(&mut self, piece: PathBuf) {
-        self.packing = None;
-        self.to_pack.push_front(piece);
-    }
-
-    /// How long until it is to be tried again, where the disk has refused.
-    pub(crate) fn take_retry_span(&mut self) -> Option<RealSpan> {
-        if self.run.is_some() {
-            return None;
-        }
-        let span = self.retry_span;
-        self.retry_span = (span * 2).min(RETRY_SPAN_MAX);
-        Some(span)
-    }
-
-    /// Tries again. Answers whether another run was begun.
-    pub(crate) fn retry(&mut self, engine: &mut Engine, saves: Option<&Path>) -> bool {
-        // More than what ended it: a run that ends as soon as it is begun is of no use.
-        let needed = self.save_room_bytes().saturating_mul(2);
-        let free = self.free_beside(saves);
-        free.is_none_or(|free| free >= needed) && self.resume(engine)
-    }
-
-    /// What became of packing a piece.
-    pub(crate) fn note_packed(&mut self, piece: &Path, packed: Result<(), String>) {
-        self.packing = None;
-        let Err(error) = packed else {
-            self.stats.packed += 1;
-            return;
-        };
-        log::warn!("a piece of the journal stays unpacked: {error}");
-        self.leave_unpacked(piece);
-    }
-
-    /// A finished piece will not be packed, which would force it to the disk: that is done with the next one.
-    fn leave_unpacked(&mut self, piece: &Path) {
-        self.stats.not_packed += 1;
-        let Some(run) = &mut self.run else { return };
-        self.is_unsynced = true;
-        if let Err(error) = run.leave_unpacked(piece) {
-            log::warn!("{}: may not be on the disk: {error}", piece.display());
         }
     }
 }
 
-/// The directories of the runs in `directory`, in order.
+impl PackTask {
+    /// Packs the piece, and then removes recordings that are too old or too many.
+    ///
+    /// # Errors
+    /// What the system says; the piece stays unpacked.
+    pub(crate) fn run(self) -> io::Result<()> {
+        pack(&*self.files, &self.piece)?;
+        if let Some(run) = self.piece.parent() {
+            tidy_old(&*self.files, self.keep, &self.directory, run);
+        }
+        Ok(())
+    }
+}
+
+/// Syncs all of them. Answers whether the file system can: some cannot sync a directory.
 ///
 /// # Errors
-/// What the system says of it.
-pub fn runs_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    Ok(run::runs_in(directory)?.into_iter().map(|(_, run)| run).collect())
+/// What the system says, once: afterwards, lost bytes count as written.
+pub(crate) fn sync_all(files: &[OpenFile]) -> io::Result<bool> {
+    let mut can = true;
+    for file in files {
+        match file.sync() {
+            Ok(()) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+                ) =>
+            {
+                can = false;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(can)
 }
 
-/// Removes recordings that are too old or too many. That some cannot be removed stops nobody from recording.
-fn tidy_old(keep: RecordKeep, directory: &Path, current: &Path) {
+/// Removes recordings that are too old or too many. If that fails, recording goes on.
+fn tidy_old(files: &dyn Files, keep: RecordKeep, directory: &Path, current: &Path) {
     if keep.is_bounded()
-        && let Err(error) = keep::tidy(keep, directory, current)
+        && let Err(error) = keep::tidy(files, keep, directory, current)
     {
         log::warn!(
             "{}: old recordings cannot be removed: {error}",
@@ -481,86 +515,49 @@ fn tidy_old(keep: RecordKeep, directory: &Path, current: &Path) {
 mod tests {
     use super::*;
     use crate::options::Options;
-    use trantor_engine::EngineConfig;
-
-    /// One that has written the beginning of a game.
-    fn recorder(directory: &Path) -> (Recorder, Engine) {
-        let config: EngineConfig = Options::default().engine_config(1);
-        let mut engine = Engine::new(config, RealTime::ZERO);
-        let mut recorder = Recorder::create(directory, RecordKeep::default()).unwrap();
-        engine.start_recording();
-        recorder.write(&mut engine, RealTime::ZERO);
-        recorder.write(&mut engine, RealTime::ZERO + WRITE_SPAN);
-        assert!(recorder.is_unsynced);
-        (recorder, engine)
-    }
-
-    #[test]
-    fn a_disk_that_loses_what_it_had_taken_ends_the_run() {
-        let directory = std::env::temp_dir().join(format!("trantor-lost-{}", std::process::id()));
-        let (mut recorder, mut engine) = recorder(&directory);
-        let first = recorder.runs_begun;
-        recorder.note_not_tried("no descriptor");
-        assert!(recorder.is_unsynced, "it is tried again");
-
-        recorder.note_sync_failed(first, "input/output error", &mut engine);
-        assert!(recorder.run.is_none());
-        assert_eq!((recorder.stats.failures, recorder.stats.not_synced), (1, 2));
-
-        recorder.resume(&mut engine);
-        assert_eq!(recorder.stats.resumed, 1);
-        // A job about the first run that took long says nothing of the second.
-        let unsynced = recorder.take_to_sync().unwrap().unwrap().of_run.1;
-        recorder.note_sync_failed(first, "input/output error", &mut engine);
-        recorder.note_synced(first, unsynced);
-        assert!(recorder.run.is_some());
-        assert_eq!(recorder.take_to_sync().unwrap().unwrap().of_run.1, unsynced);
-        recorder.note_synced(recorder.runs_begun, unsynced);
-        assert_eq!(recorder.take_to_sync().unwrap().unwrap().of_run.1, 0);
-        drop(recorder);
-        fs::remove_dir_all(&directory).unwrap();
-    }
-
-    #[test]
-    fn recording_ends_before_a_save_has_no_room() {
-        let directory = std::env::temp_dir().join(format!("trantor-room-{}", std::process::id()));
-        let (mut recorder, mut engine) = recorder(&directory);
-        recorder.look_for_room(SAVE_ROOM_BYTES_MIN, &mut engine);
-        assert!(engine.is_recording());
-        recorder.look_for_room(SAVE_ROOM_BYTES_MIN - 1, &mut engine);
-        assert!(!engine.is_recording() && recorder.run.is_none());
-        assert_eq!((recorder.stats.failures, recorder.stats.no_room), (1, 1));
-        assert!(recorder.free_beside(Some(&directory)).is_some());
-        assert!(recorder.free_beside(None).is_none());
-        assert!(recorder.free_beside(Some(Path::new("/proc"))).is_none());
-        fs::remove_dir_all(&directory).unwrap();
-    }
+    use crate::store::SystemFiles;
+    use std::fs;
 
     #[test]
     fn a_run_that_is_removed_under_the_server_is_noticed_and_another_one_begins() {
         let directory = std::env::temp_dir().join(format!("trantor-removed-{}", std::process::id()));
-        let (mut recorder, mut engine) = recorder(&directory);
-        recorder.look_for_removal(&mut engine);
-        assert!(engine.is_recording());
-        let run = recorder.run.as_ref().unwrap().directory().to_owned();
-        // Another one in its place is not the one.
+        let mut now = RealTime::ZERO;
+        let mut engine = Engine::new(Options::default().engine_config(1), now);
+        let files = SystemFiles::shared();
+        let mut recorder = Recorder::create(files, &directory, RecorderConfig::default()).unwrap();
+        engine.start_recording();
+        recorder.pass(&mut engine, now, None);
+        recorder.pass(&mut engine, now + WRITE_SPAN, None);
+        recorder.check_run(&mut engine, now, None);
+        let run = recorder.run().unwrap().to_owned();
+        // Another directory in its place is not the run.
         fs::rename(&run, directory.join("moved")).unwrap();
         fs::create_dir(&run).unwrap();
-        recorder.look_for_removal(&mut engine);
-        assert_eq!((recorder.stats.failures, recorder.stats.removed), (1, 1));
+        recorder.check_run(&mut engine, now, None);
+        assert_eq!((recorder.run(), recorder.stats.removed), (None, 1));
         fs::remove_dir_all(&directory).unwrap();
-        assert!(recorder.resume(&mut engine), "all of it is made again");
-        fs::remove_file(run.join("piece-00000.trj")).unwrap();
-        recorder.look_for_removal(&mut engine);
-        assert_eq!(recorder.stats.removed, 2);
+        now = recorder.next_deadline().unwrap();
+        assert!(recorder.pass(&mut engine, now, None), "all of it is made again");
+        let again = recorder.run().unwrap().to_owned();
+        assert_ne!(again, run, "jobs may still be about the pieces of the first");
+        fs::remove_file(again.join("piece-00000.trj")).unwrap();
+        recorder.check_run(&mut engine, now, None);
+        assert_eq!((recorder.stats.failures, recorder.stats.removed), (2, 2));
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn only_room_beside_saves_counts() {
+        let free_beside = |other: &str| SystemFiles.free_beside(&std::env::temp_dir(), Path::new(other));
+        assert!(free_beside(std::env::temp_dir().to_str().unwrap()).is_some());
+        assert!(free_beside("/proc").is_none());
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_file_system_that_cannot_be_forced_does_not_end_the_run() {
-        let forced = |path: &str| force(&[fs::File::open(path).unwrap()]);
-        assert!(!forced("/dev/null").unwrap());
-        assert!(forced(std::env::temp_dir().to_str().unwrap()).unwrap());
+    fn a_file_system_that_cannot_sync_is_no_error() {
+        let synced = |path: &str| sync_all(&[SystemFiles.open(Path::new(path)).unwrap()]);
+        assert!(!synced("/dev/null").unwrap());
+        assert!(synced(std::env::temp_dir().to_str().unwrap()).unwrap());
     }
 }

@@ -102,10 +102,10 @@ impl Reload {
         if let Some(listener) = &mut shell.listener {
             listener.limit_rate(options.limits.accepts_per_second);
         }
-        if let Some(autosave) = &mut shell.autosave {
+        if let Some(autosave) = &mut shell.storage.autosave {
             autosave.set_keep(options.save.keep);
         }
-        if let Some(recorder) = &mut shell.recorder {
+        if let Some(recorder) = &mut shell.storage.recorder {
             recorder.set_keep(options.record_keep);
         }
         self.logging.set(&options.log);

@@ -4,14 +4,14 @@
 //! that continues a save; [`replay::roll_forward`] plays it. A save is written where a run begins, so that each run passes
 //! through one.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use trantor_game::journal::{CutShort, Ending};
 use trantor_game::{Game, Replay, replay};
 
-use crate::recorder;
-use crate::replay::{pieces_in, read};
+use crate::recorder::{self, pieces_of};
+use crate::replay::read_from;
+use crate::store::{self, Files};
 
 /// Runs that are tried, from the newest on. The newest continues the save, unless servers with saves of their own record in
 /// one directory.
@@ -19,18 +19,17 @@ const RUNS_MAX: usize = 16;
 
 /// Plays `saved` on to the end of a run in `recordings`, and answers the game and that run. `None` if no run passes through
 /// it, as for a save that is newer than the journal.
-pub fn roll_forward(saved: &Game, recordings: &Path) -> Option<(Game, PathBuf)> {
+pub fn roll_forward(files: &dyn Files, saved: &Game, recordings: &Path) -> Option<(Game, PathBuf)> {
     if saved.winner().is_some() {
         return None;
     }
-    let runs = recorder::runs_in(recordings).unwrap_or_default();
+    let runs = recorder::runs_in(files, recordings).unwrap_or_default();
     for run in runs.into_iter().rev().take(RUNS_MAX) {
         // A locked run belongs to a running server.
-        let Ok(lock) = File::open(&run) else { continue };
-        if let Err(std::fs::TryLockError::WouldBlock) = lock.try_lock() {
+        let Ok(_lock) = store::lock(files, &run) else {
             continue;
-        }
-        match play_from(saved, &run) {
+        };
+        match play_from(files, saved, &run) {
             Ok(Some(game)) => return Some((game, run)),
             Ok(None) => {}
             Err(why) => log::warn!("{}: the save is not rolled forward by it: {why}", run.display()),
@@ -40,10 +39,15 @@ pub fn roll_forward(saved: &Game, recordings: &Path) -> Option<(Game, PathBuf)> 
 }
 
 /// The game at the end of a run; `None` if the run does not pass through `saved`.
-fn play_from(saved: &Game, run: &Path) -> Result<Option<Game>, String> {
-    let files = pieces_in(&[run.to_owned()]).map_err(|error| error.to_string())?;
-    let rolled = replay::roll_forward(saved, files.len(), |place| {
-        open(&files[place])
+fn play_from(files: &dyn Files, saved: &Game, run: &Path) -> Result<Option<Game>, String> {
+    let pieces = pieces_of(files, run).map_err(|error| error.to_string())?;
+    let mut paths: Vec<PathBuf> = pieces.into_iter().map(|piece| piece.path).collect();
+    // A crash may leave a piece both packed and not; the packed one is last, and whole.
+    paths.reverse();
+    paths.dedup_by(|plain, packed| packed.to_string_lossy().starts_with(&*plain.to_string_lossy()));
+    paths.reverse();
+    let rolled = replay::roll_forward(saved, paths.len(), |place| {
+        open(files, &paths[place])
             .inspect_err(|why| log::warn!("{why}: what happened in this piece is lost"))
             .ok()?
     })?;
@@ -51,15 +55,16 @@ fn play_from(saved: &Game, run: &Path) -> Result<Option<Game>, String> {
         && let Some(Ending::CutOff { whole_bytes, why }) = rolled.ending
         && !matches!(why, CutShort::Nothing | CutShort::Torn)
     {
-        let file = files[rolled.piece].display();
+        let file = paths[rolled.piece].display();
         log::warn!("{file}: at byte {whole_bytes}, {why}: what happened after it is lost");
     }
     Ok(rolled.map(|rolled| rolled.game))
 }
 
 /// `None` for a piece whose writer died before it held anything.
-fn open(file: &Path) -> Result<Option<Replay>, String> {
-    let bytes = read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+fn open(files: &dyn Files, file: &Path) -> Result<Option<Replay>, String> {
+    let bytes = files.read(file).and_then(read_from);
+    let bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
     match Replay::open(bytes) {
         Ok(replay) => Ok(Some(replay)),
         Err(error) if error.is_of_begun() => Ok(None),
@@ -78,6 +83,7 @@ mod tests {
     use trantor_time::GameTime;
 
     use crate::options::Options;
+    use crate::store::SystemFiles;
 
     /// Everything lies before it.
     const END_OF_TIME: GameTime = GameTime::from_nanounits(i128::MAX);
@@ -172,23 +178,26 @@ mod tests {
         // Nothing of this was sent.
         let end = recorded.game.clone();
         recorded.play(1);
-        let (game, run) = roll_forward(&saved, &folder).unwrap();
+        let (game, run) = roll_forward(&SystemFiles, &saved, &folder).unwrap();
         assert_eq!((game.digest(), &run), (end.digest(), &recorded.run));
 
         assert!(
-            roll_forward(&recorded.game, &folder).is_none(),
+            roll_forward(&SystemFiles, &recorded.game, &folder).is_none(),
             "it is newer than the journal"
         );
         fs::remove_file(run.join("piece-00002.trj")).unwrap();
-        let (game, _) = roll_forward(&saved, &folder).unwrap();
+        let (game, _) = roll_forward(&SystemFiles, &saved, &folder).unwrap();
         assert!(game.steps() < end.steps(), "as far as pieces follow each other");
         // The power failed before the head of the next piece was on the disk, which is as long all the same.
         fs::write(run.join("piece-00002.trj"), [0; 100]).unwrap();
         fs::remove_file(run.join("piece-00003.trj")).unwrap();
-        let (same, _) = roll_forward(&saved, &folder).unwrap();
+        let (same, _) = roll_forward(&SystemFiles, &saved, &folder).unwrap();
         assert_eq!(same.digest(), game.digest());
-        let held = crate::store::lock(&run).unwrap();
-        assert!(roll_forward(&saved, &folder).is_none(), "its server lives");
+        let held = store::lock(&SystemFiles, &run).unwrap();
+        assert!(
+            roll_forward(&SystemFiles, &saved, &folder).is_none(),
+            "its server lives"
+        );
         drop(held);
         fs::remove_dir_all(&folder).unwrap();
     }
@@ -209,10 +218,10 @@ mod tests {
             });
         }
         recorded.write();
-        let (game, _) = roll_forward(&saved, &folder).unwrap();
+        let (game, _) = roll_forward(&SystemFiles, &saved, &folder).unwrap();
         assert_eq!(game.digest(), victory.digest());
         assert_eq!(game.world().agents().len(), 3);
-        assert!(roll_forward(&game, &folder).is_none());
+        assert!(roll_forward(&SystemFiles, &game, &folder).is_none());
         fs::remove_dir_all(&folder).unwrap();
     }
 }

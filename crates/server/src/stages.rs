@@ -16,10 +16,8 @@ use trantor_engine::Engine;
 use trantor_time::{NANOS, RealSpan, RealTime};
 
 use crate::console;
-use crate::keeping;
 use crate::listener::Listener;
 use crate::passes::{Budget, Turn};
-use crate::recorder::Recorder;
 use crate::shell::Shell;
 
 /// Time that a stage may take in one pass: a tenth of what a player would notice.
@@ -124,7 +122,8 @@ pub(crate) fn next_wake(shell: &Shell) -> Option<RealTime> {
         shell.listener.as_ref().and_then(Listener::next_try),
         shell.timers.next_deadline(),
         shell.engine.poll_timeout(),
-        shell.recorder.as_ref().and_then(Recorder::write_at),
+        // An ending loop finishes the rest itself.
+        shell.storage.next_deadline().filter(|_| shell.disk.is_open()),
     ];
     next.into_iter().flatten().min()
 }
@@ -223,12 +222,11 @@ fn outputs(shell: &mut Shell, turn: &mut Turn<'_>) {
         turn.name_item("output");
     });
     if shell.take_won() {
-        keeping::save_soon(shell);
+        shell.storage.save_soon();
         if shell.ends_at_win {
             end_later(shell);
         }
     }
-    keeping::save_if_wanted(shell);
 }
 
 /// Ends the loop once all peers were sent the winner: viewers with the next tick, spectators after their delay.
@@ -243,15 +241,12 @@ fn end_later(shell: &mut Shell) {
 
 /// Writes the journal before anything is sent: what a peer knows of is recorded.
 fn journal(shell: &mut Shell, turn: &mut Turn<'_>) {
-    let Some(recorder) = &mut shell.recorder else {
-        return;
-    };
-    turn.admits();
-    turn.name_item("journal");
-    recorder.write(&mut shell.engine, shell.now);
-    keeping::pack_finished(shell);
-    keeping::sync_later(shell);
-    keeping::retry_later(shell);
+    if shell.storage.recorder.is_some() {
+        turn.admits();
+        turn.name_item("journal");
+    }
+    shell.storage.pass(&mut shell.engine, shell.now);
+    shell.submit_jobs();
 }
 
 /// Writes replies, and messages queued before them, as far as the peers read.

@@ -7,16 +7,16 @@ use std::path::Path;
 
 use anyhow::{anyhow, ensure};
 use trantor_engine::{Control, Engine, PlaybackStart};
-use trantor_game::Game;
 use trantor_time::RealSpan;
 
-use crate::autosave::{self, Autosave};
+use crate::autosave::Autosave;
 use crate::descriptors;
 use crate::event_loop::EventLoop;
 use crate::options::Options;
 use crate::playback::{self, PlayAsked};
-use crate::roll_forward::roll_forward;
 use crate::service_manager;
+use crate::storage;
+use crate::store::SystemFiles;
 
 /// Makes the loop that `options` ask for. Answers it with the line that describes it.
 ///
@@ -42,9 +42,12 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         anyhow!("cannot save in {directory}: {}", no_place(&error))
     };
     // Locked before it is read: no other server saves there in between.
-    let autosave = directory.map(|directory| Autosave::new(directory, options.save.keep));
+    let autosave =
+        directory.map(|directory| Autosave::new(SystemFiles::shared(), directory, options.save.keep));
     let autosave = autosave.transpose().map_err(not_saved)?;
-    let saved = saved_game(options)?;
+    let resumed_from = directory.filter(|_| options.save.resume);
+    let saved = resumed_from.map(|saves| storage::resume(&SystemFiles, saves, options.record.as_deref()));
+    let saved = saved.transpose()?.flatten();
     // With --after-win exit matches follow each other: a finished one is not resumed.
     let saved = saved.filter(|game| {
         let Some(winner) = game.winner() else {
@@ -146,33 +149,6 @@ fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
         Some(socket) => Ok(socket),
         None => TcpListener::bind(address).map_err(|error| not_listening(address, &error)),
     }
-}
-
-/// The game to resume, if one is asked for and there is one: the newest good save, rolled forward by its journal.
-fn saved_game(options: &Options) -> anyhow::Result<Option<Game>> {
-    let directory = match &options.save.directory {
-        Some(directory) if options.save.resume => directory,
-        _ => return Ok(None),
-    };
-    let Some((game, file)) = autosave::newest_good(directory)? else {
-        log::info!("{}: no save to go on with: a new game", directory.display());
-        return Ok(None);
-    };
-    let units = game.now().whole_units();
-    log::info!("{}: going on at {units} units", file.display());
-    let Some((rolled, run)) = options
-        .record
-        .as_ref()
-        .and_then(|recordings| roll_forward(&game, recordings))
-    else {
-        return Ok(Some(game));
-    };
-    let units = rolled.now().whole_units();
-    log::info!(
-        "{}: it was recorded up to {units} units, and goes on there",
-        run.display()
-    );
-    Ok(Some(rolled))
 }
 
 /// Why nothing can listen on `address`, with what would help.

@@ -1,81 +1,254 @@
-//! Files that a run leaves: their names, and how one is written so that it is whole or not there.
+//! Files as the server needs them, and how one is written so that it is whole or absent.
 //!
-//! What is in them is for [`crate::recorder`] and [`crate::autosave`] to say.
+//! [`Files`] is all that recording, saving and resuming ask of a disk. [`SystemFiles`] is the real one; the simulation
+//! has another, which fails. What the files hold is for [`crate::recorder`] and [`crate::autosave`] to say.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
 
-/// How the name of a piece of a journal ends while it is written.
+/// The suffix of a journal piece while it is written.
 pub const JOURNAL: &str = ".trj";
 
-/// What the names of a run's pieces begin with, before their numbers.
+/// The prefix of a journal piece's name, before its number.
 pub const PIECE: &str = "piece-";
 
-/// How it ends once the piece is finished and packed with zstd.
+/// The suffix of a finished piece, packed with zstd.
 pub const COMPRESSED: &str = ".trj.zst";
 
-/// How the name of a file ends that is not whole yet.
+/// The extension of a file that is not whole yet.
 const ASIDE: &str = "aside";
 
-/// Writes `bytes` to `path` so that, whenever the machine stops, there is either what was there before or all of
-/// them: aside first, to the disk, then renamed, then the directory to the disk.
+/// A file system. All methods answer what the system says.
+#[expect(clippy::missing_errors_doc, reason = "the errors are the system's")]
+pub trait Files: fmt::Debug + Send + Sync {
+    /// Makes one directory; an error if it exists.
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Makes a directory and those above it, if they do not exist.
+    fn create_directories(&self, path: &Path) -> io::Result<()>;
+    /// Makes an empty file to append to; an error if it exists.
+    fn create(&self, path: &Path) -> io::Result<OpenFile>;
+    /// Opens a file or a directory, to lock or sync it.
+    fn open(&self, path: &Path) -> io::Result<OpenFile>;
+    /// Opens a file to read it.
+    fn read(&self, path: &Path) -> io::Result<Box<dyn Read>>;
+    /// The entries of a directory, in any order.
+    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
+    /// Renames a file, replacing one that has the new name.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Removes an empty directory.
+    fn remove_directory(&self, path: &Path) -> io::Result<()>;
+    /// Free bytes of the file system that holds both; `None` if there are two, or it does not say.
+    fn free_beside(&self, path: &Path, other: &Path) -> Option<u64>;
+}
+
+/// An open file or directory. Closed when the last clone is dropped.
+pub type OpenFile = Arc<dyn Handle>;
+
+/// What can be done with an [`OpenFile`].
+#[expect(clippy::missing_errors_doc, reason = "the errors are the system's")]
+pub trait Handle: fmt::Debug + Send + Sync {
+    /// Appends all bytes. After an error a part of them may be written.
+    fn append(&self, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts the file to its first `length` bytes.
+    fn truncate(&self, length: u64) -> io::Result<()>;
+    /// Syncs content and metadata; of a directory the names in it. The system reports an error once: a second attempt
+    /// succeeds whether or not the bytes are on the disk.
+    fn sync(&self) -> io::Result<()>;
+    /// Locks the file against other servers until it is closed.
+    fn try_lock(&self) -> Result<(), TryLockError>;
+    /// Whether `path` still names this file.
+    fn is_at(&self, path: &Path) -> bool;
+}
+
+/// An entry of a directory.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// With the directory.
+    pub path: PathBuf,
+    /// Not a directory, nor a link.
+    pub is_file: bool,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was last written.
+    pub modified: SystemTime,
+}
+
+impl Entry {
+    /// The last part of the path; empty if it is not UTF-8, which none of our names is.
+    pub(crate) fn name(&self) -> &str {
+        self.path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default()
+    }
+}
+
+/// The file system of the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemFiles;
+
+impl SystemFiles {
+    /// To be shared by all that writes.
+    pub fn shared() -> Arc<dyn Files> {
+        Arc::new(Self)
+    }
+}
+
+impl Files for SystemFiles {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
+    }
+
+    fn create_directories(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<OpenFile> {
+        let file = OpenOptions::new().append(true).create_new(true).open(path)?;
+        Ok(Arc::new(file))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<OpenFile> {
+        Ok(Arc::new(File::open(path)?))
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(File::open(path)?))
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let about = match entry.metadata() {
+                // Another server has just removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                about => about?,
+            };
+            entries.push(Entry {
+                path: entry.path(),
+                is_file: about.is_file(),
+                bytes: about.len(),
+                modified: about.modified()?,
+            });
+        }
+        Ok(entries)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn free_beside(&self, path: &Path, other: &Path) -> Option<u64> {
+        let device = |path: &Path| fs::metadata(path).ok().map(|about| about.dev());
+        if device(path)? != device(other)? {
+            return None;
+        }
+        let disk = rustix::fs::statvfs(path).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+}
+
+impl Handle for File {
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self;
+        file.write_all(bytes)
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_all()
+    }
+
+    fn try_lock(&self) -> Result<(), TryLockError> {
+        Self::try_lock(self)
+    }
+
+    fn is_at(&self, path: &Path) -> bool {
+        let identity = |about: fs::Metadata| (about.dev(), about.ino());
+        match (self.metadata().map(identity), fs::metadata(path).map(identity)) {
+            (Ok(open), Ok(there)) => open == there,
+            (_, Err(error)) => error.kind() != io::ErrorKind::NotFound,
+            (Err(_), Ok(_)) => true,
+        }
+    }
+}
+
+/// Writes `bytes` to `path` so that a crash at any moment leaves either what was there before or all of them: to another
+/// file, synced, then renamed, then the directory synced.
 ///
 /// # Errors
 /// What the system says. Nothing has replaced the old file then, unless only the last step failed.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_whole(files: &dyn Files, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".");
     aside.push(ASIDE);
     let aside = PathBuf::from(aside);
-    let written = create_alone(&aside).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
+    let written = create_alone(files, &aside).and_then(|file| {
+        file.append(bytes)?;
+        file.sync()
     });
-    if let Err(error) = written.and_then(|()| fs::rename(&aside, path)) {
-        // It is no use to anybody, and on a full disk its bytes are wanted.
-        let _gone_or_not = fs::remove_file(&aside);
+    if let Err(error) = written.and_then(|()| files.rename(&aside, path)) {
+        // On a full disk its bytes are needed.
+        let _gone_or_not = files.remove(&aside);
         return Err(error);
     }
     match path.parent() {
-        Some(directory) => sync_directory(directory),
+        Some(directory) => files.open(directory)?.sync(),
         None => Ok(()),
     }
 }
 
-/// Makes a file that is not there yet. What has its name is removed and never followed: names can be guessed, and a link there
-/// would lead to a file of somebody else's choice.
-fn create_alone(path: &Path) -> io::Result<File> {
-    let create = || OpenOptions::new().write(true).create_new(true).open(path);
-    match create() {
+/// Makes a new file. What has its name is removed and never followed: names can be guessed, and a link there
+/// would lead to a file of an attacker's choice.
+fn create_alone(files: &dyn Files, path: &Path) -> io::Result<OpenFile> {
+    match files.create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            fs::remove_file(path)?;
-            create()
+            files.remove(path)?;
+            files.create(path)
         }
         created => created,
     }
 }
 
-/// Tries whether files can be written to a directory. Nothing is left of the one that was tried.
+/// Tries whether files can be written to a directory, and leaves none.
 ///
 /// # Errors
 /// What the system says.
-pub fn try_writing(directory: &Path) -> io::Result<()> {
+pub fn try_writing(files: &dyn Files, directory: &Path) -> io::Result<()> {
     let tried = directory.join(format!("try-{}.{ASIDE}", std::process::id()));
-    create_alone(&tried)?;
-    fs::remove_file(&tried)
+    create_alone(files, &tried)?;
+    files.remove(&tried)
 }
 
-/// Locks a directory against other servers, for as long as what is answered is held.
+/// Locks a directory against other servers until the answer is dropped.
 ///
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] if another server holds it; else what the system says of the directory.
-pub fn lock(directory: &Path) -> io::Result<File> {
-    let held = File::open(directory)?;
+pub fn lock(files: &dyn Files, directory: &Path) -> io::Result<OpenFile> {
+    let held = files.open(directory)?;
     match held.try_lock() {
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         Err(TryLockError::Error(error)) => {
-            // Some file systems have none, and on them nobody is kept from anything.
+            // Some file systems have no locks.
             log::debug!("{}: no lock on it: {error}", directory.display());
             Ok(held)
         }
@@ -83,24 +256,15 @@ pub fn lock(directory: &Path) -> io::Result<File> {
     }
 }
 
-/// Forces to the disk which files a directory has.
+/// Removes files in `directory` that [`write_whole`] began and did not finish, because its process died.
 ///
 /// # Errors
 /// What the system says.
-pub fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
-}
-
-/// Removes files in `directory` that [`write_whole`] began and could not end, because its process died.
-///
-/// # Errors
-/// What the system says.
-pub fn remove_asides(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
+pub fn remove_asides(files: &dyn Files, directory: &Path) -> io::Result<()> {
+    for Entry { path, .. } in files.list(directory)? {
         if path.extension().is_some_and(|extension| extension == ASIDE) {
             log::info!("{}: a file that was never finished is removed", path.display());
-            fs::remove_file(path)?;
+            files.remove(&path)?;
         }
     }
     Ok(())
@@ -121,8 +285,8 @@ mod tests {
         link(&directory.join("save.aside"));
         link(&saved);
         link(&directory.join(format!("try-{}.{ASIDE}", std::process::id())));
-        write_whole(&saved, b"ours").unwrap();
-        try_writing(&directory).unwrap();
+        write_whole(&SystemFiles, &saved, b"ours").unwrap();
+        try_writing(&SystemFiles, &directory).unwrap();
         assert_eq!(fs::read(&of_others).unwrap(), b"theirs");
         assert_eq!(fs::read(&saved).unwrap(), b"ours");
         assert!(!saved.is_symlink());

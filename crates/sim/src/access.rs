@@ -83,13 +83,6 @@ pub(crate) struct Allowed {
 }
 
 impl Allowed {
-    /// For one that is not judged by this.
-    pub(crate) const ANYTHING: Self = Self {
-        once: true,
-        always: false,
-        is_token_refused: true,
-    };
-
     fn new(rules: &[Rule], peer: Credentials) -> Self {
         Self {
             once: rules.iter().any(|rule| rule.allows(peer)),

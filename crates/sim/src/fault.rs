@@ -42,11 +42,19 @@ pub enum Fault {
     ShortJournal,
     /// Only that piece of the journal is synced that is being written.
     OneSyncedPiece,
+    /// Pieces are packed, and the plain ones removed, before the packed ones are on the disk.
+    HastyPack,
+    /// The name of a save is not forced to the disk.
+    UnlistedSave,
+    /// The name of a run is not forced to the disk.
+    UnlistedRun,
+    /// What was written of a record that the disk refused is not taken back.
+    TornRun,
+    /// A run that was removed is written on.
+    UnnoticedRemoval,
     /// A reload leaves it to the last token to say who may control the server.
     OldToken,
 }
-
-impl Fault {}
 
 /// A fault that strikes at the third opportunity: not in the very beginning, where much is special.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,6 @@ use crate::Reached;
 use crate::access::{Access, Credentials, Rule, TokenNumber};
 use crate::actors::CheckResult;
 use crate::fault::{Fault, Sabotage};
-use crate::keeping::Keeping;
 use crate::line::{Item, Line};
 use crate::lock_step_check::LockStepCheck;
 use crate::operator::{AdminOp, Sprints};
@@ -24,6 +23,7 @@ use crate::picture::{Picture, Pictures, Ticked};
 use crate::plan::{Plan, Reload};
 use crate::replayed::Received;
 use crate::rng::Rng;
+use crate::storage::Storage;
 use crate::trace::Trace;
 
 /// Lateness that rounding to whole nanoseconds explains, with room.
@@ -59,7 +59,7 @@ pub(crate) struct Host {
     free_slots: BTreeSet<u32>,
     generations: Vec<u32>,
     waiting: Vec<Waiting>,
-    pub(crate) keeping: Keeping,
+    pub(crate) storage: Storage,
     pub(crate) sprints: Sprints,
     pub(crate) lock_step: LockStepCheck,
     pub(crate) access: Access,
@@ -90,9 +90,17 @@ impl Host {
             config.limits = Limits::default();
         }
         let mut engine = Engine::new(config, now);
-        engine.start_recording();
-        engine.expect_saves();
+        let mut storage = Storage::new(seed, plan.storage, *sabotage);
+        storage
+            .start(&mut engine, now)
+            .expect("a new disk takes everything");
+        Self::around(engine, storage, seed, plan)
+    }
+
+    /// A server whose engine exists.
+    pub(crate) fn around(engine: Engine, storage: Storage, seed: u64, plan: &Plan) -> Self {
         Self {
+            storage,
             begins: engine.game().now(),
             engine,
             conns: Vec::new(),
@@ -103,7 +111,6 @@ impl Host {
             free_slots: BTreeSet::new(),
             generations: Vec::new(),
             waiting: Vec::new(),
-            keeping: Keeping::new(seed, plan.storage, now),
             sprints: Sprints::default(),
             lock_step: LockStepCheck::new(plan.config.lock_step),
             access: Access::new(Rule::first(plan.config.control)),
@@ -191,7 +198,7 @@ impl Host {
             .filter_map(|conn| self.conns[*conn].up.ready_at());
         arrivals
             .chain(self.engine.poll_timeout())
-            .chain(self.keeping.wake())
+            .chain(self.storage.wake())
             .min()
     }
 
@@ -211,8 +218,10 @@ impl Host {
                 is_done = !self.fire(now, lateness_ns_max)?;
                 budget -= 1;
             }
-            self.write_all(now, sabotage)?;
-            self.keeping.turn(&mut self.engine, now, sabotage);
+            self.carry_out(now);
+            self.answer_operators(now)?;
+            self.storage.pass(&mut self.engine, now)?;
+            self.write_all(now);
             // What was written may let a peer go on that had not read its answers.
             let has_more = self.engine.poll_timeout().is_some_and(|wake| wake <= now);
             if is_done && !has_more {
@@ -229,12 +238,7 @@ impl Host {
 
     /// The power of the server's machine fails, and comes back at once: everybody is gone, and the game goes on from what
     /// was on the disk.
-    pub(crate) fn crash(
-        &mut self,
-        now: RealTime,
-        received: &[Received],
-        sabotage: &mut Sabotage,
-    ) -> CheckResult {
+    pub(crate) fn crash(&mut self, now: RealTime, received: &[Received]) -> CheckResult {
         self.trace.note(now, b'!', 0, &[]);
         for conn in std::mem::take(&mut self.served).into_values() {
             self.conns[conn].is_served = false;
@@ -245,13 +249,12 @@ impl Host {
         self.pictures.clear();
         let config = self.engine.config().clone();
         self.past = Past::new(config.spectator_delay);
-        self.engine = match self.keeping.crash(&self.engine, now, received, sabotage)? {
+        self.engine = match self.storage.crash(&self.engine, received)? {
             Some(game) => Engine::resume(config, game, now),
             None => Engine::new(config, now),
         };
         self.begins = self.engine.game().now();
-        self.engine.start_recording();
-        self.engine.expect_saves();
+        self.storage.start(&mut self.engine, now)?;
         self.sprints.forget();
         self.lock_step.forget();
         self.is_excused = false;
@@ -277,7 +280,7 @@ impl Host {
                 Waiting::Gone(conn) => self.hang_up(conn, CloseCause::Failed, now, sabotage),
                 Waiting::AdminOp(op) => {
                     // What makes no sense at the moment is refused, as it is to an operator.
-                    let _refusal = self.fulfil(op, now, sabotage)?;
+                    let _refusal = self.fulfil(op, now)?;
                 }
                 // Also between what an operator says and when it is carried out.
                 Waiting::Reload(reload) if self.rng.one_in(2) => reload_at_last = Some(reload),
@@ -346,8 +349,7 @@ impl Host {
     }
 
     /// Writes what waits wherever there is room, and carries out what the engine asks for.
-    fn write_all(&mut self, now: RealTime, sabotage: &mut Sabotage) -> CheckResult {
-        self.answer_operators(now, sabotage)?;
+    fn write_all(&mut self, now: RealTime) {
         while let Some(id) = self.engine.next_dirty() {
             if let Some(conn) = self.served.get(&id).copied() {
                 self.write(conn, now);
@@ -357,7 +359,6 @@ impl Host {
             self.write(conn, now);
         }
         self.carry_out(now);
-        Ok(())
     }
 
     fn write(&mut self, index: usize, now: RealTime) {
@@ -369,6 +370,8 @@ impl Host {
             if most == 0 {
                 return;
             }
+            self.storage.write_ahead(&mut self.engine, now);
+            let unsent = self.engine.unsent(conn.id);
             let piece = self.rng.between(1, self.piece_bytes_max.min(1_024) * 64) as usize;
             let bytes = unsent[..piece.min(most)].to_vec();
             self.engine.sent(conn.id, bytes.len());
@@ -397,7 +400,10 @@ impl Host {
                         self.conns[*conn].is_read = is_wanted;
                     }
                 }
-                Output::Won { team } => self.trace.note(now, b'w', usize::from(team.0), &[]),
+                Output::Won { team } => {
+                    self.storage.save_soon();
+                    self.trace.note(now, b'w', usize::from(team.0), &[]);
+                }
             }
         }
     }

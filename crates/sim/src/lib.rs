@@ -24,7 +24,6 @@ mod actors;
 mod disk;
 mod fault;
 mod host;
-mod keeping;
 mod line;
 mod lock_step_check;
 mod operator;
@@ -36,6 +35,7 @@ mod reached;
 pub mod replayed;
 mod rerun;
 mod rng;
+mod storage;
 mod trace;
 mod universe;
 

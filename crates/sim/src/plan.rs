@@ -105,6 +105,10 @@ pub(crate) struct Storage {
     pub(crate) slow_one_in: u32,
     /// One file in so many has another bit when the power comes back; 0 is never.
     pub(crate) rot_one_in: u32,
+    /// One sync in so many fails, and what it was about is lost; 0 is never.
+    pub(crate) unsynced_one_in: u32,
+    /// One pass in so many somebody removes the run being recorded; 0 is never.
+    pub(crate) removed_one_in: u32,
     /// Whether the newest save is lost with the power, or an older one is put back in its place.
     pub(crate) loses_save: bool,
 }
@@ -150,6 +154,28 @@ impl Plan {
             admin_ms: if rng.one_in(2) { rng.between(20, 300) } else { 0 },
             reload_ms,
             is_rich: is_rich && !is_large,
+        }
+    }
+}
+
+impl Plan {
+    /// For viewers and an operator of a recording.
+    pub(crate) fn of_playback(config: EngineConfig, rng: &mut Rng) -> Self {
+        Self {
+            config,
+            roles: vec![Role::Viewer, Role::TextViewer, Role::Operator],
+            network_faults: draw_network_faults(rng),
+            machine: Machine {
+                pass_budget: None,
+                input_ns_max: 0,
+                stall_one_in: 0,
+                crash_one_in: 0,
+            },
+            storage: draw_storage(rng),
+            chaos: RealSpan::from_millis(i64::from(rng.between(100, 600))),
+            admin_ms: 100,
+            reload_ms: 0,
+            is_rich: false,
         }
     }
 }
@@ -322,6 +348,8 @@ fn draw_storage(rng: &mut Rng) -> Storage {
         full_one_in: *rng.pick(&[0, 0, 0, 300]),
         slow_one_in: *rng.pick(&[0, 0, 0, 40]),
         rot_one_in: *rng.pick(&[0, 0, 4]),
+        unsynced_one_in: *rng.pick(&[0, 0, 0, 20]),
+        removed_one_in: *rng.pick(&[0, 0, 0, 0, 800]),
         loses_save: rng.one_in(4),
     }
 }

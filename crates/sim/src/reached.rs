@@ -5,7 +5,7 @@ use std::fmt;
 use trantor_engine::{CloseReason, EngineStats};
 
 /// What is counted, as it is printed. All but the last must happen in a sweep.
-const KINDS: [&str; 27] = [
+const KINDS: [&str; 29] = [
     "steps",
     "deadlines of the game",
     "agents joined",
@@ -28,12 +28,14 @@ const KINDS: [&str; 27] = [
     "saves",
     "saves rolled forward",
     "writes refused",
+    "pieces packed",
+    "runs resumed",
     "files rotten",
     "limits reached",
     "lines compared with the journal",
     "worlds compared in recordings",
     // Too few for a short sweep.
-    "saves rolled forward over pieces",
+    "runs removed",
 ];
 
 /// Counts of one run, or of several added up.

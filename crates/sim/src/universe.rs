@@ -4,8 +4,8 @@
 
 mod failures;
 
-use trantor_engine::AdminRequest;
 use trantor_engine::limits::TEXT_VIEWERS_AT_ONCE_MAX;
+use trantor_engine::{AdminRequest, Engine};
 use trantor_game::AdminAction;
 use trantor_model::Counts;
 use trantor_time::{Clock, ManualClock, RealSpan, RealTime};
@@ -18,6 +18,7 @@ use crate::oracle::Oracle;
 use crate::plan::{Plan, Role};
 use crate::replayed::Received;
 use crate::rng::Rng;
+use crate::storage::Storage;
 use crate::{Outcome, Reached};
 
 /// How long everything may take to finish once nothing goes wrong any more: longer than any limit of a session.
@@ -34,8 +35,8 @@ const CONNECTIONS_MAX: u32 = 4;
 
 /// See the module.
 pub(crate) struct Universe {
-    clock: ManualClock,
-    host: Host,
+    pub(crate) clock: ManualClock,
+    pub(crate) host: Host,
     peers: Vec<Peer>,
     oracle: Oracle,
     sabotage: Sabotage,
@@ -47,6 +48,8 @@ pub(crate) struct Universe {
     /// For tokens and reloads, of which there are none in most runs.
     control_rng: Rng,
     is_calm: bool,
+    /// A recording was moved.
+    has_moved: bool,
     step: u64,
     crashes: u64,
     /// What text viewers received since the last crash.
@@ -69,9 +72,22 @@ impl Universe {
     pub(crate) fn new(seed: u64, fault: Option<Fault>) -> Self {
         let plan = Plan::draw(seed);
         let now = RealTime::from_nanos(1_000_000_000);
-        let mut rng = Rng::new(seed, 3);
         let sabotage = Sabotage::new(fault);
-        let mut host = Host::new(seed, &plan, &sabotage, now);
+        let host = Host::new(seed, &plan, &sabotage, now);
+        Self::around(host, plan, sabotage, seed, now)
+    }
+
+    /// Viewers and an operator of an engine that shows a recording.
+    pub(crate) fn playing(engine: Engine, plan: Plan, rng: &mut Rng, now: RealTime) -> Self {
+        let seed = u64::from(rng.below(u32::MAX));
+        let sabotage = Sabotage::new(None);
+        let storage = Storage::new(seed, plan.storage, sabotage);
+        let host = Host::around(engine, storage, seed, &plan);
+        Self::around(host, plan, sabotage, seed, now)
+    }
+
+    fn around(mut host: Host, plan: Plan, sabotage: Sabotage, seed: u64, now: RealTime) -> Self {
+        let mut rng = Rng::new(seed, 3);
         let mut peers = Vec::new();
         let mut text_viewers = 0;
         for (number, role) in plan.roles.iter().enumerate() {
@@ -110,6 +126,7 @@ impl Universe {
             seed,
             rng,
             is_calm: false,
+            has_moved: false,
             step: 0,
             crashes: 0,
             received: Vec::new(),
@@ -124,22 +141,11 @@ impl Universe {
 
     /// All of it.
     pub(crate) fn run(&mut self) -> Result<Outcome, String> {
-        let chaos_ends = self.clock.now() + self.plan.chaos;
-        self.run_until(chaos_ends)?;
-        self.calm();
-        let calm_ends = self.clock.now() + CALM;
-        // Answers to ten commands, and whatever the slowest line still holds.
-        while self.clock.now() < calm_ends {
-            self.hurry();
-            self.run_until((self.clock.now() + RealSpan::from_millis(250)).min(calm_ends))?;
-            if self.check_done().is_ok() {
-                break;
-            }
-        }
-        self.check_done()?;
+        self.run_to_calm()?;
         self.leave()?;
         let host = &mut self.host;
-        host.keeping.check_journal(&mut host.engine, &self.received)?;
+        host.storage
+            .finish(&mut host.engine, &self.received, self.clock.now())?;
         let digest = self.host.engine.game().digest();
         self.host
             .trace
@@ -148,7 +154,7 @@ impl Universe {
         let mut reached = self.reached;
         self.check_refusals(&reached)?;
         reached.add(&self.host.reached);
-        reached.add(&self.host.keeping.reached);
+        reached.add(&self.host.storage.reached);
         let of_peers =
             |count: fn(&dyn Actor) -> u64| self.peers.iter().map(|peer| count(peer.actor.as_ref())).sum();
         for (kind, count) in [
@@ -177,6 +183,31 @@ impl Universe {
         })
     }
 
+    /// Lets things go wrong for as long as planned, and then everything finish.
+    pub(crate) fn run_to_calm(&mut self) -> CheckResult {
+        let chaos_ends = self.clock.now() + self.plan.chaos;
+        self.run_until(chaos_ends)?;
+        self.calm();
+        let calm_ends = self.clock.now() + CALM;
+        // Answers to ten commands, and whatever the slowest line still holds.
+        while self.clock.now() < calm_ends {
+            self.hurry();
+            self.run_until((self.clock.now() + RealSpan::from_millis(250)).min(calm_ends))?;
+            if self.check_done().is_ok() {
+                break;
+            }
+        }
+        self.check_done()
+    }
+
+    /// How often a viewer's world was compared with the world.
+    pub(crate) fn worlds_compared(&self) -> u64 {
+        let actors = self.peers.iter().map(|peer| &peer.actor);
+        actors
+            .map(|actor| actor.mirrors_compared() + actor.worlds_compared())
+            .sum()
+    }
+
     /// Who was refused was counted.
     fn check_refusals(&self, counted: &Reached) -> CheckResult {
         let heard: u64 = self.peers.iter().map(|peer| peer.actor.tokens_refused()).sum();
@@ -196,7 +227,7 @@ impl Universe {
         self.reached.count("agents rose", self.oracle.elevated());
     }
 
-    fn run_until(&mut self, until: RealTime) -> CheckResult {
+    pub(crate) fn run_until(&mut self, until: RealTime) -> CheckResult {
         while let Some(next) = self.next_instant().filter(|next| *next <= until) {
             self.clock.advance_to(next);
             self.one_step()?;
@@ -241,8 +272,13 @@ impl Universe {
         let now = self.host.run(now, &mut self.sabotage)?;
         self.clock.advance_to(now);
         self.disk_is_slow();
-        self.oracle
-            .check(&self.host.engine, &self.host.limits, self.step)?;
+        if !self.host.engine.is_playback() {
+            self.oracle
+                .check(&self.host.engine, &self.host.limits, self.step)?;
+        }
+        // Asking for figures takes long.
+        let is_playback = self.host.engine.is_playback();
+        self.has_moved = is_playback && self.host.engine.stats(now).counters.seeks > 0;
         for peer in 0..self.peers.len() {
             self.peer_turn(peer, now)
                 .map_err(|reason| format!("peer {peer} ({:?}): {reason}", self.plan.roles[peer]))?;
@@ -291,6 +327,7 @@ impl Universe {
             game_least: self.host.engine.game().now(),
             game_most: self.host.engine.game_now(),
             pictures: &self.host.pictures,
+            has_moved: self.has_moved,
             conn: conn.id,
             delay,
             allowed: self
@@ -333,6 +370,7 @@ impl Universe {
                 let game = self.host.engine.game();
                 // Of an elevation that began before nothing is sent to it; a replay passes over its first moment.
                 let is_replayed = delay == RealSpan::ZERO
+                    && !self.host.engine.is_playback()
                     && game.world().rituals().len() == 0
                     && game.winner().is_none()
                     && game.now() > self.host.begins;
@@ -360,7 +398,7 @@ impl Universe {
     /// From now on nothing goes wrong and nobody begins anything.
     fn calm(&mut self) {
         self.is_calm = true;
-        self.host.keeping.calm();
+        self.host.storage.calm();
         self.admin_wake = None;
         self.reload_wake = None;
         for conn in 0..self.host.conns.len() {
@@ -384,7 +422,7 @@ impl Universe {
         self.host.ask(AdminRequest::SetFrequency(500));
     }
 
-    fn check_done(&self) -> CheckResult {
+    pub(crate) fn check_done(&self) -> CheckResult {
         let now = self.clock.now();
         for (index, peer) in self.peers.iter().enumerate() {
             if peer.conn.is_some() {

@@ -8,6 +8,7 @@ use trantor_game::replay::roll_forward;
 use trantor_game::{Game, Replay};
 use trantor_server::autosave::newest_good;
 use trantor_server::replay::{Checked, Outcome, pieces_in, read, verify_all};
+use trantor_server::store::SystemFiles;
 use trantor_time::GameTime;
 
 /// What was found; all of it is as it should be.
@@ -48,7 +49,7 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
         Ending::CutOff { why, .. } => bail!("{}: {why}", last.display()),
     };
     let newest = newest_save(saves)?.context("there was a save before the kill")?;
-    let (game, loaded) = newest_good(saves)?.context("there was a save before the kill")?;
+    let (game, loaded) = newest_good(&SystemFiles, saves)?.context("there was a save before the kill")?;
     ensure!(
         loaded == newest,
         "the newest save, {}, does not load",

@@ -17,7 +17,6 @@ pub mod remote;
 
 use trantor_engine::{ConnId, OperatorLine};
 
-use crate::keeping;
 use crate::shell::Shell;
 
 /// The answer to a line: text of whole lines, or in one line why it was not done.
@@ -30,7 +29,7 @@ pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str) -> Answer 
     };
     match (line.name, &line.arguments[..]) {
         ("save", []) => {
-            let directory = keeping::save(shell)?;
+            let directory = shell.save()?;
             Ok(format!(
                 "saving in {}; the log tells if that fails\n",
                 directory.display()

@@ -22,35 +22,12 @@ fn event_loop(options: Options) -> EventLoop {
 }
 
 #[test]
-fn what_is_recorded_is_forced_to_the_disk_in_the_background() {
-    let directory = std::env::temp_dir().join(format!("trantor-sync-{}", std::process::id()));
-    let mut event_loop = event_loop(Options::default());
-    event_loop.record(&directory, RecordKeep::default()).unwrap();
-    event_loop.tasks().send("wake", |_| {}).unwrap();
-    event_loop.pass();
-    let synced = |event_loop: &EventLoop| {
-        let recorder = event_loop.shell.recorder.as_ref();
-        recorder.map_or(0, |recorder| recorder.stats().synced)
-    };
-    let timer = event_loop.next_wake().unwrap();
-    assert!(
-        timer > RealClock::new().now(),
-        "the beginning of the journal waits for its turn"
-    );
-    keeping::sync(&mut event_loop.shell);
-    while synced(&event_loop) == 0 {
-        event_loop.pass();
-    }
-    std::fs::remove_dir_all(&directory).unwrap();
-}
-
-#[test]
 fn a_save_that_is_not_begun_is_not_said_to_be() {
     let directory = std::env::temp_dir().join(format!("trantor-save-twice-{}", std::process::id()));
     let mut event_loop = event_loop(Options::default());
     let say = |event_loop: &mut EventLoop| console::carry_out(&mut event_loop.shell, None, "save");
     assert!(say(&mut event_loop).unwrap_err().contains("--save DIR"));
-    let autosave = Autosave::new(&directory, 3).unwrap();
+    let autosave = Autosave::new(SystemFiles::shared(), &directory, 3).unwrap();
     event_loop.save(autosave, RealSpan::from_secs(60)).unwrap();
     assert!(say(&mut event_loop).unwrap().starts_with("saving in "));
     let refused = say(&mut event_loop).unwrap_err();

@@ -1,15 +1,15 @@
 //! `--record-keep`: which of the old recordings are removed so that the directory of recordings stays within bounds.
 //!
-//! Runs that ended go as a whole, the oldest first, so that what is left of others is whole. Of the run being written pieces
-//! go, never the last ones ([`PIECES_KEPT`]).
+//! Runs that ended are removed as a whole, the oldest first, so that what is left of others is whole. Of the run being
+//! written pieces are removed, never the last ones ([`PIECES_KEPT`]).
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::run;
+use super::run::{self, pieces_of};
 use crate::options::RecordKeep;
+use crate::store::{Entry, Files};
 
 /// Pieces of the run being written that always stay: the one being written, and the one before it, which may be about to be
 /// packed.
@@ -19,9 +19,10 @@ const PIECES_KEPT: usize = 2;
 #[derive(Debug)]
 struct Part {
     path: PathBuf,
+    /// Its own path, or those of the pieces of a run.
+    pieces: Vec<PathBuf>,
     bytes: u64,
-    /// When something was last written in it.
-    written: SystemTime,
+    modified: SystemTime,
     /// Held by a server that records, or needed.
     stays: bool,
 }
@@ -30,39 +31,51 @@ struct Part {
 ///
 /// # Errors
 /// What the system says. What was removed before is gone.
-pub(super) fn tidy(keep: RecordKeep, recordings: &Path, current: &Path) -> io::Result<()> {
+pub(super) fn tidy(files: &dyn Files, keep: RecordKeep, recordings: &Path, current: &Path) -> io::Result<()> {
     // The piece being written is as new as the clock; whether that is right does not matter.
-    let Some(now) = pieces_of(current)?.iter().map(|piece| piece.written).max() else {
+    let Some(now) = pieces_of(files, current)?
+        .iter()
+        .map(|piece| piece.modified)
+        .max()
+    else {
         return Ok(());
     };
     let mut parts = Vec::new();
-    for (_, run) in run::runs_in(recordings)? {
-        let pieces = pieces_of(&run)?;
+    for run in run::runs_in(files, recordings)? {
+        let pieces = pieces_of(files, &run)?;
         if run == current {
             let newest = pieces.len().saturating_sub(PIECES_KEPT);
             let places = pieces.into_iter().enumerate();
             parts.extend(places.map(|(place, piece)| Part {
+                path: piece.path.clone(),
+                pieces: vec![piece.path],
+                bytes: piece.bytes,
+                modified: piece.modified,
                 stays: place >= newest,
-                ..piece
             }));
-        } else if let Some(written) = pieces.iter().map(|piece| piece.written).max() {
+        } else if let Some(modified) = pieces.iter().map(|piece| piece.modified).max() {
             parts.push(Part {
                 bytes: pieces.iter().map(|piece| piece.bytes).sum(),
-                written,
-                stays: run::is_held(&run),
+                modified,
+                stays: run::is_held(files, &run),
+                pieces: pieces.into_iter().map(|Entry { path, .. }| path).collect(),
                 path: run,
             });
         }
     }
     let mut bytes: u64 = parts.iter().map(|part| part.bytes).sum();
     for part in parts.iter().filter(|part| !part.stays) {
-        let age = now.duration_since(part.written).unwrap_or_default();
+        let age = now.duration_since(part.modified).unwrap_or_default();
         let is_too_old = keep.age.is_some_and(|max| age > max);
         let is_too_much = keep.bytes.is_some_and(|max| bytes > max);
         if !is_too_old && !is_too_much {
             continue;
         }
-        remove(&part.path)?;
+        for piece in &part.pieces {
+            files.remove(piece)?;
+        }
+        // Other files in it stay, and so does then the directory.
+        let _has_more = files.remove_directory(&part.path);
         bytes -= part.bytes;
         let why = if is_too_old { "age" } else { "bytes" };
         log::info!(
@@ -73,40 +86,11 @@ pub(super) fn tidy(keep: RecordKeep, recordings: &Path, current: &Path) -> io::R
     Ok(())
 }
 
-/// The pieces of a run, in order.
-fn pieces_of(run: &Path) -> io::Result<Vec<Part>> {
-    let mut pieces = Vec::new();
-    for entry in fs::read_dir(run)? {
-        let entry = entry?;
-        let about = entry.metadata()?;
-        if about.is_file() && run::is_piece(&entry.path()) {
-            pieces.push(Part {
-                path: entry.path(),
-                bytes: about.len(),
-                written: about.modified()?,
-                stays: false,
-            });
-        }
-    }
-    pieces.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(pieces)
-}
-
-/// Removes a piece, or a run with its pieces and nothing else that somebody put there.
-fn remove(path: &Path) -> io::Result<()> {
-    if !path.is_dir() {
-        return fs::remove_file(path);
-    }
-    for piece in pieces_of(path)? {
-        fs::remove_file(piece.path)?;
-    }
-    let _has_more = fs::remove_dir(path);
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::SystemFiles;
+    use std::fs;
     use std::time::Duration;
 
     const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -130,9 +114,9 @@ mod tests {
         fs::write(folder.join("by-hand.trj"), "not a run").unwrap();
         let current = folder.join("run-0003");
         let left = |keep: RecordKeep| {
-            tidy(keep, &folder, &current).unwrap();
+            tidy(&SystemFiles, keep, &folder, &current).unwrap();
             ["run-0001", "run-0002", "run-0003"]
-                .map(|run| pieces_of(&folder.join(run)).map_or(0, |all| all.len()))
+                .map(|run| pieces_of(&SystemFiles, &folder.join(run)).map_or(0, |all| all.len()))
         };
         let bytes = |bytes| RecordKeep {
             bytes: Some(bytes),
@@ -140,7 +124,7 @@ mod tests {
         };
         assert_eq!(left(bytes(160)), [2, 1, 4]);
         // One that is held by another server stays, and what comes after it goes.
-        let held = crate::store::lock(&folder.join("run-0002")).unwrap();
+        let held = crate::store::lock(&SystemFiles, &folder.join("run-0002")).unwrap();
         assert_eq!(left(bytes(70)), [0, 1, 3]);
         drop(held);
         assert!(folder.join("run-0001/notes").exists() && folder.join("by-hand.trj").exists());

@@ -1,75 +1,68 @@
 //! The files of one run: a directory of its own, a file for each piece, and what becomes of them.
 //!
-//! When anything is written, packed or forced to the disk is for [`super`] to say.
+//! When anything is written, packed or synced is for [`super`] to say.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use trantor_engine::JournalBytes;
+use trantor_time::RealTime;
 
-use crate::store::{self, COMPRESSED, JOURNAL, PIECE};
-
-/// Bytes after which a piece is ended. A replay begins at a piece, so it bounds what a jump has to play: some
-/// hundred thousand commands, which is a blink.
-const PIECE_BYTES: u64 = 1024 * 1024;
-
-/// A piece is at least so many times as long as the snapshot it begins with, or in large worlds the journal would
-/// be made of snapshots.
-const PIECE_SNAPSHOTS: u64 = 8;
+use super::RecorderConfig;
+use crate::store::{self, COMPRESSED, Entry, Files, JOURNAL, OpenFile, PIECE};
 
 /// How hard zstd tries. Its usual level: a second level of effort saves a few per cent.
 const PACK_LEVEL: i32 = 3;
 
-/// Pieces left unpacked that are kept open until they are forced to the disk, which is every few seconds. Where a disk is
-/// given more than that meanwhile, the loop waits for it.
+/// Finished pieces that wait for the next sync, at most: they are kept open, and descriptors are few. Beyond that the
+/// loop syncs them itself and waits for the disk.
 const UNSYNCED_MAX: usize = 16;
 
 /// A run being recorded. One that is dropped before anything was recorded leaves nothing behind: a directory without a
 /// record is no recording.
 #[derive(Debug)]
 pub(super) struct Run {
+    files: Arc<dyn Files>,
     directory: PathBuf,
     /// The piece being written.
-    file: File,
-    /// What may not be on the disk besides the piece being written: finished pieces that nobody packs, and at first the
-    /// directory that has the run's.
-    unsynced: Vec<File>,
+    file: OpenFile,
+    /// To be synced besides the piece being written: finished pieces, and at first the directory that has the run's.
+    pub(super) unsynced: Vec<OpenFile>,
+    /// How many of those the sync under way is about.
+    pub(super) syncing: Option<usize>,
+    /// When what the engine has is written, if nothing is sent before.
+    pub(super) write_at: Option<RealTime>,
+    /// When what was written is synced.
+    pub(super) sync_at: Option<RealTime>,
     number: u32,
     piece_bytes: u64,
-    /// Of the snapshot that the piece begins with, as it is known once that is written.
+    /// Size of the snapshot that the piece begins with.
     head_bytes: u64,
-    /// The directory, held as long as this run is being recorded.
-    lock: File,
-}
-
-/// What is to be forced to the disk.
-#[derive(Debug)]
-pub(crate) struct ToSync {
-    /// All of it.
-    pub(crate) files: Vec<File>,
-    /// Which run it belongs to, by the number of runs begun, and how many of the files that run keeps open until this is
-    /// done, the longest kept first.
-    pub(crate) of_run: (u32, usize),
+    /// The directory, locked as long as this run is being recorded.
+    lock: OpenFile,
 }
 
 impl Run {
-    /// Makes a directory for a run in `directory`, and its first file.
+    /// Makes a directory for a run in `directory`, with a number above `last` and above all there, and its first file.
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn create(directory: &Path) -> io::Result<Self> {
-        let last = runs_in(directory)?.last().map_or(0, |(number, _)| *number);
+    pub(super) fn create(files: &Arc<dyn Files>, directory: &Path, last: u32) -> io::Result<Self> {
+        let runs = numbered_runs(&**files, directory)?;
+        let last = runs.last().map_or(last, |(number, _)| last.max(*number));
         for number in last + 1..=u32::MAX {
             let run = directory.join(run_name(number));
-            match fs::create_dir(&run).and_then(|()| Self::begin(&run)) {
+            match files
+                .create_directory(&run)
+                .and_then(|()| Self::begin(files, &run))
+            {
                 // Another server records here too, and was quicker, or its start took this one for a run left empty.
                 Err(error) if is_others_doing(&error) => {}
                 Err(error) => return Err(error),
                 Ok(mut run) => {
                     // This may be the loop's thread, which is not to wait for the disk.
-                    run.unsynced.push(File::open(directory)?);
+                    run.unsynced.push(files.open(directory)?);
                     return Ok(run);
                 }
             }
@@ -77,14 +70,19 @@ impl Run {
         Err(io::Error::other("there are too many runs in it"))
     }
 
-    /// A run in the directory that was made for it, which goes again if this fails.
-    fn begin(directory: &Path) -> io::Result<Self> {
-        let begun = store::lock(directory).and_then(|lock| Ok((lock, new_file(directory, 0)?)));
-        let (lock, file) = begun.inspect_err(|_| drop(fs::remove_dir(directory)))?;
+    /// A run in the directory that was made for it, which is removed again if this fails.
+    fn begin(files: &Arc<dyn Files>, directory: &Path) -> io::Result<Self> {
+        let begun = store::lock(&**files, directory)
+            .and_then(|lock| Ok((lock, files.create(&piece_path(directory, 0))?)));
+        let (lock, file) = begun.inspect_err(|_| drop(files.remove_directory(directory)))?;
         Ok(Self {
+            files: Arc::clone(files),
+            directory: directory.to_owned(),
             file,
             unsynced: Vec::new(),
-            directory: directory.to_owned(),
+            syncing: None,
+            write_at: None,
+            sync_at: None,
             number: 0,
             piece_bytes: 0,
             head_bytes: 0,
@@ -97,20 +95,26 @@ impl Run {
         &self.directory
     }
 
-    /// Whether the directory, or the piece being written, is no longer where it was.
-    pub(super) fn is_removed(&self) -> bool {
-        is_elsewhere(&self.lock, &self.directory)
-            || is_elsewhere(&self.file, &piece_path(&self.directory, self.number))
+    /// The number in its directory's name.
+    pub(super) fn number(&self) -> u32 {
+        let name = self.directory.file_name().and_then(|name| name.to_str());
+        name.and_then(run_number).unwrap_or(0)
     }
 
-    /// Bytes of the snapshot that the piece being written begins with.
+    /// Whether the directory, or the piece being written, is no longer where it was.
+    pub(super) fn is_removed(&self) -> bool {
+        !self.lock.is_at(&self.directory) || !self.file.is_at(&piece_path(&self.directory, self.number))
+    }
+
+    /// Size of the snapshot that the piece being written begins with.
     pub(super) fn head_bytes(&self) -> u64 {
         self.head_bytes
     }
 
     /// Whether the piece is long enough for another one to begin.
-    pub(super) fn is_piece_long(&self) -> bool {
-        self.piece_bytes >= PIECE_BYTES.max(self.head_bytes.saturating_mul(PIECE_SNAPSHOTS))
+    pub(super) fn is_piece_long(&self, config: &RecorderConfig) -> bool {
+        let snapshots = self.head_bytes.saturating_mul(config.piece_snapshots);
+        self.piece_bytes >= config.piece_bytes.max(snapshots)
     }
 
     /// Appends to the piece, or to a new one. Answers the piece that is finished with it.
@@ -119,11 +123,16 @@ impl Run {
     /// What the system says; a part of the bytes may have been written.
     pub(super) fn append(&mut self, journal: &JournalBytes) -> io::Result<Option<PathBuf>> {
         if journal.piece != self.number {
-            self.file = new_file(&self.directory, journal.piece)?;
+            let next = self.files.create(&piece_path(&self.directory, journal.piece))?;
+            let finished = std::mem::replace(&mut self.file, next);
             self.number = journal.piece;
             self.piece_bytes = 0;
+            match self.unsynced.len() < UNSYNCED_MAX {
+                true => self.unsynced.push(finished),
+                false => finished.sync()?,
+            }
         }
-        self.file.write_all(&journal.bytes)?;
+        self.file.append(&journal.bytes)?;
         let count = journal.bytes.len() as u64;
         if self.piece_bytes == 0 {
             self.head_bytes = count;
@@ -132,63 +141,34 @@ impl Run {
         Ok(journal.is_last.then(|| piece_path(&self.directory, self.number)))
     }
 
-    /// A finished piece will not be packed, which would force it to the disk.
-    ///
-    /// # Errors
-    /// If there is no descriptor for it, or it cannot be forced to the disk where it has to be at once.
-    pub(super) fn leave_unpacked(&mut self, piece: &Path) -> io::Result<()> {
-        let file = File::open(piece)?;
-        match self.unsynced.len() < UNSYNCED_MAX {
-            true => self.unsynced.push(file),
-            false => file.sync_data()?,
-        }
-        Ok(())
+    /// What is to be synced now: all that is unsynced, the piece being written, and the directory.
+    pub(super) fn begin_sync(&mut self) -> Vec<OpenFile> {
+        self.sync_at = None;
+        self.syncing = Some(self.unsynced.len());
+        let others = [&self.file, &self.lock];
+        self.unsynced.iter().chain(others).map(Arc::clone).collect()
     }
 
-    /// Handles on what is to be forced to the disk: what is unsynced, the piece being written, the directory it lies in, and those
-    /// of the `waiting` pieces that were not packed meanwhile.
-    ///
-    /// # Errors
-    /// If there is no descriptor for it.
-    pub(super) fn to_sync<'a>(
-        &self,
-        number: u32,
-        waiting: impl Iterator<Item = &'a Path>,
-    ) -> io::Result<ToSync> {
-        let of_run = self.unsynced.iter().chain([&self.file]).map(File::try_clone);
-        let waiting = waiting
-            .map(File::open)
-            .filter(|opened| !matches!(opened, Err(error) if error.kind() == io::ErrorKind::NotFound));
-        Ok(ToSync {
-            files: of_run
-                .chain([File::open(&self.directory)])
-                .chain(waiting)
-                .collect::<io::Result<_>>()?,
-            of_run: (number, self.unsynced.len()),
-        })
-    }
-
-    /// The first so many of what was unsynced are on the disk.
-    pub(super) fn were_synced(&mut self, unsynced: usize) {
-        self.unsynced.drain(..unsynced.min(self.unsynced.len()));
-    }
-
-    /// Gives the run up after an error: its last piece ends with a whole record, and a piece or a directory without any goes.
+    /// Gives the run up after an error: its last piece ends with a whole record, and a piece or a directory without any
+    /// is removed.
     pub(super) fn abandon(self) {
-        let _still_torn = self.file.set_len(self.piece_bytes);
+        let _still_torn = self.file.truncate(self.piece_bytes);
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
         if self.piece_bytes == 0 {
-            let _left_empty = fs::remove_file(piece_path(&self.directory, self.number))
-                .and_then(|()| fs::remove_dir(&self.directory));
+            let piece = piece_path(&self.directory, self.number);
+            let _left_empty = self
+                .files
+                .remove(&piece)
+                .and_then(|()| self.files.remove_directory(&self.directory));
         }
     }
 }
 
-/// Whether a run could not be begun only because another server did something in the same directory meanwhile.
+/// Whether a run could not begin only because another server did something in the same directory meanwhile.
 fn is_others_doing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -196,61 +176,40 @@ fn is_others_doing(error: &io::Error) -> bool {
     )
 }
 
-/// Whether `path` is not, or no longer, the file that is open.
-fn is_elsewhere(open: &File, path: &Path) -> bool {
-    let identity = |about: fs::Metadata| (about.dev(), about.ino());
-    match (open.metadata().map(identity), fs::metadata(path).map(identity)) {
-        (Ok(open), Ok(there)) => open != there,
-        (_, Err(error)) => error.kind() == io::ErrorKind::NotFound,
-        (Err(_), Ok(_)) => false,
-    }
+/// Whether a running server records this run.
+pub(super) fn is_held(files: &dyn Files, run: &Path) -> bool {
+    store::lock(files, run).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// Whether a run is being recorded by a server that lives.
-pub(super) fn is_held(run: &Path) -> bool {
-    File::open(run).is_ok_and(|lock| matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)))
-}
-
-/// Whether a file is a piece of a journal, packed or not.
-pub(super) fn is_piece(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .map_or_else(Default::default, |name| name.to_string_lossy());
-    name.starts_with(PIECE) && (name.ends_with(JOURNAL) || name.ends_with(COMPRESSED))
-}
-
-/// Removes what runs left half done whose recorders are gone: files that were never renamed, pieces of which there is
-/// a packed one too, and pieces and runs without anything in them.
+/// Removes what runs without a recorder left half done: files that were never renamed, pieces that are also packed, and
+/// pieces and runs without content.
 ///
 /// # Errors
 /// What the system says of the directory. A run that cannot be tidied up is logged, and stays as it is.
-pub(super) fn tidy_up(directory: &Path) -> io::Result<()> {
-    for (_, run) in runs_in(directory)? {
-        if !run.is_dir() {
-            continue;
-        }
-        if let Err(error) = tidy_up_run(&run) {
+pub(super) fn tidy_up(files: &dyn Files, directory: &Path) -> io::Result<()> {
+    for run in runs_in(files, directory)? {
+        if let Err(error) = tidy_up_run(files, &run) {
             log::warn!("{}: what it left half done stays: {error}", run.display());
         }
     }
     Ok(())
 }
 
-fn tidy_up_run(run: &Path) -> io::Result<()> {
-    let lock = File::open(run)?;
+fn tidy_up_run(files: &dyn Files, run: &Path) -> io::Result<()> {
+    let lock = files.open(run)?;
     if lock.try_lock().is_err() {
         return Ok(());
     }
-    store::remove_asides(run)?;
-    for entry in fs::read_dir(run)? {
-        let piece = entry?.path();
-        let is_plain = piece.to_string_lossy().ends_with(JOURNAL);
-        if is_plain && (packed_path(&piece).exists() || fs::metadata(&piece)?.len() == 0) {
-            fs::remove_file(piece)?;
+    store::remove_asides(files, run)?;
+    let entries = files.list(run)?;
+    for Entry { path, bytes, .. } in &entries {
+        let is_packed = || entries.iter().any(|other| other.path == packed_path(path));
+        if path.to_string_lossy().ends_with(JOURNAL) && (*bytes == 0 || is_packed()) {
+            files.remove(path)?;
         }
     }
     // Only one that is empty can be removed like this.
-    let _has_pieces = fs::remove_dir(run);
+    let _has_pieces = files.remove_directory(run);
     Ok(())
 }
 
@@ -269,73 +228,68 @@ fn packed_path(piece: &Path) -> PathBuf {
     piece.with_extension(COMPRESSED.trim_start_matches('.'))
 }
 
-/// Forces all of it to the disk. Answers whether the file system can do that: some have no way to for a directory.
-///
-/// # Errors
-/// What the system says. It says so once: what was not written then counts as written from then on.
-pub(crate) fn force(files: &[File]) -> io::Result<bool> {
-    let mut can = true;
-    for file in files {
-        match file.sync_all() {
-            Ok(()) => {}
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
-                ) =>
-            {
-                can = false;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(can)
+/// Packs a finished piece; the plain file is removed once the packed one is on the disk.
+pub(super) fn pack(files: &dyn Files, piece: &Path) -> io::Result<()> {
+    let packed = zstd::stream::encode_all(files.read(piece)?, PACK_LEVEL)?;
+    store::write_whole(files, &packed_path(piece), &packed)?;
+    files.remove(piece)
 }
 
-/// Packs a finished piece; the plain file goes once the packed one is on the disk.
-pub(super) fn pack(piece: &Path) -> io::Result<()> {
-    let packed = zstd::stream::encode_all(File::open(piece)?, PACK_LEVEL)?;
-    store::write_whole(&packed_path(piece), &packed)?;
-    fs::remove_file(piece)
-}
-
-/// The runs in `directory` with their numbers, in order.
+/// The directories of the runs in `directory`, in order.
 ///
 /// # Errors
 /// What the system says of it.
-pub(super) fn runs_in(directory: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
-    let mut runs = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if let Some(number) = entry.file_name().to_str().and_then(run_number) {
-            runs.push((number, entry.path()));
-        }
-    }
+pub fn runs_in(files: &dyn Files, directory: &Path) -> io::Result<Vec<PathBuf>> {
+    Ok(numbered_runs(files, directory)?
+        .into_iter()
+        .map(|(_, run)| run)
+        .collect())
+}
+
+fn numbered_runs(files: &dyn Files, directory: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
+    let entries = files.list(directory)?.into_iter().filter(|entry| !entry.is_file);
+    let mut runs: Vec<_> = entries
+        .filter_map(|entry| Some((run_number(entry.name())?, entry.path)))
+        .collect();
     runs.sort();
     Ok(runs)
+}
+
+/// The pieces of a run, in order. Of one that is there packed and unpacked, the packed one is last, and whole.
+///
+/// # Errors
+/// What the system says of the directory.
+pub fn pieces_of(files: &dyn Files, run: &Path) -> io::Result<Vec<Entry>> {
+    let is_piece = |entry: &Entry| {
+        let is_journal = [JOURNAL, COMPRESSED]
+            .iter()
+            .any(|end| entry.name().ends_with(end));
+        entry.is_file && entry.name().starts_with(PIECE) && is_journal
+    };
+    let mut pieces = files.list(run)?;
+    pieces.retain(is_piece);
+    // A number may have a digit more than those before.
+    pieces.sort_by_cached_key(|piece| (piece.name().find('.'), piece.path.clone()));
+    Ok(pieces)
 }
 
 fn piece_path(directory: &Path, number: u32) -> PathBuf {
     directory.join(format!("{PIECE}{number:05}{JOURNAL}"))
 }
 
-fn new_file(directory: &Path, number: u32) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create_new(true)
-        .open(piece_path(directory, number))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::SystemFiles;
+    use std::fs;
 
     #[test]
     fn a_run_without_a_record_leaves_no_directory() {
         let directory = std::env::temp_dir().join(format!("trantor-run-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
+        let files = SystemFiles::shared();
         let runs = || fs::read_dir(&directory).unwrap().count();
-        let run = Run::create(&directory).unwrap();
+        let run = Run::create(&files, &directory, 0).unwrap();
         assert!(run.directory().join("piece-00000.trj").exists());
         drop(run);
         assert_eq!(runs(), 0, "it ended before anything was recorded");
@@ -343,12 +297,12 @@ mod tests {
         // Another server's start is just looking at it.
         let made = directory.join("run-0001");
         fs::create_dir(&made).unwrap();
-        let held = store::lock(&made).unwrap();
-        assert!(Run::begin(&made).is_err_and(|error| is_others_doing(&error)));
-        assert_eq!(runs(), 0, "it could not be begun");
+        let held = store::lock(&*files, &made).unwrap();
+        assert!(Run::begin(&files, &made).is_err_and(|error| is_others_doing(&error)));
+        assert_eq!(runs(), 0, "it could not begin");
         drop(held);
 
-        let mut run = Run::create(&directory).unwrap();
+        let mut run = Run::create(&files, &directory, 0).unwrap();
         let journal = JournalBytes {
             piece: 0,
             bytes: b"a record".to_vec(),
@@ -357,29 +311,6 @@ mod tests {
         run.append(&journal).unwrap();
         drop(run);
         assert_eq!(runs(), 1);
-        fs::remove_dir_all(&directory).unwrap();
-    }
-
-    /// A run may be begun on the loop's thread, which waits for no disk.
-    #[test]
-    fn the_list_of_runs_is_forced_to_the_disk_with_the_first_piece() {
-        let directory = std::env::temp_dir().join(format!("trantor-runs-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let mut run = Run::create(&directory).unwrap();
-        let to_sync = |run: &Run, waiting: &[&Path]| run.to_sync(1, waiting.iter().copied()).unwrap();
-        let first = to_sync(&run, &[]);
-        assert_eq!(
-            first.files.len(),
-            3,
-            "the list of runs, the piece, and the list of pieces"
-        );
-        run.were_synced(first.of_run.1);
-        assert_eq!(to_sync(&run, &[]).files.len(), 2);
-
-        // A finished piece is there until it is packed, and with it the power may fail as well.
-        let (waiting, packed) = (run.directory().join("waiting"), run.directory().join("packed"));
-        fs::write(&waiting, "a piece").unwrap();
-        assert_eq!(to_sync(&run, &[&waiting, &packed]).files.len(), 3);
         fs::remove_dir_all(&directory).unwrap();
     }
 }

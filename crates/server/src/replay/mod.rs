@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 
 pub use export::export_bytes;
 pub use outcome::{Checked, Outcome};
-pub use piece_file::{pieces_in, read};
+pub use piece_file::{pieces_in, read, read_from};
 pub use verify::{verify_all, verify_bytes};
 
 use trantor_game::journal::{CutShort, Ending};

@@ -87,10 +87,18 @@ fn packed(plain: &Path) -> PathBuf {
 /// # Errors
 /// A file that cannot be read, or has more than `PIECE_BYTES_MAX` bytes, or `UNPACKED_BYTES_MAX` once it is unpacked.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = BufReader::new(open(path)?);
+    read_from(open(path)?)
+}
+
+/// As [`read`], of a file that was opened.
+///
+/// # Errors
+/// As there.
+pub fn read_from(opened: impl Read) -> io::Result<Vec<u8>> {
+    let mut file = BufReader::new(opened);
     // Its name does not count: people pack and unpack files, and call them as they like.
     let is_packed = file.fill_buf()?.starts_with(&PACKED_MAGIC);
-    let (mut source, bytes_max): (Box<dyn Read>, u64) = match is_packed {
+    let (mut source, bytes_max): (Box<dyn Read + '_>, u64) = match is_packed {
         true => (
             Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
             UNPACKED_BYTES_MAX,

@@ -126,6 +126,11 @@ impl Disk {
         }
     }
 
+    /// Whether jobs are accepted.
+    pub(crate) fn is_open(&self) -> bool {
+        self.jobs.is_some()
+    }
+
     /// Accepts no more jobs; the worker ends after those in flight.
     pub(crate) fn close(&mut self) {
         self.jobs = None;

@@ -7,25 +7,22 @@ pub mod tasks;
 mod timers;
 
 use std::io;
-use std::path::Path;
 
 use mio::Token;
 use trantor_engine::limits::Limits;
 use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
-use trantor_runtime::{StopSignal, UserToken, Wait as _};
-use trantor_time::{RealSpan, RealTime};
+use trantor_runtime::{RealClock, StopSignal, UserToken, Wait as _};
+use trantor_time::{Clock as _, RealSpan, RealTime};
 
 use self::disk::Disk;
 use self::tasks::TaskQueue;
 use self::timers::{TimerCallback, Timers};
-use crate::autosave::Autosave;
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, WriteOutcome};
 use crate::listener::{Listener, WAITING_MAX};
-use crate::options::RecordKeep;
 use crate::passes::LoopStats;
-use crate::recorder::Recorder;
 use crate::service_manager::ServiceManager;
 use crate::signals::{Signal, Termination};
+use crate::storage::{JobKind, Storage};
 use crate::wait::{MioWait, WaitPolicy, spacing_at};
 
 /// Tokens of what is watched besides connections, whose tokens count from zero.
@@ -46,7 +43,7 @@ pub struct Shell {
     pub(crate) wait: MioWait,
     pub(crate) tasks: TaskQueue,
     pub(crate) tasks_run: u64,
-    /// Saves, syncs, watchdog.
+    /// Saves, watchdog.
     pub(crate) timers: Timers,
     /// Declared after the tasks, whose queue its thread may wait for.
     pub(crate) disk: Disk,
@@ -55,10 +52,8 @@ pub struct Shell {
     /// `None` once the loop is ending.
     pub(crate) listener: Option<Listener>,
     pub(crate) stats: LoopStats,
-    /// The journal on the disk, if one is kept.
-    pub(crate) recorder: Option<Recorder>,
-    /// Autosave, if enabled.
-    pub(crate) autosave: Option<Autosave>,
+    /// The journal and saves on the disk.
+    pub(crate) storage: Storage,
     /// Reloads the options, if they can be.
     pub(crate) reload: Option<TimerCallback>,
     /// The token for programs of the server's own user, under `--control user`.
@@ -112,8 +107,7 @@ impl Shell {
             conns: Conns::default(),
             listener: Some(listener),
             stats: LoopStats::default(),
-            recorder: None,
-            autosave: None,
+            storage: Storage::default(),
             reload: None,
             user_token: None,
             manager: ServiceManager::default(),
@@ -190,24 +184,43 @@ impl Shell {
         Some(trantor_engine::Token::read(token).expect("random digits are a token"))
     }
 
-    /// Keeps a journal in `directory` from now on. Before the first pass, nothing is missed.
-    ///
-    /// # Errors
-    /// If no file can be made there.
-    pub(crate) fn start_recording(&mut self, directory: &Path, keep: RecordKeep) -> io::Result<()> {
-        self.recorder = Some(Recorder::create(directory, keep)?);
-        self.engine.start_recording();
-        Ok(())
+    /// Hands the disk worker the jobs that are due. An ending loop begins none, and finishes the work itself.
+    pub(crate) fn submit_jobs(&mut self) {
+        while self.disk.is_open()
+            && let Some(job) = self.storage.next_job(self.now)
+        {
+            let (kind, clock) = (job.kind(), RealClock::new());
+            let work = move || {
+                let began = clock.now();
+                job.run().map(|done| (done, clock.now().since(began)))
+            };
+            let submitted = self.disk.submit(kind.name(), work, move |shell, outcome| {
+                if let (JobKind::Save, Ok((_, took))) = (kind, &outcome) {
+                    shell.stats.save_write.record(*took);
+                }
+                let done = outcome.map(|(done, _)| done);
+                shell.storage.end_job(kind, done, &mut shell.engine, shell.now);
+            });
+            if let Err(refused) = submitted {
+                let failed = Err(refused.to_string());
+                self.storage.end_job(kind, failed, &mut self.engine, self.now);
+            }
+        }
     }
 
-    /// Finishes the journal and the last save: the loop is over.
-    pub(crate) fn finish_keeping(&mut self) {
-        if let Some(recorder) = self.recorder.take() {
-            recorder.finish(&mut self.engine);
+    /// Captures the game for a disk job that saves it. Answers to which directory.
+    ///
+    /// # Errors
+    /// If no save is begun, which is counted; in one line.
+    pub(crate) fn save(&mut self) -> Result<std::path::PathBuf, String> {
+        if !self.disk.is_open() && self.storage.autosave.is_some() {
+            return Err("the loop is stopping".to_owned());
         }
-        if let Some(autosave) = self.autosave.take() {
-            autosave.finish(self.engine.state_to_save());
-        }
+        let clock = RealClock::new();
+        let began = clock.now();
+        let directory = self.storage.save(&self.engine)?.to_owned();
+        self.stats.save_capture.record(clock.now().since(began));
+        Ok(directory)
     }
 
     /// When the pass began, or its latest input came in; in a timer its deadline.
@@ -347,9 +360,7 @@ impl Shell {
             }
             // The journal stage has written most of it, but not what followed from a connection lost since, nor what a viewer
             // that reads again is behind with.
-            if let Some(recorder) = &mut self.recorder {
-                recorder.write_ahead(&mut self.engine);
-            }
+            self.storage.write_ahead(&mut self.engine, now);
             match self.conns.write(conn, self.engine.unsent(conn)) {
                 WriteOutcome::Taken(count) => self.engine.sent(conn, count),
                 WriteOutcome::Blocked => return true,

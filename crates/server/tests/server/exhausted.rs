@@ -8,6 +8,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use trantor_game::journal::Ending;
 use trantor_runtime::{Parker, Wait};
 use trantor_server::autosave::newest_good;
+use trantor_server::store::SystemFiles;
 use trantor_time::RealSpan;
 
 use crate::support::{Folder, Peer, Program, now, verified};
@@ -109,7 +110,7 @@ fn a_program_without_memory_ends_with_its_journal_whole_and_can_be_resumed() {
     let mut agent = join(&program);
     let until = now() + PATIENCE;
     let mut answered = 0;
-    let is_saved = || newest_good(&folder.join("saves")).is_ok_and(|save| save.is_some());
+    let is_saved = || newest_good(&SystemFiles, &folder.join("saves")).is_ok_and(|save| save.is_some());
     while answered < 20 || !is_saved() {
         assert!(now() < until, "nothing is saved");
         speak(&mut agent, 1);

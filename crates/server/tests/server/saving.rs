@@ -4,6 +4,7 @@ use std::path::Path;
 
 use trantor_game::Game;
 use trantor_server::autosave::newest_good;
+use trantor_server::store::SystemFiles;
 use trantor_time::RealSpan;
 
 use crate::support::{Folder, Peer, Program, now, run, run_in, verified};
@@ -15,7 +16,7 @@ fn saves(directory: &Path) -> usize {
 }
 
 fn newest(directory: &Path) -> Game {
-    newest_good(directory).unwrap().unwrap().0
+    newest_good(&SystemFiles, directory).unwrap().unwrap().0
 }
 
 /// An agent that asks and is answered until `done` holds.
@@ -34,7 +35,7 @@ fn a_timer_saves_while_the_game_goes_on() {
     let program = Program::start_in(&folder, "--save . --save-every 100ms --save-keep 2 -f 50");
     let (mut peer, _) = program.join("red");
     play_until(&mut peer, || saves(&folder) >= 2);
-    let (game, newest) = newest_good(&folder).unwrap().unwrap();
+    let (game, newest) = newest_good(&SystemFiles, &folder).unwrap().unwrap();
     assert_eq!(game.world().agents().len(), 1);
     play_until(&mut peer, || !newest.exists());
     assert!(saves(&folder) <= 3, "old ones go");

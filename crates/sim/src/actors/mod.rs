@@ -8,8 +8,6 @@ mod operator;
 mod text_viewer;
 mod viewer;
 
-pub(crate) use text_viewer::TextViewer;
-
 use trantor_client::Client;
 use trantor_engine::{ConnId, EngineConfig};
 use trantor_time::{GameTime, RealSpan, RealTime};
@@ -30,6 +28,8 @@ pub(crate) struct Moment<'a> {
     pub(crate) game_most: GameTime,
     /// The world at the end of each tick.
     pub(crate) pictures: &'a Pictures,
+    /// A recording was moved.
+    pub(crate) has_moved: bool,
     /// Its own connection.
     pub(crate) conn: ConnId,
     /// How much later than it happens it is told of the game.
@@ -103,7 +103,7 @@ pub(crate) fn cast(role: Role, config: &EngineConfig, takes_turns: bool, rng: &m
         Role::Byzantine => Box::new(byzantine::Byzantine::new(config)),
         Role::Operator => Box::new(operator::Operator::new()),
         Role::Viewer => Box::new(viewer::Viewer::new(rng)),
-        Role::TextViewer => Box::new(TextViewer::new(config, takes_turns)),
+        Role::TextViewer => Box::new(text_viewer::TextViewer::new(config, takes_turns)),
     }
 }
 

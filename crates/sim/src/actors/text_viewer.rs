@@ -56,11 +56,6 @@ impl TextViewer {
         }
     }
 
-    /// A recording that it watches was moved: a victory is not taken back.
-    pub(crate) fn jumped(&mut self) {
-        self.has_jumped = true;
-    }
-
     /// Gives the client a line.
     fn line(&mut self, line: &[u8], moment: &Moment<'_>) -> CheckResult {
         if let Some(received) = &mut self.received {
@@ -111,6 +106,8 @@ impl Actor for TextViewer {
     }
 
     fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> CheckResult {
+        // A victory is not taken back.
+        self.has_jumped |= moment.has_moved;
         let ground_fault = match self.takes_turns {
             true => Fault::DroppedLateLine,
             false => Fault::DroppedLine,

@@ -5,7 +5,7 @@
 
 use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, ProtocolError, Scene};
 use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, read_frame};
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{GameTime, RealSpan, RealTime};
 
 use super::{Actor, CheckResult, Moment, take_unsent};
 use crate::access::TokenNumber;
@@ -116,7 +116,13 @@ impl Viewer {
     }
 
     fn meddle(&mut self, rng: &mut Rng) {
-        let request = match rng.below(6) {
+        let request = match rng.below(7) {
+            // Refused, but of a recording.
+            6 => {
+                let to = GameTime::from_units(i64::from(rng.below(1_000)));
+                let _refusal = self.client.seek(to);
+                return;
+            }
             0 => ControlRequest::SetFrequency(rng.between(0, 2_000)),
             1 => ControlRequest::Pause,
             2 => ControlRequest::Resume,

@@ -5,7 +5,6 @@ use trantor_time::RealTime;
 
 use super::Host;
 use crate::actors::CheckResult;
-use crate::fault::Sabotage;
 use crate::operator::{self, AdminOp};
 use crate::rng::Rng;
 
@@ -14,12 +13,7 @@ const ADMIN_OPS: u64 = 7;
 
 impl Host {
     /// Carries out a command; returns the answer for the operator.
-    pub(super) fn fulfil(
-        &mut self,
-        op: AdminOp,
-        now: RealTime,
-        sabotage: &mut Sabotage,
-    ) -> Result<Result<(), AdminRefusal>, String> {
+    pub(super) fn fulfil(&mut self, op: AdminOp, now: RealTime) -> Result<Result<(), AdminRefusal>, String> {
         match op {
             AdminOp::Engine(request) => {
                 // What it does is compared with how things were at this instant.
@@ -30,14 +24,14 @@ impl Host {
                 Ok(told)
             }
             AdminOp::Save => {
-                self.keeping.save_now(&self.engine, now, sabotage);
+                self.storage.save_now(&self.engine);
                 Ok(Ok(()))
             }
         }
     }
 
     /// Does what operators say over their connections. A line is a number, by which a command is drawn.
-    pub(super) fn answer_operators(&mut self, now: RealTime, sabotage: &mut Sabotage) -> CheckResult {
+    pub(super) fn answer_operators(&mut self, now: RealTime) -> CheckResult {
         while let Some(OperatorLine { conn, line }) = self.engine.poll_operator_line() {
             self.check_operator(conn)?;
             let answer = match line.parse() {
@@ -45,7 +39,7 @@ impl Host {
                     let game = &self.engine.config().game;
                     let op = AdminOp::draw(game, &mut Rng::new(number, ADMIN_OPS));
                     self.reached.count("operators' lines", 1);
-                    match self.fulfil(op, now, sabotage)? {
+                    match self.fulfil(op, now)? {
                         Ok(()) => format!("ok {number}\n"),
                         Err(refusal) => format!("ko {number} {refusal}\n"),
                     }

@@ -19,7 +19,7 @@ impl Universe {
 
     /// The server's loop has waited for its disk.
     pub(super) fn disk_is_slow(&mut self) {
-        let took = self.host.keeping.disk.take_time();
+        let took = self.host.storage.disk.take_time();
         if took > RealSpan::ZERO {
             self.clock.advance(took);
             self.host.excuse();
@@ -41,7 +41,7 @@ impl Universe {
             }
         }
         self.host
-            .crash(now, &std::mem::take(&mut self.received), &mut self.sabotage)
+            .crash(now, &std::mem::take(&mut self.received))
             .map_err(|reason| format!("after crash {}: {reason}", self.crashes))
     }
 

@@ -1,4 +1,0 @@
-//! libFuzzer on the target of this name in crates/fuzz.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| trantor_fuzz::run("client_parser", data));
