@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use trantor_engine::{ConnId, Engine, EngineConfig, Input, PlaybackStart};
+use trantor_engine::{AdminRequest, ConnId, Engine, EngineConfig, Input, PlaybackStart};
 use trantor_game::replay::Recording;
 use trantor_time::RealTime;
 
@@ -21,7 +21,7 @@ pub fn lines_to_text_viewer(
     let start = PlaybackStart {
         at: recording.begin(),
         follows_speed: true,
-        is_paused: false,
+        is_paused: true,
     };
     let mut now = RealTime::ZERO;
     let mut engine = Engine::play(config, recording, start, now).map_err(|error| error.to_string())?;
@@ -33,6 +33,7 @@ pub fn lines_to_text_viewer(
     engine.handle(Input::Opened { conn, peer }, now);
     engine.handle(Input::Bytes { conn, bytes }, now);
     let mut lines = Vec::new();
+    let mut has_world = false;
     loop {
         loop {
             let unsent = engine.unsent(conn).to_vec();
@@ -45,8 +46,15 @@ pub fn lines_to_text_viewer(
             }
         }
         while engine.poll_output().is_some() {}
-        // Game time stands still at the end.
-        let is_over = engine.game_clock().is_paused() && engine.is_up_to_date(conn);
+        // Game time is paused at the end, and at the beginning until the viewer has the whole world.
+        let is_waiting = engine.game_clock().is_paused() && engine.is_up_to_date(conn);
+        let is_over = is_waiting && has_world;
+        if is_waiting && !has_world {
+            has_world = true;
+            engine
+                .admin(AdminRequest::Resume, now)
+                .map_err(|refusal| format!("the replay does not start: {refusal:?}"))?;
+        }
         let Some(wake) = engine.poll_timeout().filter(|_| !is_over) else {
             return Ok(lines);
         };
