@@ -4,7 +4,7 @@
 //! one command, from being thought to being answered. No agent is hungry, so that the number of agents stays.
 //!
 //! What good looks like, for a thousand agents in the same run: minds that play to win make 0.12 of the actions of trivial
-//! minds in a hundred teams, and 0.05 in two teams of 500, where each hears five times as many messages as it acts.
+//! minds in a hundred teams, and 0.05 in two teams of 500, where each receives five messages per action.
 
 use std::hint::black_box;
 

@@ -16,7 +16,7 @@ use trantor_model::MapSize;
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
-/// Agents, text viewers, viewers of ours. The last rows are a stream of a tournament: few play, many watch.
+/// Agents, text viewers, frame viewers. The last rows are a stream of a tournament: few play, many watch.
 const ROWS: [(u32, u32, u32); 8] = [
     (1_000, 0, 0),
     (1_000, 1, 0),
@@ -41,7 +41,7 @@ const LINES: [&[u8]; 7] = [
 
 fn main() {
     println!(
-        "| agents | viewers of text | viewers of ours | commands | ns per command | MB out per second of game |"
+        "| agents | text viewers | frame viewers | commands | ns per command | MB out per second of game |"
     );
     println!("|---|---|---|---|---|---|");
     for (agents, text_viewers, viewers) in ROWS {

@@ -27,14 +27,14 @@ const AGENTS: u32 = 10_000;
 /// How long the viewer that sees the past sees it.
 const DELAY: RealSpan = RealSpan::from_secs(10);
 
-/// Between two times that a viewer of ours gives credit back.
+/// Interval at which a frame viewer gives credit back.
 const CREDITS_EVERY: RealSpan = RealSpan::from_millis(1);
 
 fn main() {
     println!("| what | longest call, µs |");
     println!("|---|---|");
     let mut recording = None;
-    for (name, kind) in [("a text viewer", Kind::Text), ("a viewer of ours", Kind::Ours)] {
+    for (name, kind) in [("a text viewer", Kind::Text), ("a frame viewer", Kind::Frames)] {
         let (recorded, longest) = play(kind, RealSpan::ZERO);
         println!("| {name} begins to watch | {} |", longest.as_micros());
         let (_, longest) = play(kind, DELAY);
@@ -48,7 +48,7 @@ fn main() {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
-    Ours,
+    Frames,
 }
 
 /// A game that is being watched.
@@ -136,7 +136,7 @@ fn move_about(recording: &Arc<Recording>) {
     let moved = began.elapsed();
     println!("| the recording is moved | {} |", moved.as_micros());
     let longest = game.run(RealSpan::from_secs(2));
-    println!("| what is different is told | {} |", longest.as_micros());
+    println!("| the difference is sent | {} |", longest.as_micros());
 }
 
 fn conn(slot: u32) -> ConnId {
@@ -164,9 +164,9 @@ impl Watched {
     fn begin_to_watch(&mut self) -> Duration {
         let mut greeting = match self.kind {
             Kind::Text => b"GRAPHIC\n".to_vec(),
-            Kind::Ours => b"TRANTOR\n".to_vec(),
+            Kind::Frames => b"TRANTOR\n".to_vec(),
         };
-        if self.kind == Kind::Ours {
+        if self.kind == Kind::Frames {
             let hello = ClientHello {
                 version: WIRE_VERSION,
                 program: "longest_call".to_owned(),
@@ -235,7 +235,7 @@ impl Watched {
         longest
     }
 
-    /// The viewer gives back credit for all that it was sent; answers how long it took to hear that.
+    /// The viewer gives back credit for all that it was sent; returns how long the call took.
     fn give_credit(&mut self) -> Duration {
         let items = std::mem::take(&mut self.pieces);
         if items == 0 {
@@ -246,11 +246,11 @@ impl Watched {
         self.say(self.viewer, &bytes)
     }
 
-    /// Everybody reads all there is, the viewer of ours with care if it `counts`.
+    /// All peers read everything; the frame viewer gives credit back if it `counts`.
     fn flush(&mut self, counts: bool) {
         while let Some(to) = self.engine.next_dirty() {
             while let count @ 1.. = self.engine.unsent(to).len() {
-                if counts && self.kind == Kind::Ours && to == conn(self.viewer) {
+                if counts && self.kind == Kind::Frames && to == conn(self.viewer) {
                     let mut bytes = self.engine.unsent(to);
                     while let Some(frame) = self.frames.next(&mut bytes).expect("frames of this version") {
                         let message = read_frame(frame).expect("a message of this version");

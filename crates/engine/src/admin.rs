@@ -91,7 +91,7 @@ pub enum AdminRefusal {
     /// A sprint needs a clock that moves.
     #[error("the game is paused: let it go on first")]
     SprintWhilePaused,
-    /// A sprint of no units, or of more than anybody would wait for.
+    /// A sprint of no units, or of too many.
     #[error("a sprint is 1 to {max} units, not {0}", max = crate::limits::SPRINT_UNITS_MAX)]
     Sprint(u32),
 }
@@ -107,7 +107,7 @@ pub enum SeekRefusal {
     Unplayable,
 }
 
-/// A change of pace that anybody may ask for.
+/// A change of pace that operators and viewers may request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PaceRequest {
     SetFrequency(u32),

@@ -61,20 +61,24 @@ impl Engine {
                         "each viewer is listed"
                     );
                     assert!(
-                        observer.news_from <= self.news.len(),
-                        "news are counted from where there are some"
+                        observer.updates_from <= self.frame_updates.len(),
+                        "the index of the first update is in range"
                     );
-                    if let Feed::Snapshot { news: Some(news), .. } = &observer.feed {
+                    if let Feed::Snapshot {
+                        updates: Some(updates),
+                        ..
+                    } = &observer.feed
+                    {
                         assert!(
-                            news.len() <= limits::VIEWER_NEWS_BYTES_MAX,
-                            "news behind a snapshot are bounded"
+                            updates.len() <= limits::VIEWER_UPDATES_BYTES_MAX,
+                            "updates kept behind a snapshot are bounded"
                         );
                     }
                 }
-                Role::Held(held) => {
+                Role::Ungreeted(held) => {
                     assert!(
                         !self.pace.is_started(),
-                        "everybody is greeted once the game is started"
+                        "all peers are greeted once the game is started"
                     );
                     assert!(
                         held.said.len() <= limits::HELD_BYTES_MAX,
@@ -137,15 +141,18 @@ impl Engine {
         if let Some(lock_step) = &self.lock_step {
             lock_step.check(&self.game, &seated);
         }
-        let owed: usize = self.sessions.iter().map(|session| session.outbox.len()).sum();
-        assert_eq!(owed, self.sessions.outbox_bytes, "what is owed is known");
+        let queued: usize = self.sessions.iter().map(|session| session.outbox.len()).sum();
+        assert_eq!(
+            queued, self.sessions.outbox_bytes,
+            "bytes in outboxes are counted"
+        );
         assert!(
-            owed <= self.config.limits.output_bytes_max,
-            "what is owed to all together is bounded"
+            queued <= self.config.limits.output_bytes_max,
+            "the bytes of all outboxes are bounded"
         );
         assert!(
             self.sessions.text_viewers.turns_left == 0
-                || (self.is_text_news_due && self.sessions.text_viewers.turns_left <= text_viewers),
+                || (self.are_text_updates_due && self.sessions.text_viewers.turns_left <= text_viewers),
             "text viewers that wait for their turn get it"
         );
         assert!(
@@ -160,7 +167,7 @@ impl Engine {
             session.outbox.len() <= session.outbox_bytes_max
                 || (session.agent().is_some() && session.flow.is_backlogged)
                 || session.is_leaving(),
-            "what is owed is bounded, for an agent that takes nothing by time"
+            "an outbox is bounded, that of an agent that reads nothing by time"
         );
         assert!(
             session.violations <= self.config.limits.violations_max,

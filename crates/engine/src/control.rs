@@ -1,7 +1,7 @@
 //! Who may control the server: change its speed, pause, step, and use the console over a connection.
 //!
-//! Watching is for everybody, control is for those whom [`Control`] names. Agents have no part in it: whatever an
-//! agent says is a command of the text protocol or `ko`.
+//! Any peer may watch; [`Control`] names those that may control. Agents never may: each of their lines is a
+//! command of the text protocol or `ko`.
 
 use std::fmt;
 use std::hint::black_box;

@@ -26,7 +26,7 @@ use crate::input::{ConnId, Input};
 use crate::lock_step::LockStep;
 use crate::output::{CloseReason, OperatorLine, Output};
 use crate::pace::Pace;
-use crate::replicate::{News, TextUpdates};
+use crate::replicate::{FrameUpdates, TextUpdates};
 use crate::session::{Answer, Feed, Role, Sessions, TokenBucket};
 use crate::snapshot::{EggPieces, Population};
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
@@ -47,26 +47,26 @@ use sprint::Sprint;
 pub struct Engine {
     pub(crate) config: EngineConfig,
     pub(crate) game: Game,
-    /// What moves the game, if that is a recording.
+    /// The recording that drives the game, in a playback.
     pub(crate) playback: Option<Box<Playback>>,
     pub(crate) pace: Pace,
     pub(crate) sessions: Sessions,
     pub(crate) timers: TimerQueue<Timer>,
-    /// What text viewers share, who ask for more than their own rate.
+    /// Token bucket that text viewers share beyond their own rate.
     spare_requests: TokenBucket,
     /// Token buckets for messages to other agents, one for each team.
     fan_out: Vec<TokenBucket>,
     pub(crate) text_updates: TextUpdates,
-    pub(crate) news: News,
+    pub(crate) frame_updates: FrameUpdates,
     pub(crate) ticks: Ticks,
-    /// For whom game time waits, if it does.
+    /// The state of lock-step, in such a game.
     pub(crate) lock_step: Option<LockStep>,
     /// What is pending in real time while a frame viewer is there.
     pub(crate) watch: Option<Watch>,
     outputs: VecDeque<Output>,
-    /// A stretch at full speed, while one lasts.
+    /// The running sprint.
     sprint: Option<Sprint>,
-    /// What operators said, for the shell's console.
+    /// Lines of operators, for the shell's console.
     operator_lines: VecDeque<OperatorLine>,
     counters: Counters,
     lateness: SpanRecorder,
@@ -84,9 +84,9 @@ pub struct Engine {
     population: Option<Arc<Population>>,
     /// Its eggs, kept from one snapshot to the next.
     egg_pieces: EggPieces,
-    /// What happened until now, for frame viewers that come late.
+    /// Past events, for frame viewers that join late.
     history: History,
-    /// Who was in the world when a team won, for frame viewers that get the world after that.
+    /// Agents and eggs when a team won, for frame viewers that join after that.
     ending: Option<Arc<Population>>,
     /// Whether saves are made of the game.
     is_saved: bool,
@@ -95,14 +95,14 @@ pub struct Engine {
     /// When the latest piece of an answer about the whole map was written, or will be.
     answered_at: RealTime,
     /// A turn of text viewers is scheduled.
-    pub(crate) is_text_news_due: bool,
+    pub(crate) are_text_updates_due: bool,
     /// The next piece of the whole map for text viewers is scheduled.
-    pub(crate) is_map_news_due: bool,
+    pub(crate) is_map_piece_due: bool,
     /// A team has won, and the agents are yet to be disconnected.
     is_over_for_agents: bool,
     /// The game time at which a throttled input arrived, while it is carried out.
     arrived: Option<GameTime>,
-    /// Agents whose peers are gone, and who leave once the game has come to that instant.
+    /// Agents of closed connections; they leave once the game has caught up.
     pub(crate) departing: BTreeSet<AgentId>,
 }
 
@@ -130,7 +130,7 @@ impl Engine {
         Self::with_game(config, game, now)
     }
 
-    /// An engine that goes on with `game` from where it is; `config.game` is of no account.
+    /// An engine that resumes `game`; `config.game` is ignored.
     ///
     /// Its agents have no connection any more, so they are gone, and each leaves an egg of its team where it stood: a player that
     /// comes back has a place to be born at (docs/decisions/0052). Of a match that is over they stand where they stood at the
@@ -141,7 +141,7 @@ impl Engine {
     pub fn resume(config: EngineConfig, mut game: Game, now: RealTime) -> Self {
         assert!(
             config.lock_step.is_none() || game.config().rules.lock_step,
-            "only a game begun in lock-step goes on in it"
+            "only a game begun in lock-step resumes in it"
         );
         game.release_agents();
         let config = EngineConfig {
@@ -175,7 +175,7 @@ impl Engine {
             spare_requests: TokenBucket::full(now, config.limits.spare_requests_per_second()),
             fan_out: vec![TokenBucket::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
             text_updates: TextUpdates::new(&config),
-            news: News::default(),
+            frame_updates: FrameUpdates::default(),
             ticks: Ticks::default(),
             watch: None,
             outputs: VecDeque::new(),
@@ -197,8 +197,8 @@ impl Engine {
             is_saved: false,
             victory: None,
             answered_at: now,
-            is_text_news_due: false,
-            is_map_news_due: false,
+            are_text_updates_due: false,
+            is_map_piece_due: false,
             is_over_for_agents: false,
             arrived: None,
             departing: BTreeSet::new(),
@@ -388,17 +388,17 @@ impl Engine {
         self.pace.is_started()
     }
 
-    /// Whether a viewer has been sent all that happened: one of ours until the last tick, unless it is too slow or gets the
-    /// world just now; one in text, unless it gets the world, or it or another waits for its turn.
+    /// Whether a viewer is up to date: a frame viewer until the last tick, unless it is too slow or receives a snapshot;
+    /// a text viewer unless it receives the world, or a turn of text viewers is pending.
     pub fn is_up_to_date(&self, conn: ConnId) -> bool {
         let Some(session) = self.sessions.get(conn) else {
             return false;
         };
         match &session.role {
-            Role::Viewer(observer) => matches!(observer.feed, Feed::News),
+            Role::Viewer(observer) => matches!(observer.feed, Feed::Updates),
             Role::TextViewer => {
                 let gets_world = session.flow.answer.as_ref().is_some_and(Answer::is_world);
-                !gets_world && !self.is_map_news_due && self.sessions.text_viewers.turns_left == 0
+                !gets_world && !self.is_map_piece_due && self.sessions.text_viewers.turns_left == 0
             }
             _ => false,
         }
@@ -414,7 +414,7 @@ impl Engine {
         let (slips, slipped) = self.pace.slips();
         let (ticks_run, ticks_skipped) = self.ticks.counts();
         let mut counters = self.counters.clone();
-        counters.encode_failures = self.news.encode_failures;
+        counters.encode_failures = self.frame_updates.encode_failures;
         counters.undeliverable = self.sessions.undeliverable;
         EngineStats {
             uptime_ms: u64::try_from(now.since(self.began).as_nanos() / 1_000_000).unwrap_or(0),

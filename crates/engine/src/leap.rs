@@ -130,7 +130,7 @@ impl Leap {
         self.attend();
     }
 
-    /// Keeps a journal from now on: of all, if the leap has not begun. Its bytes are to be taken by [`Self::take_journal`] as the game goes on.
+    /// Records a journal from now on: the whole game, if the leap has not begun. Take its bytes regularly with [`Self::take_journal`].
     pub fn start_recording(&mut self, program: &str) {
         self.journal = Some(PieceWriter::new(&self.game, program, 0));
     }

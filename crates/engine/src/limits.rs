@@ -137,7 +137,7 @@ pub const DELAYED_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const DELAYED_BYTES_PER_VIEWER_MAX: usize = 16 * 1024 * 1024;
 
 /// Delayed bytes that pieces for single viewers leave to the shared log: when full, new viewers are refused; existing ones stay.
-pub const DELAYED_NEWS_BYTES: usize = 16 * 1024 * 1024;
+pub const DELAYED_UPDATES_BYTES: usize = 16 * 1024 * 1024;
 
 /// Delayed bytes that the text log leaves to tick marks of frame viewers, which must not have gaps.
 pub const DELAYED_TICKS_BYTES: usize = 8 * 1024 * 1024;
@@ -183,7 +183,7 @@ pub const TEXT_VIEWERS_PER_TURN: usize = 32;
 pub const TEXT_NEWS_SPAN: RealSpan = RealSpan::from_millis(50);
 
 /// Bytes of updates kept until each text viewer has had its turn; beyond that all are served at once.
-pub const TEXT_NEWS_BYTES_MAX: usize = 1024 * 1024;
+pub const TEXT_UPDATES_BYTES_MAX: usize = 1024 * 1024;
 
 /// Bytes from a peer that count as another request: a line that never ends is work too.
 pub const BYTES_PER_REQUEST: usize = 1_024;
@@ -223,15 +223,15 @@ pub const OUTBOX_PAUSE_BYTES: usize = 64 * 1024;
 /// Bytes waiting for a peer at which it is read again.
 pub const OUTBOX_RESUME_BYTES: usize = 16 * 1024;
 
-/// How long an agent may read nothing while more than [`Limits::agent_outbox_bytes_max`] waits for it. A program that was stopped for
-/// a moment, or a link that was down, is back by then.
+/// How long an agent may read nothing while more than [`Limits::agent_outbox_bytes_max`] waits for it. Long enough for
+/// a program that was stopped, or a link that was down, to recover.
 pub const FULL_OUTBOX_SPAN: RealSpan = RealSpan::from_secs(10);
 
 /// Bytes of the longest ordinary `bct` line: two coordinates of three digits and seven counts of three.
 const BCT_BYTES: usize = 40;
 
 /// Bytes waiting for a frame viewer beyond which it gets no changes, and a fresh snapshot once it has caught up.
-pub const VIEWER_NEWS_BYTES_MAX: usize = 1024 * 1024;
+pub const VIEWER_UPDATES_BYTES_MAX: usize = 1024 * 1024;
 
 /// Bytes waiting for a frame viewer below which it has caught up.
 pub const VIEWER_CAUGHT_UP_BYTES: usize = 64 * 1024;
@@ -296,10 +296,10 @@ const _: () = assert!(
     "a peer is throttled long before it is disconnected, and resumes well below that"
 );
 const _: () = assert!(
-    DELAYED_TICKS_BYTES < DELAYED_NEWS_BYTES && 3 * DELAYED_NEWS_BYTES < DELAYED_BYTES_MAX,
+    DELAYED_TICKS_BYTES < DELAYED_UPDATES_BYTES && 3 * DELAYED_UPDATES_BYTES < DELAYED_BYTES_MAX,
     "of delayed viewers new ones are refused first, then text viewers are disconnected, then frame viewers"
 );
 const _: () = assert!(
-    VIEWER_CAUGHT_UP_BYTES < VIEWER_NEWS_BYTES_MAX && VIEWER_NEWS_BYTES_MAX < VIEWER_OUTBOX_BYTES_MAX,
+    VIEWER_CAUGHT_UP_BYTES < VIEWER_UPDATES_BYTES_MAX && VIEWER_UPDATES_BYTES_MAX < VIEWER_OUTBOX_BYTES_MAX,
     "a viewer is thinned long before it is disconnected, and has caught up well below that"
 );

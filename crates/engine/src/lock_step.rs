@@ -1,20 +1,19 @@
 //! Lock-step: game time waits for the agents instead of for the clock.
 //!
-//! A moment of the game is passed only when every living agent that owes a command has sent one, or the cap on
-//! the wait ran out. Then time leaps to the next deadline, whatever the frequency. What this module keeps is who
-//! is waited for, who was given up, and since when the game waits; the engine fires and reads
-//! (`engine/lock_step.rs`).
+//! Game time advances only when every idle agent has sent a command, or the cap on the wait ran out. Then time
+//! leaps to the next deadline, whatever the frequency. This module keeps the awaited agents, those given up, and
+//! when the wait began; the engine fires and reads (`engine/lock_step.rs`).
 //!
 //! ```text
 //! gathering ──(every place of the start is taken, /start, or the cap ran out)──> playing
 //!
-//! playing    a moment's ends, hunger and refill    at once: all whom they concern can think at the same time
+//! playing    a moment's ends, hunger and refill    at once: all agents concerned can think in parallel
 //!            its starts, and the next moment       when no agent is awaited
 //! ```
 //!
-//! An agent owes a command while it lives, nothing of its own is under way or waits, and no elevation holds it.
-//! So one that sends ahead owes nothing; one that is silent is waited for once and then given up until it begins
-//! something again; one that comes late owes from its birth on; one that dies or leaves owes nothing.
+//! A living agent is idle while none of its commands runs or waits and no elevation holds it. So one that sends
+//! ahead is never idle; a silent one is awaited once and then given up until it begins something again; one that
+//! joins late is idle from its birth on; one that dies or leaves is not.
 
 use std::collections::BTreeSet;
 
@@ -24,27 +23,27 @@ use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::input::ConnId;
 
-/// For whom the game waits.
+/// The agents and places for which the game waits.
 #[derive(Debug)]
 pub(crate) struct LockStep {
     /// The longest wait at one moment of the game.
     cap: RealSpan,
     /// The places of the start, until the game begins.
     seats: Option<Seats>,
-    /// Who owes a command and is waited for.
+    /// Idle agents for which the game waits.
     awaited: BTreeSet<AgentId>,
-    /// Who was waited for in vain and has begun nothing since.
+    /// Agents awaited until the cap that have begun nothing since.
     given_up: BTreeSet<AgentId>,
-    /// Those given up who owe a command.
-    passed_over: BTreeSet<AgentId>,
-    /// The moment at which the game waits, and until when it will.
+    /// Idle agents that were given up.
+    skipped: BTreeSet<AgentId>,
+    /// The moment at which the game waits, and the end of the wait.
     wait: Option<(GameTime, RealTime)>,
     /// The last moment at which a wait was given up.
     gave_up_at: Option<GameTime>,
-    is_held: bool,
+    is_frozen: bool,
 }
 
-/// Who was promised which place, by team and number, counted from the first.
+/// Reserved places, by team and number, counted from the first.
 #[derive(Debug)]
 struct Seats {
     by_team: Vec<Vec<Option<ConnId>>>,
@@ -62,19 +61,19 @@ pub enum LockStepState {
         /// Free places of the start.
         free: usize,
     },
-    /// An operator or viewer holds it, whether it has begun or not.
-    Held,
-    /// It goes on when those it waits for have spoken.
+    /// An operator or viewer has frozen it, whether it has begun or not.
+    Frozen,
+    /// It continues when no agent is awaited.
     Playing {
-        /// How many those are.
+        /// Awaited agents.
         awaited: usize,
     },
 }
 
-/// How many were no longer waited for.
+/// What the end of a wait gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GivenUp {
-    /// Agents that owe a command.
+    /// Idle agents.
     pub(crate) agents: usize,
     /// Free places of the start.
     pub(crate) places: usize,
@@ -96,10 +95,10 @@ impl LockStep {
             }),
             awaited: BTreeSet::new(),
             given_up: BTreeSet::new(),
-            passed_over: BTreeSet::new(),
+            skipped: BTreeSet::new(),
             wait: None,
             gave_up_at: None,
-            is_held: false,
+            is_frozen: false,
         }
     }
 
@@ -176,20 +175,20 @@ impl LockStep {
 
     /// Whether time may not go on to what starts, or to the next moment.
     pub(crate) fn must_wait(&self, game: &Game) -> bool {
-        self.is_held || self.is_gathering() || self.is_waiting(game)
+        self.is_frozen || self.is_gathering() || self.is_waiting(game)
     }
 
     /// How the game stands.
     pub(crate) fn state(&self, game: &Game) -> LockStepState {
-        if self.is_held {
-            LockStepState::Held
+        if self.is_frozen {
+            LockStepState::Frozen
         } else if self.is_gathering() {
             LockStepState::Gathering {
                 free: self.free_seats(game),
             }
         } else {
             let awaited = match self.is_waiting(game) && self.awaited.is_empty() {
-                true => self.passed_over.len(),
+                true => self.skipped.len(),
                 false => self.awaited.len(),
             };
             LockStepState::Playing { awaited }
@@ -197,22 +196,22 @@ impl LockStep {
     }
 
     /// Whether an operator or a viewer holds the game.
-    pub(crate) fn is_held(&self) -> bool {
-        self.is_held
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.is_frozen
     }
 
     /// Holds or resumes the game; a wait begins anew then.
-    pub(crate) fn set_held(&mut self, is_held: bool) {
-        self.is_held = is_held;
+    pub(crate) fn set_frozen(&mut self, is_frozen: bool) {
+        self.is_frozen = is_frozen;
         self.wait = None;
     }
 
-    /// Until when the game waits at most, if it does.
+    /// The end of the present wait.
     pub(crate) fn wait_ends(&self, game: &Game) -> Option<RealTime> {
         self.wait.filter(|_| self.is_waiting(game)).map(|(_, ends)| ends)
     }
 
-    /// Something happened in the game that may have changed who owes.
+    /// Updates the idle agents after an event.
     pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) {
         match event {
             GameEvent::Joined { agent, .. } => self.look_at(game, agent.id),
@@ -233,24 +232,24 @@ impl LockStep {
             GameEvent::Won { .. } => {
                 self.awaited.clear();
                 self.given_up.clear();
-                self.passed_over.clear();
+                self.skipped.clear();
             }
             _ => {}
         }
     }
 
-    /// An agent may owe something now, or no longer.
+    /// Updates the sets for an agent that may have become idle or busy.
     pub(crate) fn look_at(&mut self, game: &Game, id: AgentId) {
         let Some(agent) = game.world().agent(id) else {
             self.awaited.remove(&id);
             self.given_up.remove(&id);
-            self.passed_over.remove(&id);
+            self.skipped.remove(&id);
             return;
         };
-        let owes = agent.owes_command() && game.winner().is_none();
+        let is_idle = agent.owes_command() && game.winner().is_none();
         let is_given_up = self.given_up.contains(&id);
-        put(&mut self.awaited, id, owes && !is_given_up);
-        put(&mut self.passed_over, id, owes && is_given_up);
+        put(&mut self.awaited, id, is_idle && !is_given_up);
+        put(&mut self.skipped, id, is_idle && is_given_up);
     }
 
     /// Begins a wait if one is due. Its time counts for all of one moment of the game, so that an agent which asks
@@ -258,54 +257,53 @@ impl LockStep {
     pub(crate) fn settle(&mut self, game: &Game, now: RealTime) {
         let moment = game.now();
         self.wait.take_if(|(at, _)| *at != moment);
-        if self.wait.is_none() && !self.is_held && self.is_waiting(game) {
+        if self.wait.is_none() && !self.is_frozen && self.is_waiting(game) {
             self.wait = Some((moment, now.saturating_add(self.cap)));
         }
     }
 
-    /// The wait has been long enough: goes on without those who are waited for.
+    /// Ends the wait: the game continues without the awaited agents.
     pub(crate) fn give_up(&mut self, game: &Game) -> GivenUp {
         self.wait = None;
         self.gave_up_at = Some(game.now());
         let awaited = std::mem::take(&mut self.awaited);
         self.given_up.extend(&awaited);
-        self.passed_over.extend(&awaited);
+        self.skipped.extend(&awaited);
         GivenUp {
-            // Where all alive were given up before, they were waited for once more.
-            agents: self.passed_over.len(),
+            // If all living agents were given up before, the wait was for them again.
+            agents: self.skipped.len(),
             places: self.free_seats(game),
         }
     }
 
-    /// Before the beginning, the game waits once a place is taken. Later it waits for those who owe, and at each
-    /// moment once more if all alive are given up: else time would rush on to their death.
+    /// Before the beginning, the game waits once a place is taken. Later it waits for idle agents, and at each
+    /// moment again if all living agents are given up: else time would leap to their death.
     fn is_waiting(&self, game: &Game) -> bool {
         if let Some(seats) = &self.seats {
             return seats.taken > 0;
         }
-        let all_given_up =
-            !self.passed_over.is_empty() && self.passed_over.len() == game.world().agents().len();
+        let all_given_up = !self.skipped.is_empty() && self.skipped.len() == game.world().agents().len();
         !self.awaited.is_empty() || (all_given_up && self.gave_up_at != Some(game.now()))
     }
 
-    /// Compares with the game, and with who is there and waits for a place that was promised.
+    /// Compares with the game and the seated peers.
     ///
     /// # Panics
-    /// If an agent is awaited that owes nothing, or owes and is not awaited; or if a place is kept for another peer.
+    /// If the awaited and skipped agents are not the idle ones; or if a place is reserved for another peer.
     pub(crate) fn check(&self, game: &Game, seated: &BTreeSet<ConnId>) {
         let taken: BTreeSet<ConnId> = self.seated().into_iter().collect();
-        assert_eq!(taken, *seated, "a place is kept for who waits for it");
+        assert_eq!(taken, *seated, "each seated peer has its place");
         if let Some(seats) = &self.seats {
             assert!(
                 seats.taken == taken.len() && seats.taken <= seats.taken_max,
                 "taken places are counted"
             );
         }
-        let owing: BTreeSet<AgentId> = game.owing().collect();
-        let known: BTreeSet<AgentId> = self.awaited.union(&self.passed_over).copied().collect();
-        assert_eq!(known, owing, "who owes is waited for, or was given up");
+        let idle: BTreeSet<AgentId> = game.owing().collect();
+        let known: BTreeSet<AgentId> = self.awaited.union(&self.skipped).copied().collect();
+        assert_eq!(known, idle, "idle agents are awaited, or were given up");
         assert!(
-            self.passed_over.is_subset(&self.given_up) && self.awaited.is_disjoint(&self.given_up),
+            self.skipped.is_subset(&self.given_up) && self.awaited.is_disjoint(&self.given_up),
             "no agent is awaited that was given up"
         );
         assert!(

@@ -7,7 +7,7 @@ use crate::input::ConnId;
 /// One thing for the shell to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Everything owed to this connection was written: shut down its writing half and go on reading. The
+    /// The outbox is empty: shut down the writing half and keep reading. The
     /// engine still wants its `Closed` and will say `Close` if that does not come in time.
     ShutdownWrite {
         /// Which.

@@ -17,7 +17,7 @@ pub enum PaceRefusal {
     /// Game time stands still already.
     #[error("the game is paused already")]
     AlreadyPaused,
-    /// Game time goes on already.
+    /// Game time is running.
     #[error("the game is not paused")]
     NotPaused,
     /// Before the start there is no time to stop or move.
@@ -249,7 +249,7 @@ mod tests {
         pace
     }
 
-    /// Found by the simulation: a step, another speed and a resume that arrive together, with work that the step passed over.
+    /// Found by the simulation: a step, another speed and a resume that arrive together, with work that the step skipped.
     #[test]
     fn what_a_step_passes_over_is_late_from_its_end_on() {
         let mut pace = started(100);

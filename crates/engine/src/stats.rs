@@ -108,7 +108,7 @@ pub struct Counters {
     pub snapshots: u64,
     /// How often a recording was moved to another moment.
     pub seeks: u64,
-    /// How often a frame viewer was too slow for the news and got a snapshot instead.
+    /// Frame viewers that read too slowly: each got a snapshot instead of its updates.
     pub viewers_thinned: u64,
     /// Messages that fitted no frame and were not sent.
     pub encode_failures: u64,

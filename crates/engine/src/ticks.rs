@@ -1,8 +1,8 @@
 //! The grid of ticks that carries replication to frame viewers.
 //!
 //! Ticks run only while a frame viewer is connected: an empty server makes no wake-ups. The grid itself
-//! goes on, and the begin mark after a break counts all instants without a tick, so that every viewer's sum
-//! comes out right; for metrics, instants without a viewer are not skips.
+//! continues, and the begin mark after a break counts all instants without a tick, so that every viewer's sum
+//! is right; for metrics, instants without a viewer are not skips.
 
 use trantor_time::tick_clock::TICK_PERIOD;
 use trantor_time::{RealSpan, RealTime, Tick, TickClock};

@@ -79,7 +79,7 @@ impl LockStepCheck {
             LockStepState::Playing { .. } => true,
             // The wait for the other places may end just before.
             LockStepState::Gathering { .. } => has_waited,
-            LockStepState::Held => false,
+            LockStepState::Frozen => false,
         };
         if !may_go_on {
             return Err(format!(

@@ -236,7 +236,7 @@ fn is_done(engine: &Engine, action: &AdminAction, before: &Before) -> bool {
 /// Whether the game is paused.
 pub(crate) fn is_held(engine: &Engine) -> bool {
     match engine.lock_step_state() {
-        Some(state) => state == LockStepState::Held,
+        Some(state) => state == LockStepState::Frozen,
         None => engine.game_clock().is_paused(),
     }
 }

@@ -69,8 +69,8 @@ impl Engine {
                 self.text_updates.publish(&mut self.sessions, &self.game, &event);
             }
             self.egg_pieces.note(&event);
-            if self.watch.is_some() && self.news.note(&self.game, &event).is_err() {
-                self.drop_news();
+            if self.watch.is_some() && self.frame_updates.note(&self.game, &event).is_err() {
+                self.drop_updates();
             }
             match event {
                 GameEvent::Reply { agent, .. } => self.note_idle(agent),
@@ -100,8 +100,8 @@ impl Engine {
     /// An input was carried out. If it was about hunger, no event of the game shows its effect on all food.
     pub(crate) fn note_hunger(&mut self, input: &GameInput) {
         let is_about_it = matches!(input, GameInput::Admin(AdminAction::SetHunger { .. }));
-        if is_about_it && self.watch.is_some() && self.news.note_hunger(&self.game).is_err() {
-            self.drop_news();
+        if is_about_it && self.watch.is_some() && self.frame_updates.note_hunger(&self.game).is_err() {
+            self.drop_updates();
         }
     }
 

@@ -74,7 +74,7 @@ impl Engine {
     pub(super) fn close_now(&mut self, conn: ConnId, reason: CloseReason) {
         let shown = self.shown(conn);
         if self.forget(conn, LeaveCause::Dismissed).is_some() {
-            log::debug!("{shown}: let go, {}", reason.name());
+            log::debug!("{shown}: disconnected, {}", reason.name());
             self.close(conn, reason);
         }
     }
@@ -104,7 +104,7 @@ impl Engine {
         self.finish_writing(conn);
     }
 
-    /// If a session that is leaving has all it is owed: its writing half is done with.
+    /// Shuts down the writing half of a leaving session whose outbox is empty.
     pub(super) fn finish_writing(&mut self, conn: ConnId) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -137,18 +137,18 @@ impl Engine {
     /// again later otherwise. Looking now and then is cheaper than moving a limit at each word.
     fn see_whether_idle(&mut self, conn: ConnId, agent: AgentId) {
         let now = self.sessions.now();
-        let is_held = match &self.lock_step {
-            Some(lock_step) => lock_step.is_held(),
+        let is_frozen = match &self.lock_step {
+            Some(lock_step) => lock_step.is_frozen(),
             None => self.pace.clock().is_paused(),
         };
-        let may_act = !is_held && self.game.world().agent(agent).is_some_and(Agent::owes_command);
+        let may_act = !is_frozen && self.game.world().agent(agent).is_some_and(Agent::owes_command);
         let (Some(limit), Some(session)) = (self.config.limits.idle_span, self.sessions.get_mut(conn)) else {
             return;
         };
         if !may_act {
-            session.heard_at = now;
+            session.last_read_at = now;
         }
-        let silent = now.since(session.heard_at);
+        let silent = now.since(session.last_read_at);
         if silent < limit {
             self.set_limit(conn, Some(limit - silent));
         } else {
@@ -174,7 +174,7 @@ impl Engine {
         self.leave(agent, LeaveCause::Dismissed);
     }
 
-    /// The game is over: all agents are disconnected, without a word but what they are owed.
+    /// Disconnects all agents at the end of the game, after what is in their outboxes and without another line.
     pub(super) fn remove_agents(&mut self) {
         let agents: Vec<AgentId> = self.game.world().agents().map(|agent| agent.id()).collect();
         for agent in agents {

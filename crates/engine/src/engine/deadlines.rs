@@ -99,9 +99,9 @@ impl Engine {
         }
         let game_due = self.next_game_deadline().filter(|at| *at <= self.pace.game_now());
         // A game that may lag as far as it likes does not keep timers waiting until it has caught up, which may be never.
-        let passed_over = now - limits::TIMER_WAIT_MAX;
+        let timer_wait_limit = now - limits::TIMER_WAIT_MAX;
         let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), timer_due) {
-            (Some(game), Some(timer)) => game.max(passed_over) <= timer,
+            (Some(game), Some(timer)) => game.max(timer_wait_limit) <= timer,
             (game, _) => game.is_some(),
         };
         let fired = if is_game_first {
@@ -218,12 +218,12 @@ impl Engine {
                 FiredKind::GoOn
             }
             Timer::TextTurns => {
-                self.is_text_news_due = false;
+                self.are_text_updates_due = false;
                 self.sessions.serve_turns(limits::TEXT_VIEWERS_PER_TURN);
                 FiredKind::TextUpdates
             }
             Timer::PublishMap => {
-                self.is_map_news_due = false;
+                self.is_map_piece_due = false;
                 self.text_updates.publish_map(&mut self.sessions, &self.game);
                 FiredKind::TextUpdates
             }

@@ -31,7 +31,7 @@ impl Engine {
             self.drain(conn, bytes.len(), now);
             return;
         };
-        session.heard_at = now;
+        session.last_read_at = now;
         match session.flow.is_read && self.is_behind() {
             true => self.throttle(conn, bytes, Throttle::OlderWork, now),
             false => self.process_bytes(conn, bytes, now),
@@ -235,10 +235,10 @@ impl Engine {
 
     /// Schedules the next turn of many text viewers (docs/decisions/0093).
     pub(super) fn schedule_text_turns(&mut self) {
-        if self.sessions.text_viewers.turns_left == 0 || self.is_text_news_due {
+        if self.sessions.text_viewers.turns_left == 0 || self.are_text_updates_due {
             return;
         }
-        self.is_text_news_due = true;
+        self.are_text_updates_due = true;
         let viewers = self.sessions.text_viewers.len();
         let turns = viewers.div_ceil(limits::TEXT_VIEWERS_PER_TURN).max(1);
         let turns = i64::try_from(turns).unwrap_or(i64::MAX);
@@ -249,10 +249,10 @@ impl Engine {
 
     /// Schedules the next piece of the whole map for all text viewers.
     pub(super) fn schedule_map(&mut self) {
-        if !self.text_updates.has_more_map() || self.is_map_news_due {
+        if !self.text_updates.has_more_map() || self.is_map_piece_due {
             return;
         }
-        self.is_map_news_due = true;
+        self.is_map_piece_due = true;
         let viewers = self
             .sessions
             .text_viewers
@@ -436,7 +436,7 @@ fn requests_for(bytes: usize) -> u32 {
 
 /// Why the next request of a session is throttled, if it is.
 fn held_up(session: &mut Session, now: RealTime, per_second: u32) -> Option<Throttle> {
-    if session.is_leaving() || matches!(session.role, Role::Held(_) | Role::Seated(_)) {
+    if session.is_leaving() || matches!(session.role, Role::Ungreeted(_) | Role::Seated(_)) {
         return None;
     }
     if session.flow.answer.is_some() {

@@ -1,4 +1,4 @@
-//! Lock-step, carried out: how a game begins, when time leaps, and what happens when it has waited long enough.
+//! Lock-step in the engine: how a game begins, when time leaps, and what ends a wait.
 
 use trantor_game::{GameInput, Handled, PaceChange};
 use trantor_model::TeamId;
@@ -24,11 +24,11 @@ impl Engine {
             .is_some_and(|lock_step| lock_step.is_gathering())
     }
 
-    /// Promises a place of the start. The peer is answered at once, since many programs start their next agent only
-    /// then; it is born when the game begins, and what it says until then is kept.
+    /// Reserves a place of the start. The peer is answered at once, since many programs start their next agent only
+    /// then; it is born when the game begins, and its input until then is kept.
     pub(super) fn take_seat(&mut self, conn: ConnId, team: Option<TeamId>, now: RealTime) {
         let seat = match (&mut self.lock_step, team) {
-            // A match can end before anybody is born.
+            // A match can end before the first birth.
             (Some(lock_step), Some(team)) if self.game.winner().is_none() => {
                 lock_step.take_seat(&self.game, team, conn)
             }
@@ -43,7 +43,7 @@ impl Engine {
         self.begin_if_full(now);
     }
 
-    /// A peer is gone or going that may have been promised a place.
+    /// Frees the place reserved for a peer, if it has one.
     pub(super) fn leave_seat(&mut self, conn: ConnId) {
         if let Some(lock_step) = &mut self.lock_step {
             lock_step.leave_seat(conn);
@@ -60,14 +60,14 @@ impl Engine {
         }
     }
 
-    /// Begins the game with those who are there: all are born, and then what they have said meanwhile counts.
+    /// Begins the game with the seated peers: all are born, and then their early input is processed.
     pub(super) fn begin_lock_step(&mut self, now: RealTime) {
         let Some(lock_step) = &mut self.lock_step else {
             return;
         };
         let born = lock_step.begin();
         log::info!("lock-step: the game begins with {} agents", born.len());
-        let mut heard = Vec::with_capacity(born.len());
+        let mut early_input = Vec::with_capacity(born.len());
         for (team, conn) in born {
             let said = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
                 Some(Role::Seated(said)) => std::mem::take(said),
@@ -79,27 +79,27 @@ impl Engine {
                     self.sessions.set_role(conn, Role::Agent(agent));
                     self.set_limit(conn, self.config.limits.idle_span);
                     self.note_idle(agent);
-                    heard.push((conn, said));
+                    early_input.push((conn, said));
                 }
                 // An operator has ended the match meanwhile.
                 _ => self.close_after_flush(conn, CloseReason::GameOver),
             }
             self.publish_events(None);
         }
-        for (conn, said) in heard {
+        for (conn, said) in early_input {
             self.process_bytes(conn, &said, now);
         }
     }
 
     /// The deadline that may be carried out now, if no agent is awaited. What is due at a moment is carried out
-    /// at once, so that all whom it concerns can think at the same time; the starts of a moment come only when
-    /// everybody has said what to start.
+    /// at once, so that all agents concerned can think in parallel; the starts of a moment come only when
+    /// no agent is idle.
     pub(super) fn leap_due(&self) -> Option<GameTime> {
         let lock_step = self.lock_step.as_ref()?;
         let due = self.game.next_deadline().filter(|_| self.pace.is_started())?;
         let belongs_to_moment = due == self.game.now()
             && !self.game.is_start_next()
-            && !lock_step.is_held()
+            && !lock_step.is_frozen()
             && !lock_step.is_gathering();
         (belongs_to_moment || !lock_step.must_wait(&self.game)).then_some(due)
     }
@@ -111,8 +111,8 @@ impl Engine {
         self.fire_game(now)
     }
 
-    /// Gives up those who are waited for if the game has waited long enough. It is recorded: what comes after
-    /// hangs on it.
+    /// Gives up the awaited agents once the wait has reached its cap. The journal records it, since a replay
+    /// depends on it.
     pub(super) fn end_wait_if_due(&mut self, now: RealTime) {
         let Some(lock_step) = &mut self.lock_step else {
             return;
@@ -133,24 +133,24 @@ impl Engine {
         self.settle();
     }
 
-    /// An operator or a viewer holds the game, or lets it go on.
-    pub(super) fn hold_leaps(&mut self, is_held: bool) -> Result<(), PaceRefusal> {
+    /// Freezes or resumes the game for an operator or a viewer.
+    pub(super) fn hold_leaps(&mut self, is_frozen: bool) -> Result<(), PaceRefusal> {
         if !self.pace.is_started() {
             return Err(PaceRefusal::NotStarted);
         }
         let lock_step = self.lock_step.as_mut().expect("asked for in lock-step only");
-        match (lock_step.is_held(), is_held) {
+        match (lock_step.is_frozen(), is_frozen) {
             (true, true) => Err(PaceRefusal::AlreadyPaused),
             (false, false) => Err(PaceRefusal::NotPaused),
             _ => {
-                lock_step.set_held(is_held);
+                lock_step.set_frozen(is_frozen);
                 Ok(())
             }
         }
     }
 
     /// The game clock as frame viewers see it. In lock-step it stands still between leaps, which is hard
-    /// could watch; so it is shown to go as fast as the game went since the last tick.
+    /// to watch; so it shows the speed of the game since the last tick.
     pub(super) fn shown_clock(&self, now: RealTime) -> GameClock {
         let Some(lock_step) = &self.lock_step else {
             return *self.pace.clock();
@@ -158,7 +158,7 @@ impl Engine {
         let rate = self.watch.as_ref().and_then(|watch| watch.leap_frequency);
         let frequency = rate.unwrap_or_else(|| self.pace.clock().frequency());
         let mut clock = GameClock::new(now, self.pace.game_now(), frequency);
-        if rate.is_none() || lock_step.is_held() {
+        if rate.is_none() || lock_step.is_frozen() {
             clock.pause(now);
         }
         clock

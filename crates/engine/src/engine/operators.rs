@@ -162,13 +162,13 @@ impl Engine {
         self.operator_lines.retain(|said| said.conn != conn);
     }
 
-    /// Everybody connected, in the order of the shell's table.
+    /// All connections, in the order of the shell's table.
     pub fn clients(&self) -> impl Iterator<Item = Client> {
         self.sessions.iter().map(|session| Client {
             conn: session.conn,
             peer: session.peer,
             kind: match &session.role {
-                Role::Held(_) | Role::Seated(_) => ClientKind::Waiting,
+                Role::Ungreeted(_) | Role::Seated(_) => ClientKind::Waiting,
                 Role::Greeted { .. } => ClientKind::Greeted,
                 Role::Agent(agent) => ClientKind::Agent(*agent),
                 Role::TextViewer => ClientKind::TextViewer,
@@ -181,8 +181,8 @@ impl Engine {
         })
     }
 
-    /// Changes how many may connect, how fast, and how long they may be silent, for later connections; and how long
-    /// anybody may take nothing of what is owed. What else is bounded for those inside stays as it is.
+    /// Changes the limits of later connections on their number, rate and silence, and for all connections how long a
+    /// backlog may stay unread. Existing connections keep their other limits.
     pub fn set_limits(&mut self, limits: &Limits) {
         self.config.limits = Limits {
             message_bytes_max: self.config.limits.message_bytes_max,
@@ -380,7 +380,7 @@ pub struct Client {
     pub kind: ClientKind,
     /// Whether it may control the server.
     pub may_control: bool,
-    /// What it is owed and has not read, in bytes.
+    /// Bytes sent or queued that the peer has not read.
     pub unread_bytes: usize,
 }
 

@@ -19,7 +19,7 @@ use crate::snapshot::EggPieces;
 use crate::stats::Speedometer;
 
 impl Engine {
-    /// An engine that shows `recording`; `config.game` is of no account. No peer can play in it: one that asks
+    /// An engine that shows `recording`; `config.game` is ignored. No peer can play in it: one that asks
     /// for a place is answered as by a team without one.
     ///
     /// # Errors
@@ -50,8 +50,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Moves a recording to another moment, or the nearer end, and shows every viewer the world as it was there.
-    /// What had stopped because the recording was over goes on; what was paused stays so.
+    /// Moves a recording to another moment, or the nearer end, and shows every viewer the world at it. A recording
+    /// that had ended resumes; one that was paused stays paused.
     ///
     /// # Errors
     /// If there is no recording. Nothing has changed then.
@@ -69,7 +69,7 @@ impl Engine {
         self.speedometer = Speedometer::new(now, self.game.now());
         let playback = self.playback.as_mut().expect("there was one just now");
         if let Some(frequency) = playback.speed_at(self.game.now()) {
-            // A journal may name a speed that nobody may ask for; then the present one stays.
+            // A journal may hold a speed out of range; then the present one stays.
             let _refused = self.pace.set_frequency(now, frequency.get());
         }
         if playback.is_stopped_at_end {
@@ -188,7 +188,7 @@ impl Engine {
 
     /// Frame viewers get the new anchor, and then the world of that moment as when they joined.
     fn show_jump(&mut self, now: RealTime) {
-        self.news.clear();
+        self.frame_updates.clear();
         let population = self.population();
         for conn in self.welcome_viewers() {
             self.send_stream_time(conn, now);
@@ -293,7 +293,7 @@ impl Playback {
         Ok(game)
     }
 
-    /// The recorded speed at a moment, as far as it is to be followed.
+    /// The recorded speed at a moment; `None` if recorded speeds do not apply.
     pub(crate) fn speed_at(&self, at: GameTime) -> Option<Frequency> {
         self.cursor
             .recording()
@@ -301,7 +301,7 @@ impl Playback {
             .filter(|_| self.follows_speed)
     }
 
-    /// The speed that was set with this record, if it was one and is to be followed.
+    /// The speed that this record sets; `None` if it sets none or recorded speeds do not apply.
     pub(crate) fn speed_set(&self, replayed: &Replayed) -> Option<Frequency> {
         match replayed {
             Replayed::Input(GameInput::Pace(PaceChange::Frequency(frequency))) if self.follows_speed => {

@@ -115,7 +115,7 @@ pub enum JournalPressure {
     Presses,
 }
 
-/// Writes the journal while the game goes on.
+/// Writes the journal of a running game.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     writer: PieceWriter,

@@ -27,7 +27,7 @@ impl Engine {
         let waiting: Vec<ConnId> = self.sessions.iter().map(|session| session.conn).collect();
         for conn in waiting {
             let said = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
-                Some(Role::Held(held)) => std::mem::take(&mut held.said),
+                Some(Role::Ungreeted(held)) => std::mem::take(&mut held.said),
                 _ => continue,
             };
             self.greet(conn);
@@ -63,7 +63,7 @@ impl Engine {
             Request::Gui(request) => self.gui_request(conn, request, now),
             Request::Message(message) => self.message(conn, message, now),
             Request::Broken(error) => self.protocol_error(conn, &error.to_string(), now),
-            Request::HeldTooMuch => self.sessions.schedule_close(conn, CloseReason::InboxFull),
+            Request::InboxFull => self.sessions.schedule_close(conn, CloseReason::InboxFull),
             Request::TooManyViolations => self.sessions.schedule_close(conn, CloseReason::Violations),
             Request::Http => {
                 self.sessions
@@ -221,7 +221,7 @@ impl Engine {
         let size = self.config.game.size;
         let agent = |id| game.world().agent(id).ok_or(GuiRefusal::BadParameter);
         let answer = match request {
-            // These two are no news of the game; a delayed spectator knows by them that the server is there.
+            // These two reveal nothing of the game, so a delayed spectator gets them at once, as a sign of life.
             GuiRequest::MapSize => {
                 self.sessions.push_at_once(conn, |outbox| {
                     write_gui_event(outbox, ids, &GuiEvent::MapSize(size));

@@ -77,7 +77,7 @@ impl Engine {
         }
     }
 
-    /// Goes back to the speed there was, as of `at`; answers it. Where the speeds of a recording were followed, they are again.
+    /// Restores the speed before the sprint, as of `at`, or the recorded speeds where they applied; returns it.
     fn leave_sprint(&mut self, sprint: Sprint, at: RealTime) -> Frequency {
         self.sprint = None;
         let recorded = match &mut self.playback {

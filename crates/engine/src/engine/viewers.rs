@@ -104,14 +104,14 @@ impl Engine {
         self.start_watch(now);
         let may_control = self.may_control(conn);
         let delay = self.delay_of(conn);
-        let news_from = self.news.len();
+        let updates_from = self.frame_updates.len();
         let population = self.population();
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
         // A delayed viewer sees the past, and a clock of the past.
         observer.reference = now - delay;
-        observer.begin_snapshot(population, news_from, now);
+        observer.begin_snapshot(population, updates_from, now);
         let message = ToClient::Hello(ServerHello {
             version: WIRE_VERSION,
             program: self.config.program.clone(),

@@ -1,4 +1,4 @@
-//! Frame viewers: what they see. Ticks, news, snapshots and figures.
+//! Output for frame viewers: ticks, updates, snapshots and statistics.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Engine {
             let instant_us = observer.us_at(tick.instant);
             observer.stream_time.at_tick(instant_us);
             send(&mut self.sessions, conn, &ToClient::TickBegin { number, skipped });
-            self.send_news(conn);
+            self.send_updates(conn);
             self.send_waiting(conn);
             send(&mut self.sessions, conn, &ToClient::TickEnd { number });
             self.catch_up(conn, now);
@@ -37,7 +37,7 @@ impl Engine {
                 self.send_snapshot(conn, now);
             }
         }
-        self.news.clear();
+        self.frame_updates.clear();
         let next = self.ticks.end(now);
         let Some(watch) = &mut self.watch else { return };
         watch.tick = self.timers.schedule(next, Timer::Tick);
@@ -52,13 +52,13 @@ impl Engine {
         }
     }
 
-    /// Sends a viewer the waiting commands of its watched agent, if they have changed. One that lags behind
-    /// would only be confused by it.
+    /// Sends a viewer the waiting commands of its watched agent, if they have changed. They would contradict what
+    /// a viewer that lags behind shows.
     fn send_waiting(&mut self, conn: ConnId) {
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
-        let (Feed::News, Some(watched)) = (&observer.feed, &mut observer.watched) else {
+        let (Feed::Updates, Some(watched)) = (&observer.feed, &mut observer.watched) else {
             return;
         };
         let agent = watched.agent;
@@ -76,38 +76,42 @@ impl Engine {
     }
 
     /// Sends a viewer the changes of the tick, or keeps it behind a snapshot that is on its way.
-    fn send_news(&mut self, conn: ConnId) {
+    fn send_updates(&mut self, conn: ConnId) {
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
-        let frames = self.news.encode(std::mem::take(&mut observer.news_from));
-        let takes_news = self.sessions.takes_changes(conn, frames.len());
+        let frames = self
+            .frame_updates
+            .encode(std::mem::take(&mut observer.updates_from));
+        let takes_updates = self.sessions.takes_changes(conn, frames.len());
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
         match &mut observer.feed {
-            Feed::News if takes_news => {
+            Feed::Updates if takes_updates => {
                 self.sessions
                     .push(conn, |outbox| outbox.extend_from_slice(frames));
             }
-            Feed::News => {
+            Feed::Updates => {
                 observer.feed = Feed::Behind;
                 self.counters.viewers_thinned += 1;
             }
-            Feed::Snapshot { snapshot, news, .. } => {
-                if let Some(kept) = news {
-                    if kept.len() + frames.len() <= limits::VIEWER_NEWS_BYTES_MAX {
+            Feed::Snapshot {
+                snapshot, updates, ..
+            } => {
+                if let Some(kept) = updates {
+                    if kept.len() + frames.len() <= limits::VIEWER_UPDATES_BYTES_MAX {
                         kept.extend_from_slice(frames);
                     } else {
-                        *news = None;
+                        *updates = None;
                     }
                 }
                 if !snapshot.is_over() {
                     return;
                 }
-                match news.take() {
+                match updates.take() {
                     Some(kept) => {
-                        observer.feed = Feed::News;
+                        observer.feed = Feed::Updates;
                         self.sessions.push(conn, |outbox| outbox.extend_from_slice(&kept));
                     }
                     None => {
@@ -120,7 +124,7 @@ impl Engine {
         }
     }
 
-    /// Gives a viewer that was thinned a fresh snapshot, once most of what it was owed is gone.
+    /// Sends a thinned viewer a fresh snapshot, once its outbox is almost empty.
     fn catch_up(&mut self, conn: ConnId, now: RealTime) {
         let is_behind = |observer: &Observer| matches!(observer.feed, Feed::Behind);
         let snapshot_bytes = limits::snapshot_bytes_max(self.config.game.size);
@@ -131,15 +135,15 @@ impl Engine {
         }
         let population = self.population();
         if let Some(observer) = self.sessions.observer_mut(conn) {
-            // All news of this tick are in it.
+            // It includes all updates of this tick.
             observer.begin_snapshot(population, 0, now);
             self.counters.snapshots += 1;
             self.send_snapshot(conn, now);
         }
     }
 
-    /// Who is in the world, noted once for all who need it before it changes. Of a match that is over that is who was there at
-    /// its end: all agents are disconnected with it, and nothing happens any more.
+    /// The agents and eggs of the world, cached until they change. After the end of a match those at its end, since all
+    /// agents are disconnected with it.
     pub(super) fn population(&mut self) -> Arc<Population> {
         if let Some(ending) = &self.ending {
             return Arc::clone(ending);
@@ -150,10 +154,10 @@ impl Engine {
         Arc::clone(population)
     }
 
-    /// Sends as much of a viewer's snapshot as it has credit for, and no more than that at one time. One that never gives
-    /// credit for the rest is disconnected: the world as it was then would be kept for it.
+    /// Sends as much of a viewer's snapshot as its credit allows. A viewer that never gives credit for the rest is
+    /// disconnected, since its snapshot takes memory until it is sent.
     pub(super) fn send_snapshot(&mut self, conn: ConnId, now: RealTime) {
-        // Credit that comes back after the delay only would make a large world take for ever.
+        // Credit that returns only after the delay would make a large snapshot take too long.
         let is_lent = self.delay_of(conn) > RealSpan::ZERO;
         for nth in 0..limits::SNAPSHOT_CREDIT {
             let observer = self.sessions.observer_mut(conn);
@@ -175,16 +179,16 @@ impl Engine {
         }
     }
 
-    /// There were more changes than a tick carries: everybody gets a snapshot instead.
-    pub(super) fn drop_news(&mut self) {
+    /// A tick cannot carry so many changes: every viewer gets a snapshot instead.
+    pub(super) fn drop_updates(&mut self) {
         for conn in self.welcome_viewers() {
             let Some(observer) = self.sessions.observer_mut(conn) else {
                 continue;
             };
-            observer.news_from = 0;
+            observer.updates_from = 0;
             match &mut observer.feed {
-                Feed::Snapshot { news, .. } => *news = None,
-                Feed::News => {
+                Feed::Snapshot { updates, .. } => *updates = None,
+                Feed::Updates => {
                     observer.feed = Feed::Behind;
                     self.counters.viewers_thinned += 1;
                 }
@@ -193,13 +197,13 @@ impl Engine {
         }
     }
 
-    /// Figures for the HUD, to all frame viewers.
+    /// Sends all frame viewers the statistics of the HUD.
     pub(super) fn send_stats(&mut self, at: RealTime, now: RealTime) {
         let stats = self.server_stats(now);
         for conn in self.welcome_viewers() {
             self.send_message(conn, now, &ToClient::Stats(stats.clone()));
         }
-        // A figure that is missed is not made up for: the next one is a whole period away.
+        // Missed statistics are skipped: the next are due a whole period later.
         let next = at.saturating_add(limits::STATS_PERIOD);
         let next = if next > now {
             next
@@ -238,16 +242,16 @@ impl Engine {
         }
     }
 
-    /// Frame viewers that have said hello, in the order they came.
+    /// Frame viewers after their hello, in order of arrival.
     pub(super) fn welcome_viewers(&self) -> Vec<ConnId> {
         let is_welcome = |conn: &ConnId| self.sessions.observer(*conn).is_some_and(Observer::is_welcome);
         self.sessions.viewers.iter().copied().filter(is_welcome).collect()
     }
 
-    /// A viewer watches: ticks and figures are due from now on, if they were not already.
+    /// Schedules ticks and statistics for the first viewer.
     pub(super) fn start_watch(&mut self, now: RealTime) {
         if self.watch.is_none() {
-            self.news.clear();
+            self.frame_updates.clear();
             self.speedometer = Speedometer::new(now, self.pace.game_now());
             let tick = self.timers.schedule(self.ticks.resume(now), Timer::Tick);
             let stats = self
@@ -263,14 +267,14 @@ impl Engine {
         }
     }
 
-    /// Without viewers nothing is due for them: an empty server makes no wake-ups.
+    /// Cancels ticks and statistics without viewers: an empty server makes no wake-ups.
     pub(super) fn stop_watch_if_unwatched(&mut self) {
         if self.welcome_viewers().is_empty()
             && let Some(Watch { tick, stats, .. }) = self.watch.take()
         {
             self.timers.cancel(tick);
             self.timers.cancel(stats);
-            self.news.clear();
+            self.frame_updates.clear();
         }
     }
 }

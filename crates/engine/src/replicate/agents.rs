@@ -8,9 +8,8 @@ use crate::config::{EngineConfig, FoodTold};
 use crate::limits;
 use crate::session::Sessions;
 
-/// Puts the line that an agent is owed for `event` into its outbox, as a piece of its own. Answers which agent, and the
-/// length of the line in bytes; nothing for a long look, which is an answer to the agent's own command and written as
-/// the agent reads it.
+/// Queues the line for an agent about `event`, as a piece of its own. Returns the agent and the length of the line in
+/// bytes; `None` for a long look, which answers the agent's own command and is written as the agent reads it.
 pub(crate) fn send_agent_line(
     sessions: &mut Sessions,
     config: &EngineConfig,

@@ -36,7 +36,7 @@ impl ViewerQuirks {
 
 /// Writes the world from where `answer` has come to, as far as it goes, or until `bytes` were written or a little more.
 /// A viewer that knows another moment of the same recording is sent the difference:
-/// who and what is gone, who is new, and where everybody and everything is.
+/// what is gone, what is new, and where all agents and items are.
 pub(crate) fn write_world_on(
     out: &mut Vec<u8>,
     quirks: ViewerQuirks,

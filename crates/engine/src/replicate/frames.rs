@@ -11,24 +11,24 @@ use crate::limits;
 use crate::session::{Observer, Sessions};
 use crate::snapshot::ritual_start;
 
-/// What happened since the last tick, for frame viewers.
+/// Changes since the last tick, for frame viewers.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct FrameUpdates {
     changes: Vec<(GameTime, Change)>,
     /// Encoded changes: those from this number on, as many as there were. All viewers of a tick share them.
     encoded: Option<(usize, usize)>,
     frames: Vec<u8>,
-    /// The room in which messages are put together.
+    /// Scratch space in which messages are built.
     message: Vec<Change>,
     /// Messages that no frame could hold.
     pub(crate) encode_failures: u64,
 }
 
-/// There are more changes than a tick carries: a snapshot says it shorter.
+/// A tick cannot carry so many changes: a snapshot is shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooManyChanges;
 
-impl News {
+impl FrameUpdates {
     /// Notes an event; `game` is as it is right after it.
     ///
     /// # Errors
@@ -223,58 +223,58 @@ mod tests {
 
     #[test]
     fn changes_of_one_moment_share_messages() {
-        let mut news = News::default();
+        let mut updates = FrameUpdates::default();
         let [first, second] = [GameTime::from_units(1), GameTime::from_units(2)];
         for agent in 0..3 {
-            news.push(first, died(agent)).unwrap();
+            updates.push(first, died(agent)).unwrap();
         }
         let many = limits::CHANGES_PER_MESSAGE as u32 + 1;
         for agent in 0..many {
-            news.push(second, died(agent)).unwrap();
+            updates.push(second, died(agent)).unwrap();
         }
         let all = [(first, 3), (second, limits::CHANGES_PER_MESSAGE), (second, 1)];
-        assert_eq!(decoded(news.encode(0)), all);
+        assert_eq!(decoded(updates.encode(0)), all);
         assert_eq!(
-            decoded(news.encode(0)),
+            decoded(updates.encode(0)),
             all,
             "and are the same for the next viewer"
         );
         assert_eq!(
-            decoded(news.encode(2))[0],
+            decoded(updates.encode(2))[0],
             (first, 1),
             "who joined later gets the rest"
         );
-        assert_eq!(decoded(news.encode(news.len())), []);
-        news.clear();
-        assert_eq!(decoded(news.encode(0)), []);
+        assert_eq!(decoded(updates.encode(updates.len())), []);
+        updates.clear();
+        assert_eq!(decoded(updates.encode(0)), []);
     }
 
     #[test]
     fn a_message_that_fits_no_frame_is_counted_and_the_others_go() {
-        let mut news = News::default();
+        let mut updates = FrameUpdates::default();
         let far_too_many = (0..400_000).map(AgentId).collect();
         let [first, second, third] = [1, 2, 3].map(GameTime::from_units);
-        news.push(first, died(1)).unwrap();
+        updates.push(first, died(1)).unwrap();
         let ended = Change::RitualEnded {
             tile: Tile { x: 0, y: 0 },
             level: Level::FIRST,
             success: false,
             participants: far_too_many,
         };
-        news.push(second, ended).unwrap();
-        news.push(third, died(2)).unwrap();
-        assert_eq!(decoded(news.encode(0)), [(first, 1), (third, 1)]);
-        assert_eq!(news.encode_failures, 1);
+        updates.push(second, ended).unwrap();
+        updates.push(third, died(2)).unwrap();
+        assert_eq!(decoded(updates.encode(0)), [(first, 1), (third, 1)]);
+        assert_eq!(updates.encode_failures, 1);
     }
 
     #[test]
     fn more_changes_than_a_tick_carries_are_forgotten() {
-        let mut news = News::default();
+        let mut updates = FrameUpdates::default();
         for _ in 0..limits::CHANGES_PER_TICK_MAX {
-            news.push(GameTime::ZERO, died(0)).unwrap();
+            updates.push(GameTime::ZERO, died(0)).unwrap();
         }
-        assert_eq!(news.push(GameTime::ZERO, died(0)), Err(TooManyChanges));
-        assert_eq!(news.len(), 0);
+        assert_eq!(updates.push(GameTime::ZERO, died(0)), Err(TooManyChanges));
+        assert_eq!(updates.len(), 0);
     }
 
     /// Viewers are not sent what they can see otherwise.

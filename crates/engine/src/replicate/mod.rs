@@ -15,6 +15,6 @@ mod text;
 
 pub(crate) use agents::send_agent_line;
 pub(crate) use burst::{ViewerQuirks, ground, inventory, level, position, write_teams, write_world_on};
-pub(crate) use frames::{News, clock_anchor, send, send_at_once};
+pub(crate) use frames::{FrameUpdates, clock_anchor, send, send_at_once};
 pub(crate) use recording::recording_info;
 pub(crate) use text::TextUpdates;

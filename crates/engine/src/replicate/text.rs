@@ -257,7 +257,7 @@ impl TextUpdates {
             }
             GameEvent::Refilled => {
                 if self.refill_news == RefillNews::All {
-                    // Who is still at it after the refill before goes on from there, once round.
+                    // A viewer still at the last refill continues from there, once round.
                     if std::mem::replace(&mut self.tiles_left, self.size.area()) == 0 {
                         self.next_tile = 0;
                         self.write_map_on(game);

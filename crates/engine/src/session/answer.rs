@@ -1,7 +1,7 @@
 //! Answers that describe the world piece by piece, and how far each has come.
 //!
-//! The order is fixed: tiles, teams, agents, eggs, elevations, the winner. A viewer in the middle of it is sent updates about what
-//! it has been sent, and no others: the rest is described as it is by then.
+//! The order is fixed: tiles, teams, agents, eggs, elevations, the winner. A viewer in the middle of it gets updates of the part
+//! it has, and of no other: the rest is described as of when it is sent.
 
 use std::rc::Rc;
 
@@ -167,7 +167,7 @@ impl Answer {
 }
 
 impl Known {
-    /// Everybody in this game.
+    /// All agents and eggs of this game.
     pub(crate) fn all(game: &Game) -> Self {
         Self {
             teams: game.config().teams.len(),

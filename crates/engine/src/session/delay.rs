@@ -12,7 +12,7 @@ use trantor_time::{RealSpan, RealTime};
 use super::{OutboxFull, Session};
 use crate::input::ConnId;
 use crate::limits::{
-    DELAYED_BYTES_PER_VIEWER_MAX, DELAYED_NEWS_BYTES, DELAYED_TICKS_BYTES, RELEASED_BYTES_PER_TURN,
+    DELAYED_BYTES_PER_VIEWER_MAX, DELAYED_TICKS_BYTES, DELAYED_UPDATES_BYTES, RELEASED_BYTES_PER_TURN,
 };
 
 /// The grid on which turns leave: as long as a tick, which is how finely frame viewers see anyway.
@@ -43,9 +43,9 @@ pub(super) enum Turn {
     Text(usize),
 }
 
-/// What one viewer alone is sent later.
+/// Delayed output of one viewer alone.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct DelayQueue {
     pieces: VecDeque<Piece>,
     /// Bytes of them, each with [`TURN_BYTES`].
     bytes: usize,
@@ -54,7 +54,7 @@ pub(super) struct Held {
 #[derive(Debug)]
 struct Piece {
     leaves: RealTime,
-    /// The end of the text log when it was put in: what comes behind another end is another piece.
+    /// The end of the text log when it was put in: bytes behind another end are another piece.
     behind: u64,
     bytes: Rc<Vec<u8>>,
 }
@@ -81,11 +81,11 @@ impl Delay {
         what: Vec<u8>,
     ) -> Result<(), OutboxFull> {
         let bytes = TURN_BYTES + what.len();
-        if session.held.bytes + bytes > held_bytes_max(session) || !self.has_room(bytes, reserve) {
+        if session.delayed.bytes + bytes > held_bytes_max(session) || !self.has_room(bytes, reserve) {
             return Err(OutboxFull);
         }
         let leaves = self.leaves(now, session.delay);
-        let (conn, held) = (session.conn, &mut session.held);
+        let (conn, held) = (session.conn, &mut session.delayed);
         let is_long = what.len() >= SHARED_BYTES_MIN;
         if !is_long
             && let Some(last) = held.pieces.back_mut()
@@ -147,7 +147,7 @@ impl Delay {
     }
 
     /// Takes the first piece that a session holds.
-    pub(super) fn take_piece(&mut self, held: &mut Held) -> Option<Rc<Vec<u8>>> {
+    pub(super) fn take_piece(&mut self, held: &mut DelayQueue) -> Option<Rc<Vec<u8>>> {
         let Piece { bytes, .. } = held.pieces.pop_front()?;
         held.bytes -= TURN_BYTES + bytes.len();
         // Of several viewers with the same bytes the first brings them and the last takes them.
@@ -163,7 +163,7 @@ impl Delay {
     }
 
     /// Takes back what a session holds: it is gone. Its turns release nothing.
-    pub(super) fn forget(&mut self, held: &mut Held) {
+    pub(super) fn forget(&mut self, held: &mut DelayQueue) {
         while self.take_piece(held).is_some() {}
     }
 
@@ -181,15 +181,16 @@ impl Delay {
     /// Whether a frame viewer may be sent so many bytes of changes: it is well below its limit, and others may come.
     pub(super) fn has_room_for_changes(&self, session: &Session, bytes: usize) -> bool {
         let bytes = TURN_BYTES + bytes;
-        session.held.bytes + bytes <= held_bytes_max(session) / 4 * 3
-            && self.has_room(bytes + DELAYED_NEWS_BYTES, DELAYED_NEWS_BYTES)
+        session.delayed.bytes + bytes <= held_bytes_max(session) / 4 * 3
+            && self.has_room(bytes + DELAYED_UPDATES_BYTES, DELAYED_UPDATES_BYTES)
     }
 
     /// Whether it may get a fresh snapshot of about so many bytes instead: so much has left that it will not soon be too much
     /// once more.
     pub(super) fn has_room_for_snapshot(&self, session: &Session, bytes: usize) -> bool {
         let spare = held_bytes_max(session) / 4;
-        session.held.bytes <= spare && self.has_room(bytes + spare + DELAYED_NEWS_BYTES, DELAYED_NEWS_BYTES)
+        session.delayed.bytes <= spare
+            && self.has_room(bytes + spare + DELAYED_UPDATES_BYTES, DELAYED_UPDATES_BYTES)
     }
 
     fn has_room(&self, bytes: usize, reserve: usize) -> bool {
@@ -208,7 +209,7 @@ impl Delay {
 
     /// What is counted is what waits, of these sessions and `text` bytes of the text log: shared bytes once, and so much for
     /// each turn.
-    pub(super) fn check<'a>(&self, held: impl Iterator<Item = &'a Held>, text: usize) {
+    pub(super) fn check<'a>(&self, held: impl Iterator<Item = &'a DelayQueue>, text: usize) {
         let mut counted = self.turns.len() * TURN_BYTES + text;
         let mut shared = std::collections::BTreeSet::new();
         for held in held {

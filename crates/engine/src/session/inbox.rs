@@ -10,7 +10,7 @@ use trantor_protocol::greeting::{Greeting, TLS_HELLO, read_greeting};
 use trantor_protocol::text::{Cut, GuiRefusal, GuiRequest, LineCutter, parse_command, parse_gui_request};
 use trantor_protocol::wire::{FrameCutter, ToServer, read_frame};
 
-use super::{Held, Role, Session};
+use super::{EarlyInput, Role, Session};
 use crate::config::EngineConfig;
 use crate::limits::{self, Limits};
 
@@ -48,7 +48,7 @@ pub(crate) enum Request {
     /// A frame viewer sent what is no frame.
     Broken(FrameError),
     /// A peer that is yet to be greeted said more than is kept for it.
-    HeldTooMuch,
+    InboxFull,
     /// The violation limit was exceeded.
     TooManyViolations,
     /// A peer that has not said what it is speaks HTTP.
@@ -82,15 +82,15 @@ impl Session {
             *bytes = &[];
             return None;
         }
-        if let Role::Held(Held { said, .. }) | Role::Seated(said) = &mut self.role {
+        if let Role::Ungreeted(EarlyInput { said, .. }) | Role::Seated(said) = &mut self.role {
             let taken = std::mem::take(bytes);
             if said.len() + taken.len() > limits::HELD_BYTES_MAX {
-                return Some(Request::HeldTooMuch);
+                return Some(Request::InboxFull);
             }
             said.extend_from_slice(taken);
             return match &mut self.role {
-                Role::Held(held) if held.said.starts_with(TLS_HELLO) => Some(Request::Tls),
-                Role::Held(held) if !held.has_first_line && taken.contains(&b'\n') => {
+                Role::Ungreeted(held) if held.said.starts_with(TLS_HELLO) => Some(Request::Tls),
+                Role::Ungreeted(held) if !held.has_first_line && taken.contains(&b'\n') => {
                     held.has_first_line = true;
                     early_request(&mut held.said, &config.game)
                 }
@@ -143,7 +143,7 @@ impl Session {
                 Request::OperatorLine(line.map(|line| String::from_utf8_lossy(line).into_owned()))
             }
             Role::TextViewer => Request::Gui(line.map_or(Err(GuiRefusal::Unknown), parse_gui_request)),
-            Role::Held(_) | Role::Seated(_) | Role::Viewer(_) | Role::Leaving { .. } => {
+            Role::Ungreeted(_) | Role::Seated(_) | Role::Viewer(_) | Role::Leaving { .. } => {
                 unreachable!("held bytes stay whole, our viewers send frames, and leaving peers are not read")
             }
         })

@@ -1,4 +1,4 @@
-//! One connected peer: its phase, what it may still send, and what it is still owed.
+//! One connected peer: its phase, input limits and output.
 //!
 //! Transport (the boxes for bytes, the limit on time) and role (what the peer is in the game) are kept
 //! apart. What a request leads to is decided by the engine; a session only understands it.
@@ -27,7 +27,7 @@ pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
 pub(crate) use token_bucket::TokenBucket;
 
-use delay::Held as Delayed;
+use delay::DelayQueue;
 use send::DirtyState;
 
 use crate::input::ConnId;
@@ -49,7 +49,7 @@ pub(crate) struct Session {
     /// The limit on the present phase, where it has one.
     pub(crate) limit: Option<TimerId>,
     /// When it last said something, or was seen to be busy.
-    pub(crate) heard_at: RealTime,
+    pub(crate) last_read_at: RealTime,
     /// What it has shown of the server's token.
     pub(crate) token: TokenShown,
     /// Its spectator delay; zero for agents and peers that may control.
@@ -57,7 +57,7 @@ pub(crate) struct Session {
     /// Its position in the log of text viewers, if it reads that.
     text_position: Option<u64>,
     /// What waits for its delay.
-    held: Delayed,
+    delayed: DelayQueue,
     /// Whether its agent has nothing to do and could do something, as of its last answer or command.
     pub(crate) is_idle: bool,
     /// Throttling of its requests.
@@ -82,35 +82,35 @@ pub(crate) enum TokenShown {
     Wrong,
 }
 
-/// What a peer has said that is not greeted yet.
+/// Input of a peer that was not greeted yet.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct EarlyInput {
     pub(crate) said: Vec<u8>,
-    /// Its first line is there, and is not an operator's: it waits for the start.
+    /// Its first line is complete and not an operator's: it waits for the start.
     pub(crate) has_first_line: bool,
 }
 
 /// What a peer is.
 #[derive(Debug)]
 pub(crate) enum Role {
-    /// The game was not started, so that it is not greeted; what it says meanwhile is kept.
-    Held(Held),
-    /// Greeted, and has not said what it is.
+    /// Waits for its greeting until the game is started; its input is kept.
+    Ungreeted(EarlyInput),
+    /// Greeted, but not identified.
     Greeted {
         /// Wrong answers so far.
         failures: u32,
     },
-    /// Is promised a place of the start, in lock-step; what it says until it is born is kept, unread.
+    /// Has a reserved place of the start, in lock-step; its input until it is born is kept, unread.
     Seated(Vec<u8>),
     /// Plays.
     Agent(AgentId),
     /// Watches in Zappy text.
     TextViewer,
-    /// Watches in our frames.
+    /// Watches in frames.
     Viewer(Box<Observer>),
     /// Operates the server: its lines are the console's.
     Operator,
-    /// Is being closed: gets what it is owed, says nothing any more.
+    /// Is being closed: its outbox is written, its input ignored.
     Leaving {
         /// Why.
         reason: CloseReason,
@@ -122,7 +122,7 @@ pub(crate) enum Role {
 impl Role {
     /// Whether the peer has not said what it is.
     pub(crate) fn is_unidentified(&self) -> bool {
-        matches!(self, Self::Held(_) | Self::Greeted { .. })
+        matches!(self, Self::Ungreeted(_) | Self::Greeted { .. })
     }
 }
 
@@ -140,16 +140,16 @@ impl Session {
             conn,
             peer,
             arrival,
-            role: Role::Held(Held::default()),
+            role: Role::Ungreeted(EarlyInput::default()),
             inbox: Inbox::lines(limits),
             outbox: Outbox::default(),
             outbox_bytes_max: limits.agent_outbox_bytes_max,
             limit: None,
-            heard_at: RealTime::ZERO,
+            last_read_at: RealTime::ZERO,
             token: TokenShown::default(),
             delay: RealSpan::ZERO,
             text_position: None,
-            held: Delayed::default(),
+            delayed: DelayQueue::default(),
             is_idle: false,
             flow: Flow::new(now, requests_per_second),
             violations: 0,
@@ -221,9 +221,9 @@ pub(crate) struct Flow {
 pub(crate) enum Throttle {
     /// It is beyond its rate limit; when it may resume.
     Rate(RealTime),
-    /// Its team has sent too much to others; when its command may be accepted.
+    /// The fan-out limit of its team; when its command may be accepted.
     FanOut(RealTime),
-    /// It does not read what it is owed.
+    /// It does not read its output.
     Output,
     /// Its last request is still being answered.
     Answer,

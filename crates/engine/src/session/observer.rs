@@ -25,8 +25,8 @@ pub(crate) struct Observer {
     /// Pieces of a snapshot it has not given credit back for.
     in_flight: u32,
     pub(crate) feed: Feed,
-    /// News of this tick from here on are not yet in its snapshot.
-    pub(crate) news_from: usize,
+    /// Index of the first update of this tick that its snapshot does not include.
+    pub(crate) updates_from: usize,
     /// Whether it has moved paused time, and what became due by that may not be done.
     pub(crate) has_stepped: bool,
     /// The agent whose waiting commands it wants to know.
@@ -48,15 +48,15 @@ pub(crate) enum Feed {
     Silent,
     /// A snapshot is on its way.
     Snapshot {
-        /// What of it was not sent yet.
+        /// The part not sent yet.
         snapshot: Snapshot,
         /// Encoded changes since the snapshot was taken; `None` if they became too many.
-        news: Option<Vec<u8>>,
+        updates: Option<Vec<u8>>,
         /// When it was begun, or a piece of it was last sent.
         moved_at: RealTime,
     },
     /// It has the world and is sent every change.
-    News,
+    Updates,
     /// It does not read fast enough, or there is no room for its delayed updates: it gets no changes, but another
     /// snapshot once it has caught up.
     Behind,
@@ -75,7 +75,7 @@ impl Observer {
             stream_time: StreamTime::default(),
             in_flight: 0,
             feed: Feed::Silent,
-            news_from: 0,
+            updates_from: 0,
             has_stepped: false,
             watched: None,
         }
@@ -97,14 +97,14 @@ impl Observer {
         (us, self.reference + RealSpan::from_micros(us))
     }
 
-    /// Starts a snapshot of a world with this population. `news_from` is the length of the tick's news.
-    pub(crate) fn begin_snapshot(&mut self, population: Arc<Population>, news_from: usize, now: RealTime) {
+    /// Starts a snapshot of a world with this population. `updates_from` is the number of updates so far in this tick.
+    pub(crate) fn begin_snapshot(&mut self, population: Arc<Population>, updates_from: usize, now: RealTime) {
         self.feed = Feed::Snapshot {
             snapshot: Snapshot::new(population),
-            news: Some(Vec::new()),
+            updates: Some(Vec::new()),
             moved_at: now,
         };
-        self.news_from = news_from;
+        self.updates_from = updates_from;
     }
 
     /// The next piece of a snapshot that there is credit for, which is lent if `is_lent`. The last one is the

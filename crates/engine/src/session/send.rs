@@ -27,7 +27,7 @@ impl Sessions {
 
     /// Adds to what a session is sent: now, or after its delay. One that has no room left is disconnected.
     pub(crate) fn push(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
-        self.push_reserving(limits::DELAYED_NEWS_BYTES, conn, write);
+        self.push_reserving(limits::DELAYED_UPDATES_BYTES, conn, write);
     }
 
     /// The same for a few bytes without which a frame viewer could make no sense of all else.
@@ -59,7 +59,7 @@ impl Sessions {
     /// Whether a frame viewer is to be sent so many bytes of changes: it has room for them, and reads.
     pub(crate) fn takes_changes(&self, conn: ConnId, bytes: usize) -> bool {
         self.get(conn).is_some_and(|session| {
-            session.outbox.len() <= limits::VIEWER_NEWS_BYTES_MAX
+            session.outbox.len() <= limits::VIEWER_UPDATES_BYTES_MAX
                 && (session.delay == RealSpan::ZERO || self.delay.has_room_for_changes(session, bytes))
         })
     }
@@ -88,7 +88,7 @@ impl Sessions {
         self.mark_dirty(conn);
     }
 
-    /// Adds an answer of any length to what an agent is owed.
+    /// Queues an answer of any length for an agent.
     pub(crate) fn push_look(&mut self, conn: ConnId, look: LongLook) {
         let now = self.now;
         let Some(session) = self.get_mut(conn).filter(|session| !session.is_closing) else {
@@ -106,7 +106,7 @@ impl Sessions {
         self.mark_dirty(conn);
     }
 
-    /// The same, without telling the shell.
+    /// The same, without notifying the shell.
     pub(super) fn append_output(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         let now = self.now;
         let Some(session) = self.get_mut(conn).filter(|session| !session.is_closing) else {
@@ -132,7 +132,7 @@ impl Sessions {
         }
     }
 
-    /// Notes that it is to be seen whether a session takes what it is owed.
+    /// Starts to check whether a session reads its backlog.
     pub(crate) fn watch_backlog(&mut self, conn: ConnId) {
         if let Some(session) = self.get_mut(conn)
             && !std::mem::replace(&mut session.flow.is_backlogged, true)
@@ -141,8 +141,8 @@ impl Sessions {
         }
     }
 
-    /// Notes that the first `count` bytes of what a session is owed were written; answers how long the oldest of them
-    /// had waited, and nothing if there is no such session.
+    /// Removes `count` written bytes from an outbox; returns how long the oldest of them had waited, `None` without such
+    /// a session.
     ///
     /// # Panics
     /// If that is more than there were.
@@ -161,7 +161,7 @@ impl Sessions {
         Some(waited)
     }
 
-    /// The session to which most is owed, of those that are not on their way out.
+    /// The session with the largest backlog, of those not leaving.
     pub(crate) fn largest_backlog(&self) -> Option<ConnId> {
         let staying = self.iter().filter(|session| !session.is_closing);
         staying
@@ -198,7 +198,7 @@ impl Sessions {
         let Some(session) = slot.filter(|session| session.conn == conn) else {
             return 0;
         };
-        let Some(bytes) = self.delay.take_piece(&mut session.held) else {
+        let Some(bytes) = self.delay.take_piece(&mut session.delayed) else {
             return 0;
         };
         if !session.is_leaving() {

@@ -58,8 +58,8 @@ pub(crate) struct Sessions {
     pub(crate) idle_agents: usize,
     /// Bytes that wait in all outboxes together.
     pub(crate) outbox_bytes: usize,
-    /// Sessions to which more is owed than a peer that reads leaves waiting, or the rest of a snapshot. An agent is
-    /// here once more when it passes its limit.
+    /// Sessions with a larger backlog than a peer that reads leaves, or with the rest of a snapshot. An agent is
+    /// here once more when it exceeds its limit.
     pub(crate) backlogged: Vec<ConnId>,
     /// Connections by [`address_group`]; looked up, never gone through.
     by_address: HashMap<IpAddr, u32>,
@@ -124,7 +124,7 @@ impl Sessions {
         self.outbox_bytes -= session.outbox.len();
         self.idle_agents -= usize::from(session.is_idle);
         self.unlist(&session.role, conn);
-        self.delay.forget(&mut session.held);
+        self.delay.forget(&mut session.delayed);
         self.unidentified.remove(&session);
         let group = address_group(session.peer);
         if let Some(count) = self.by_address.get_mut(&group) {
@@ -185,7 +185,7 @@ impl Sessions {
         if is_identified && let Some(session) = &self.slots[conn.slot as usize] {
             self.unidentified.remove(session);
         }
-        // It may have had news that it was not announced for.
+        // It may have output for which it was not marked.
         self.mark_dirty(conn);
         match &self.slots[conn.slot as usize]
             .as_ref()

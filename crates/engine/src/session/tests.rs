@@ -143,10 +143,10 @@ fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
     session.outbox.make_stream();
     session.delay = delay;
     add_text_viewer(&mut sessions, text, delay);
-    let news = vec![b'x'; DELAYED_BYTES_MAX / 4];
+    let updates = vec![b'x'; DELAYED_BYTES_MAX / 4];
     for round in 0..8 {
         sessions.push_mark(stays, |outbox| outbox.push(b'0' + round));
-        sessions.append_text(&news);
+        sessions.append_text(&updates);
         let is_leaving = sessions.get(text).is_none_or(Session::is_leaving);
         assert_eq!(is_leaving, round >= 3, "{round}");
         if let Some((conn, reason)) = sessions.closing.pop_front() {

@@ -275,7 +275,7 @@ impl Sessions {
         let viewers = &mut self.text_viewers;
         let unread = viewers.log.released - viewers.log.begin;
         if viewers.watching.len() > limits::TEXT_VIEWERS_AT_ONCE_MAX
-            && unread <= limits::TEXT_NEWS_BYTES_MAX as u64
+            && unread <= limits::TEXT_UPDATES_BYTES_MAX as u64
         {
             viewers.turns_left = viewers.watching.len();
             return;
@@ -387,7 +387,7 @@ impl Sessions {
         assert!(*next_turn <= watching.len(), "the next turn is a viewer's");
         let unread = (log.released - log.begin) as usize;
         assert!(
-            unread <= limits::TEXT_NEWS_BYTES_MAX + CHUNK_BYTES,
+            unread <= limits::TEXT_UPDATES_BYTES_MAX + CHUNK_BYTES,
             "what waits for turns is bounded"
         );
         for position in watching.iter().filter_map(|conn| self.get(*conn)?.text_position) {
@@ -396,7 +396,7 @@ impl Sessions {
                 "no viewer misses updates"
             );
         }
-        let held = self.iter().map(|session| &session.held);
+        let held = self.iter().map(|session| &session.delayed);
         self.delay.check(held, self.text_viewers.delayed_bytes());
     }
 }

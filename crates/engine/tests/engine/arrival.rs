@@ -32,7 +32,7 @@ fn a_command_starts_when_it_came_and_not_when_the_pass_began() {
         let mut bench = quiet(100);
         let first = bench.join("A", "a");
         let others: Vec<usize> = (0..5).map(|_| bench.join("B", "b")).collect();
-        bench.take_heard();
+        bench.take_received();
         let began = bench.now;
         if busy {
             // What ends between the beginning of the pass and the read.
@@ -40,10 +40,10 @@ fn a_command_starts_when_it_came_and_not_when_the_pass_began() {
         }
         read_late(&mut bench, &others, b"Left\n");
         bench.run_for(ms(300));
-        let heard = bench.take_heard();
+        let received = bench.take_received();
         for (nth, peer) in (0..).zip(others) {
-            let mine = heard.iter().filter(|heard| heard.peer == peer);
-            let at: Vec<i64> = mine.map(|heard| (heard.real - began).as_nanos()).collect();
+            let mine = received.iter().filter(|received| received.peer == peer);
+            let at: Vec<i64> = mine.map(|received| (received.real - began).as_nanos()).collect();
             assert_eq!(at, [145_000_000 + nth * 1_000], "{busy}");
         }
     }
@@ -53,10 +53,10 @@ fn a_command_starts_when_it_came_and_not_when_the_pass_began() {
 fn the_queue_of_ten_is_that_of_the_instant_at_which_a_command_came() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
-    bench.take_heard();
+    bench.take_received();
     let began = bench.now;
     bench.send(agent, &b"Left\n".repeat(10));
-    // The first of them was answered by then.
+    // The first of them was answered before.
     read_late(&mut bench, &[agent], b"Right\n");
     bench.run_for(ms(1_000));
     assert_eq!(instants(&mut bench, agent, began).len(), 11);
@@ -67,7 +67,7 @@ fn who_leaves_after_the_end_of_a_fork_leaves_an_egg_and_who_comes_after_it_gets_
     let mut bench = quiet_with(EngineConfig::new(game_config(10, 10, 1)));
     let agent = bench.join("A", "a");
     let newcomer = bench.open("N");
-    bench.take_heard();
+    bench.take_received();
     let began = bench.now;
     bench.send(agent, b"Fork\n");
     bench.engine.begin_pass(began + ms(415));

@@ -1,4 +1,4 @@
-//! What text viewers are sent of a large world when they begin to watch: pieces, while the game goes on.
+//! Text viewers that join get a large world in pieces, while the game runs.
 
 use trantor_engine::{EngineConfig, RefillNews};
 use trantor_game::AdminAction;
@@ -51,7 +51,7 @@ fn a_large_population_is_sent_piece_by_piece_while_it_changes() {
                 u64::wrapping_mul(chance, 6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (chance >> 33) as u32 % most
         };
-        bench.take_heard();
+        bench.take_received();
         let viewer = bench.join("G", "GRAPHIC");
         // Answered at the end.
         bench.send(viewer, b"msz\n");
@@ -59,7 +59,7 @@ fn a_large_population_is_sent_piece_by_piece_while_it_changes() {
         let mut all = Vec::new();
         loop {
             all.append(&mut bench.lines(viewer));
-            bench.heard.clear();
+            bench.received.clear();
             if all.iter().filter(|line| line.starts_with("msz")).count() == 2 {
                 break;
             }

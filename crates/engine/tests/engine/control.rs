@@ -42,9 +42,9 @@ fn nothing_that_a_web_page_has_a_browser_send_is_obeyed() {
             }
             assert_eq!(bench.engine.poll_operator_line(), None, "{request}");
             // Behind the greeting, where there was one.
-            let heard = bench.lines(page);
-            let answer = &heard[usize::from(is_started)];
-            assert!(answer.starts_with("HTTP/1.1 400 Bad Request"), "{heard:?}");
+            let received = bench.lines(page);
+            let answer = &received[usize::from(is_started)];
+            assert!(answer.starts_with("HTTP/1.1 400 Bad Request"), "{received:?}");
             bench.run_for(limits::LINGER_SPAN * 2);
             let now = bench.now;
             let stats = bench.engine.stats(now);

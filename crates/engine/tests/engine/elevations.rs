@@ -37,7 +37,7 @@ fn every_elevation_with_enough_and_with_one_short() {
             {
                 continue;
             }
-            let heard = elevate(level, players, ground);
+            let received = elevate(level, players, ground);
             let expected = if short_of.is_some() {
                 vec!["ko".to_owned()]
             } else {
@@ -46,7 +46,7 @@ fn every_elevation_with_enough_and_with_one_short() {
                     format!("Current level: {}", level + 1),
                 ]
             };
-            assert_eq!(heard, expected, "level {level}, short of {short_of:?}");
+            assert_eq!(received, expected, "level {level}, short of {short_of:?}");
         }
         if players > 1 {
             assert_eq!(
@@ -78,8 +78,8 @@ fn elevate(level: u8, players: u32, ground: Counts) -> Vec<String> {
     bench.lines(asker);
     bench.send(asker, b"Incantation\n");
     bench.run_for(RealSpan::from_secs(4));
-    let mut heard = bench.lines(asker);
+    let mut received = bench.lines(asker);
     // Six of the last level win, and are disconnected.
-    heard.retain(|line| line != "[end]");
-    heard
+    received.retain(|line| line != "[end]");
+    received
 }

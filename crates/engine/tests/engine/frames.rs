@@ -9,7 +9,7 @@ use trantor_time::{Frequency, RealSpan};
 use super::{bench, ms};
 use crate::harness::{Bench, game_config};
 
-/// A busy little game: everybody does something all the time.
+/// A busy little game: all agents act all the time.
 fn keep_busy(bench: &mut Bench, agents: &[usize], rounds: usize) {
     let lines =
         "Forward,Take food,Right,Look,Broadcast hi,Set food,Eject,Fork,Incantation,Left,Take linemate,foo";
@@ -107,12 +107,12 @@ fn a_slow_viewer_is_thinned_to_a_fresh_snapshot() {
             bench.send(*agent, speech.as_bytes());
         }
         bench.run_for(ms(70));
-        bench.take_heard();
+        bench.take_received();
     }
     let stats = bench.engine.stats(bench.now);
     let waiting = stats.outbox_bytes;
     assert_eq!(stats.counters.viewers_thinned, 1, "{waiting} bytes wait");
-    assert!(waiting < 2 * limits::VIEWER_NEWS_BYTES_MAX);
+    assert!(waiting < 2 * limits::VIEWER_UPDATES_BYTES_MAX);
     assert!(bench.peers[slow].is_open);
     let compared = bench.copies_compared;
     bench.peers[slow].is_reading = true;
@@ -125,8 +125,8 @@ fn a_slow_viewer_is_thinned_to_a_fresh_snapshot() {
     assert!(bench.copies_compared > compared);
 }
 
-/// More happens within the delay than is held for one viewer: a viewer of ours sees no more of it for a while, and then the
-/// world as it is by then. Text viewers miss nothing.
+/// More happens within the delay than is held for one viewer: a frame viewer gets no updates for a while, and then a
+/// snapshot. Text viewers miss nothing.
 #[test]
 fn a_frame_spectator_is_thinned_before_any_is_disconnected() {
     const DELAY: RealSpan = RealSpan::from_secs(30);
@@ -141,7 +141,7 @@ fn a_frame_spectator_is_thinned_before_any_is_disconnected() {
     let watches = bench.watch("V");
     let wait = |bench: &mut Bench, span| {
         bench.run_for(span);
-        bench.take_heard();
+        bench.take_received();
         let viewer = bench.viewer(watches);
         (viewer.snapshots, viewer.changes)
     };
@@ -169,7 +169,7 @@ fn a_frame_spectator_is_thinned_before_any_is_disconnected() {
     assert_eq!(
         seen,
         (2, changes + 2_000),
-        "from then on it hears of everything again"
+        "from then on it gets every update again"
     );
     assert!(bench.peers[watches].is_open && bench.peers[text].is_open);
 }
@@ -257,8 +257,8 @@ fn a_peer_that_breaks_the_rules_of_the_wire_is_disconnected_with_the_reason() {
         let mut bench = bench(2, 2, 1);
         let peer = bench.open("V");
         bench.send(peer, &[&b"TRANTOR\n"[..], &first].concat());
-        let heard = bench.peers[peer].partial.clone();
-        assert!(String::from_utf8_lossy(&heard).contains(words), "{heard:?}");
+        let received = bench.peers[peer].partial.clone();
+        assert!(String::from_utf8_lossy(&received).contains(words), "{received:?}");
         assert!(!bench.peers[peer].is_open);
         assert_eq!(bench.engine.poll_timeout(), None);
     }

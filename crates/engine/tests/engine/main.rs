@@ -50,12 +50,12 @@ fn quiet_with(config: EngineConfig) -> Bench {
     bench
 }
 
-/// When a peer heard each thing, in nanoseconds since `began`.
+/// When a peer received each thing, in nanoseconds since `began`.
 fn instants(bench: &mut Bench, peer: usize, began: RealTime) -> Vec<i64> {
-    let heard = bench.take_heard();
-    heard
+    let received = bench.take_received();
+    received
         .iter()
-        .filter(|heard| heard.peer == peer)
-        .map(|heard| (heard.real - began).as_nanos())
+        .filter(|received| received.peer == peer)
+        .map(|received| (received.real - began).as_nanos())
         .collect()
 }

@@ -31,7 +31,7 @@ fn silent_agents_wake_the_server_when_the_first_starves_and_not_before() {
         })
         .collect();
     for (agent, born) in agents {
-        bench.take_heard();
+        bench.take_received();
         let death = born + ms(LIFE_MS);
         assert_eq!(bench.engine.poll_timeout(), Some(death));
         bench.run_until(death);
@@ -71,7 +71,7 @@ fn a_throttled_command_comes_before_a_later_meal() {
     let born = bench.now;
     bench.run_until(born + ms(1_185));
     bench.send(busy, b"Left\n");
-    bench.take_heard();
+    bench.take_received();
     bench.engine.begin_pass(born + ms(1_250));
     bench.now = born + ms(1_257);
     bench.hand_in(idle, b"Left\n");
@@ -190,7 +190,7 @@ proptest! {
         for step in &steps {
             late.take(step);
             on_time.take(step);
-            prop_assert_eq!(late.bench.take_heard(), on_time.bench.take_heard(), "{:?}", step);
+            prop_assert_eq!(late.bench.take_received(), on_time.bench.take_received(), "{:?}", step);
             let digest = |run: &Run| run.bench.engine.game().digest();
             prop_assert_eq!(digest(&late), digest(&on_time), "{:?}", step);
         }

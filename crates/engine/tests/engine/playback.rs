@@ -52,7 +52,7 @@ fn recorded_where_eggs_hatch(units_to_hatch: u32) -> Arc<Recording> {
             }
             bench.run_for(ms(50));
         }
-        // Before anybody starves it ends.
+        // It ends before the first agent starves.
         bench.act(AdminAction::SetHunger { enabled: piece == 0 });
         if piece == 1 {
             bench.admin(AdminRequest::Pause).expect("it runs");
@@ -254,7 +254,7 @@ fn at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
     let over = Err(AdminRefusal::Pace(PaceRefusal::RecordingOver));
     assert_eq!(bench.admin(AdminRequest::Resume), over);
     assert_eq!(bench.admin(AdminRequest::Step(Step::Units(1))), over);
-    // It goes on by itself, since it was not paused.
+    // It resumes by itself, since it was not paused.
     bench.admin(AdminRequest::Seek(units(100))).expect("a recording");
     bench.run_for(ms(100));
     assert_eq!(bench.engine.game_now(), units(110));

@@ -12,7 +12,7 @@ fn replies_leave_in_the_pass_that_made_them() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     bench.send(agent, b"Left\n");
-    bench.take_heard();
+    bench.take_received();
     bench.now += ms(70);
     let conn = bench.peers[agent].conn;
     bench.engine.begin_pass(bench.now);
@@ -25,7 +25,7 @@ fn replies_leave_in_the_pass_that_made_them() {
     assert_eq!(bench.engine.next_dirty(), Some(conn));
     assert_eq!(bench.engine.unsent(conn), b"ok\n");
     assert_eq!(bench.engine.next_dirty(), None, "once");
-    // A full socket takes a part; the rest is still there, and is offered again with what comes later.
+    // A full socket takes a part; the rest stays queued and is offered again with later output.
     bench.engine.sent(conn, 1);
     assert_eq!(bench.engine.unsent(conn), b"k\n");
     bench.send(agent, b"Connect_nbr\n");

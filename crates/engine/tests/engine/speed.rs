@@ -4,7 +4,7 @@ use trantor_engine::{AdminRequest, EngineConfig, FiredKind};
 use trantor_time::{Frequency, GameTime};
 
 use super::{ms, ns, quiet, quiet_with};
-use crate::harness::{Sound, game_config};
+use crate::harness::{Arrival, game_config};
 
 /// A hundred Forward without a gap, though every pass comes 0.4 ms late.
 #[test]
@@ -12,24 +12,24 @@ fn back_to_back_commands_leave_no_gap() {
     let mut bench = quiet(100);
     let agent = bench.join("A", "a");
     bench.send(agent, &b"Forward\n".repeat(10));
-    bench.take_heard();
+    bench.take_received();
     let began = bench.now;
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..100 {
         let due = bench.engine.poll_timeout().expect("a command is under way");
         bench.now = due + ns(400_000);
         bench.pass(|_, _| {});
-        heard.extend(
+        received.extend(
             bench
-                .take_heard()
+                .take_received()
                 .into_iter()
-                .map(|heard| (heard.real - began).as_nanos()),
+                .map(|received| (received.real - began).as_nanos()),
         );
         bench.send(agent, b"Forward\n");
     }
     let expected: Vec<i64> = (1..=100).map(|step| step * 70_000_000 + 400_000).collect();
     assert_eq!(
-        heard, expected,
+        received, expected,
         "the last one at 7.000 s, and as late as its own pass"
     );
 }
@@ -47,7 +47,7 @@ fn ten_thousand_changes_lose_no_time_and_no_order() {
         for (agent, line) in agents.iter().zip(lines) {
             bench.send(*agent, line.repeat(10).as_bytes());
         }
-        bench.take_heard();
+        bench.take_received();
         let game_began = bench.engine.game_now();
         let mut passed_nu = 0;
         let mut chance: u64 = 99;
@@ -70,13 +70,13 @@ fn ten_thousand_changes_lose_no_time_and_no_order() {
         bench.admin(AdminRequest::SetFrequency(1_000)).unwrap();
         bench.run_for(ms(2_000));
         bench
-            .take_heard()
+            .take_received()
             .into_iter()
-            .map(|heard| (heard.game, heard.peer, heard.what))
+            .map(|received| (received.game, received.peer, received.what))
             .collect::<Vec<_>>()
     };
     let (changed, steady) = (run(10_000), run(0));
-    let what = |heard: &(GameTime, usize, Sound)| (heard.1, heard.2.clone());
+    let what = |received: &(GameTime, usize, Arrival)| (received.1, received.2.clone());
     assert_eq!(
         changed.iter().map(what).collect::<Vec<_>>(),
         steady.iter().map(what).collect::<Vec<_>>()

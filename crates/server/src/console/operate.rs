@@ -43,7 +43,7 @@ fn time_request(engine: &Engine, line: &Line<'_>) -> Option<AdminRequest> {
     Some(match (line.name, &line.arguments[..]) {
         ("pause", []) => {
             let is_paused = match engine.lock_step_state() {
-                Some(state) => matches!(state, LockStepState::Held),
+                Some(state) => matches!(state, LockStepState::Frozen),
                 None => engine.game_clock().is_paused(),
             };
             match is_paused {
@@ -172,7 +172,7 @@ fn pace(engine: &mut Engine, now: RealTime) -> String {
         Some(LockStepState::Gathering { free }) => {
             format!("in lock-step, waiting for {free} more players; start begins without them")
         }
-        Some(LockStepState::Held) => "in lock-step, frozen".to_owned(),
+        Some(LockStepState::Frozen) => "in lock-step, frozen".to_owned(),
         Some(LockStepState::Playing { awaited }) => {
             format!("in lock-step, waiting for {awaited} players")
         }

@@ -77,7 +77,7 @@ const OUTPUT_MAX: u64 = 1_024 * 1_024;
 
 const _: () = assert!(
     AGENT_OUTPUT_KIB_MIN as usize * 1_024 > limits::OUTBOX_PAUSE_BYTES
-        && VIEWER_OUTPUT_KIB_MIN as usize * 1_024 > limits::VIEWER_NEWS_BYTES_MAX
+        && VIEWER_OUTPUT_KIB_MIN as usize * 1_024 > limits::VIEWER_UPDATES_BYTES_MAX
         && (MESSAGE_BYTES_MAX as usize) < limits::HELD_BYTES_MAX,
     "no limit that can be chosen contradicts another"
 );

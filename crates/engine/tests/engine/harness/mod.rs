@@ -31,13 +31,13 @@ pub struct Bench {
     pub engine: Engine,
     pub now: RealTime,
     pub peers: Vec<Peer>,
-    /// What was heard since it was last taken.
-    pub heard: Vec<Heard>,
+    /// What was received since it was last taken.
+    pub received: Vec<Received>,
     /// How often a viewer's copy was compared with the world.
     pub copies_compared: u64,
     /// The journal as it was written, if one is kept: before anything is sent, as the server does.
     pub journal: Option<Vec<u8>>,
-    /// For each write to a peer: the bytes of the journal and the deadlines carried out by then.
+    /// For each write to a peer: the bytes of the journal and the deadlines carried out before it.
     pub sent_at: Vec<(usize, u64)>,
     /// Whether peers that connect are counted.
     pub counts_next: bool,
@@ -50,18 +50,18 @@ pub struct Bench {
 pub struct Peer {
     pub name: String,
     pub conn: ConnId,
-    /// Whether what it hears is a stream of lines, to be shown line by line and not write by write.
+    /// Whether its output is a stream of lines, to be shown line by line and not write by write.
     pub is_stream: bool,
     /// Bytes of a stream behind the last line feed.
     pub partial: Vec<u8>,
     /// First words of lines that are not shown.
     pub hidden: Vec<String>,
-    /// Whether transcripts show how much it hears, and not what.
+    /// Whether transcripts show only the size of its output.
     pub is_counted: bool,
     pub is_open: bool,
     /// Whether it takes what is written to it.
     pub is_reading: bool,
-    /// Whether the engine wants to hear it.
+    /// Whether the engine wants its input.
     pub is_read: bool,
     /// What it has said while the engine did not.
     pub backlog: Vec<u8>,
@@ -73,17 +73,17 @@ pub struct Peer {
     pub is_shown: bool,
 }
 
-/// One thing that a peer heard, in one write or, for streams, one line.
+/// One thing that a peer received, in one write or, for streams, one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct Received {
     pub game: GameTime,
     pub real: RealTime,
     pub peer: usize,
-    pub what: Sound,
+    pub what: Arrival,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sound {
+pub enum Arrival {
     Bytes(Vec<u8>),
     EndOfStream,
     Closed(&'static str),
@@ -112,7 +112,7 @@ impl Bench {
             engine,
             now,
             peers: Vec::new(),
-            heard: Vec::new(),
+            received: Vec::new(),
             copies_compared: 0,
             journal: None,
             sent_at: Vec::new(),
@@ -292,7 +292,7 @@ impl Bench {
 
     /// Carries out outputs and takes what waits to be written.
     pub fn after_pass(&mut self) {
-        let from = self.heard.len();
+        let from = self.received.len();
         loop {
             while let Some(conn) = self.engine.next_dirty() {
                 if let Some(peer) = self.peer_of(conn) {
@@ -305,8 +305,8 @@ impl Bench {
                 break;
             }
         }
-        // Which of two peers hears first within one pass cannot be seen from outside.
-        self.heard[from..].sort_by_key(|heard| heard.peer);
+        // The order of peers within one pass cannot be seen from outside.
+        self.received[from..].sort_by_key(|received| received.peer);
     }
 
     /// Hands in a piece of what a peer has said while it was not read, if one is read again.
@@ -360,49 +360,52 @@ impl Bench {
         self.sent_at.push((journal.len(), self.engine.game().steps()));
     }
 
-    /// What was heard since it was last taken.
-    pub fn take_heard(&mut self) -> Vec<Heard> {
-        std::mem::take(&mut self.heard)
+    /// What was received since it was last taken.
+    pub fn take_received(&mut self) -> Vec<Received> {
+        std::mem::take(&mut self.received)
     }
 
-    /// The lines one peer heard since it was last asked, as text.
+    /// The lines one peer received since it was last asked, as text.
     pub fn lines(&mut self, peer: usize) -> Vec<String> {
-        let (mine, others): (Vec<_>, Vec<_>) = self.heard.drain(..).partition(|heard| heard.peer == peer);
-        self.heard = others;
-        mine.iter().map(|heard| heard.what.to_string()).collect()
+        let (mine, others): (Vec<_>, Vec<_>) = self
+            .received
+            .drain(..)
+            .partition(|received| received.peer == peer);
+        self.received = others;
+        mine.iter().map(|received| received.what.to_string()).collect()
     }
 
     fn hear_bytes(&mut self, index: usize, bytes: Vec<u8>) {
         let peer = &mut self.peers[index];
         if let Some(viewer) = &mut peer.viewer {
-            for message in viewer.hear(&bytes) {
+            for message in viewer.receive(&bytes) {
                 let shown = show(&message);
                 let peer = &self.peers[index];
                 if peer.is_shown && !peer.hides(shown.as_bytes()) {
-                    self.hear(index, Sound::Bytes(format!("{shown}\n").into_bytes()));
+                    self.receive(index, Arrival::Bytes(format!("{shown}\n").into_bytes()));
                 }
             }
             return;
         }
         if !peer.is_stream {
             if !peer.hides(&bytes) {
-                self.hear(index, Sound::Bytes(bytes));
+                self.receive(index, Arrival::Bytes(bytes));
             }
             return;
         }
-        let mut heard = std::mem::take(&mut peer.partial);
-        heard.extend_from_slice(&bytes);
-        for line in heard.split_inclusive(|byte| *byte == b'\n') {
+        let mut received = std::mem::take(&mut peer.partial);
+        received.extend_from_slice(&bytes);
+        for line in received.split_inclusive(|byte| *byte == b'\n') {
             if !line.ends_with(b"\n") {
                 self.peers[index].partial = line.to_vec();
             } else if !self.peers[index].hides(line) {
-                self.hear(index, Sound::Bytes(line.to_vec()));
+                self.receive(index, Arrival::Bytes(line.to_vec()));
             }
         }
     }
 
-    fn hear(&mut self, peer: usize, what: Sound) {
-        self.heard.push(Heard {
+    fn receive(&mut self, peer: usize, what: Arrival) {
+        self.received.push(Received {
             game: self.engine.game_now(),
             real: self.now,
             peer,
@@ -414,7 +417,7 @@ impl Bench {
         match output {
             Output::ShutdownWrite { conn } => {
                 if let Some(peer) = self.peer_of(conn) {
-                    self.hear(peer, Sound::EndOfStream);
+                    self.receive(peer, Arrival::EndOfStream);
                     if self.peers[peer].hangs_up {
                         self.hang_up(peer);
                     }
@@ -422,7 +425,7 @@ impl Bench {
             }
             Output::Close { conn, reason } => {
                 if let Some(peer) = self.peer_of(conn) {
-                    self.hear(peer, Sound::Closed(reason.name()));
+                    self.receive(peer, Arrival::Closed(reason.name()));
                     self.free(peer);
                 }
             }
@@ -459,7 +462,7 @@ impl Bench {
     }
 }
 
-impl std::fmt::Display for Sound {
+impl std::fmt::Display for Arrival {
     /// Bytes as text, without the last line feed; what is not printable as `\n`, `\r`, `\xHH`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let bytes = match self {

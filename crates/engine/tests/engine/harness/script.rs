@@ -4,7 +4,7 @@
 //! -x 10 -y 10 -n a b -c 2 -f 100          options, as of the server; --bare: nothing lies on the ground
 //! # a comment
 //! @0 A opens                              a connection from the machine itself
-//! @0 A< WELCOME                           what A hears, in one write: expected, and rewritten by BLESS=1
+//! @0 A< WELCOME                           what A receives, in one write: expected, and rewritten by BLESS=1
 //! @0 A> a                                 A sends a line
 //! @0 A>| For                              A sends bytes without a line feed; \n \r \t \s \xHH \\ are understood
 //! @0 A>*12 Right                          A sends a line twelve times, each in a packet of its own
@@ -24,7 +24,7 @@
 //! @7 console                              the shell takes the next line of an operator
 //! @7 O is answered ok                     and answers
 //! @7 clients                              the kind of each connection
-//! @7 reload --token T --limit stall-ms 5  other options while the game goes on
+//! @7 reload --token T --limit stall-ms 5  other options in a running game
 //! @7 figures agents violations            figures of the engine, each by its name
 //! @7 next wake-up                         when the server wakes up next
 //! @7 silence                              no peer received anything after the last action
@@ -32,7 +32,7 @@
 //! ```
 //!
 //! `@7` is a moment in units of game time, `@7.25` too; `@70ms` and `@60s` are real time since the start.
-//! What is heard between two actions stands after the first of them, in order of time, then of peers.
+//! What is received between two actions stands after the first of them, in order of time, then of peers.
 
 use std::fmt::Write as _;
 
@@ -64,7 +64,7 @@ pub fn run(text: &str) -> String {
     for line in lines {
         if line.is_empty() || line.starts_with('#') {
             stage.pending_notes.push(line.to_owned());
-        } else if is_heard(line) {
+        } else if is_output(line) {
             // What is expected is compared by comparing the whole text.
         } else {
             stage.act(line, &mut written);
@@ -78,8 +78,8 @@ pub fn run(text: &str) -> String {
 /// Why writing to a text cannot fail.
 const TEXT_GROWS: &str = "a text grows as needed";
 
-/// Whether the line is about what is heard: `@7  A< ok`.
-fn is_heard(line: &str) -> bool {
+/// Whether the line is about what is received: `@7  A< ok`.
+fn is_output(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next();
     words.next().is_some_and(|word| word.ends_with('<'))
@@ -98,7 +98,7 @@ const EXPECTED_NOTES: [&str; 5] = [
 #[derive(Default)]
 struct Run {
     name: String,
-    /// When the last of them was heard.
+    /// When the last of them was received.
     stamp: String,
     word: String,
     count: u64,
@@ -131,7 +131,7 @@ impl Stage {
         }
     }
 
-    /// Carries out one line, after what was heard before it was written down.
+    /// Carries out one line, after what was received before it was written down.
     fn act(&mut self, line: &str, written: &mut String) {
         let (stamp, action) = line
             .split_once(' ')
@@ -144,9 +144,9 @@ impl Stage {
         if action == "silence" {
             let mut since = self
                 .bench
-                .heard
+                .received
                 .iter()
-                .filter(|heard| heard.real > self.last_action);
+                .filter(|received| received.real > self.last_action);
             assert_eq!(since.next(), None, "silence at {stamp}");
         }
         self.last_action = self.bench.now;
@@ -213,18 +213,18 @@ impl Stage {
         }
     }
 
-    /// Writes down what was heard.
+    /// Writes down what was received.
     fn flush(&mut self, written: &mut String) {
         let mut runs: Vec<Run> = Vec::new();
         // The run that each peer is in: many of one name share runs.
         let mut positions = vec![0; self.bench.peers.len()];
-        for heard in self.bench.take_heard() {
+        for received in self.bench.take_received() {
             let stamp = match self.is_in_real_time {
-                true => show_real((heard.real - self.began).as_nanos()),
-                false => show_units(heard.game),
+                true => show_real((received.real - self.began).as_nanos()),
+                false => show_units(received.game),
             };
-            let (name, what) = (&self.bench.peers[heard.peer].name, heard.what.to_string());
-            if !self.bench.peers[heard.peer].is_counted {
+            let (name, what) = (&self.bench.peers[received.peer].name, received.what.to_string());
+            if !self.bench.peers[received.peer].is_counted {
                 let line = format!("@{stamp:<3} {name}< {what}");
                 writeln!(written, "{}", line.trim_end()).expect(TEXT_GROWS);
                 continue;
@@ -235,7 +235,7 @@ impl Stage {
                 _ => what.split([' ', ':', '(']).next().unwrap_or_default(),
             };
             let word = word.to_owned();
-            let position = &mut positions[heard.peer];
+            let position = &mut positions[received.peer];
             let is_same = |run: &Run| run.name == *name && run.word == word;
             *position = match runs[*position..].iter().position(is_same) {
                 Some(further) => *position + further,
@@ -337,7 +337,7 @@ impl Stage {
             ["joins", ref first_line @ ..] => drop(self.bench.join(name, &first_line.join(" "))),
             ["watches"] => {
                 let peer = self.bench.join(name, "GRAPHIC");
-                self.bench.heard.retain(|heard| heard.peer != peer);
+                self.bench.received.retain(|received| received.peer != peer);
             }
             ["watches", "in", "frames", ref how @ ..] => {
                 let mut viewer = match how {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bench, Sound};
+use super::{Arrival, Bench};
 use trantor_time::RealSpan;
 
 /// The last line about each thing, by word and number: `ppo #3` is `4 5 1`.
@@ -11,7 +11,7 @@ use trantor_time::RealSpan;
 pub struct TextWorld(BTreeMap<String, String>);
 
 impl TextWorld {
-    pub fn hear(&mut self, line: &str) {
+    pub fn receive(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         let rest = |from: usize| words[from..].join(" ");
         let key = |word: &str, until: usize| format!("{word} {}", words[1..until].join(" "));
@@ -113,14 +113,14 @@ impl TextWorld {
 }
 
 impl Bench {
-    /// A text viewer that has heard these lines knows what one that comes now is sent; answers that.
-    pub fn assert_knows_all(&mut self, viewer: usize, heard: &[String]) -> TextWorld {
+    /// Checks that a text viewer with these lines knows as much as one that joins now; returns that world.
+    pub fn assert_knows_all(&mut self, viewer: usize, received: &[String]) -> TextWorld {
         let late = self.join("late", "GRAPHIC");
         self.run_for(RealSpan::from_millis(400));
         let [mut early, mut fresh] = [TextWorld::default(), TextWorld::default()];
-        heard.iter().for_each(|line| early.hear(line));
-        self.lines(viewer).iter().for_each(|line| early.hear(line));
-        self.lines(late).iter().for_each(|line| fresh.hear(line));
+        received.iter().for_each(|line| early.receive(line));
+        self.lines(viewer).iter().for_each(|line| early.receive(line));
+        self.lines(late).iter().for_each(|line| fresh.receive(line));
         assert!(fresh.count("tna") > 0, "it has the whole world");
         early.assert_knows(&fresh);
         self.close(late);
@@ -130,9 +130,9 @@ impl Bench {
     /// What each peer was sent since it was last taken, as text viewers know it.
     pub fn text_worlds(&self) -> Vec<TextWorld> {
         let mut worlds: Vec<TextWorld> = self.peers.iter().map(|_| TextWorld::default()).collect();
-        for heard in &self.heard {
-            if let Sound::Bytes(line) = &heard.what {
-                worlds[heard.peer].hear(String::from_utf8_lossy(line).trim_end());
+        for received in &self.received {
+            if let Arrival::Bytes(line) = &received.what {
+                worlds[received.peer].receive(String::from_utf8_lossy(line).trim_end());
             }
         }
         worlds

@@ -80,7 +80,7 @@ impl Viewer {
     }
 
     /// Takes in bytes; answers the messages that they complete.
-    pub fn hear(&mut self, mut bytes: &[u8]) -> Vec<ToClient> {
+    pub fn receive(&mut self, mut bytes: &[u8]) -> Vec<ToClient> {
         if !std::mem::replace(&mut self.has_greeting, true) {
             bytes = bytes.strip_prefix(b"WELCOME\n").expect("a greeting in one write");
         }
