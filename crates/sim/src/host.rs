@@ -216,6 +216,8 @@ impl Host {
             let mut is_done = false;
             while budget > 0 && !is_done {
                 is_done = !self.fire(now, lateness_ns_max)?;
+                // A recording changes the speed between two deadlines.
+                self.is_excused |= self.engine.is_playback() && self.engine.game_clock().frequency() != speed;
                 budget -= 1;
             }
             self.carry_out(now);

@@ -48,13 +48,9 @@ pub fn lines_to_text_viewer(
         while engine.poll_output().is_some() {}
         // Game time is paused at the end, and at the beginning until the viewer has the whole world.
         let is_waiting = engine.game_clock().is_paused() && engine.is_up_to_date(conn);
-        let is_over = is_waiting && has_world;
-        if is_waiting && !has_world {
-            has_world = true;
-            engine
-                .admin(AdminRequest::Resume, now)
-                .map_err(|refusal| format!("the replay does not start: {refusal:?}"))?;
-        }
+        // A recording without length cannot be resumed.
+        let is_over = is_waiting && (has_world || engine.admin(AdminRequest::Resume, now).is_err());
+        has_world |= is_waiting;
         let Some(wake) = engine.poll_timeout().filter(|_| !is_over) else {
             return Ok(lines);
         };
