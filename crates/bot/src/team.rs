@@ -7,12 +7,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mio::{Events, Interest, Poll, Registry, Token};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook_mio::v1_0::Signals;
+use mio::{Events, Poll, Registry, Token};
 use slab::Slab;
 use trantor_protocol::text::Dialect;
 use trantor_runtime::RealClock;
+use trantor_runtime::signals::{Handled, Signals};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::overdue::{OVERDUE_UNITS, Overdue, TeamUnits};
@@ -148,9 +147,7 @@ impl Team {
     pub fn new(config: TeamConfig) -> Result<Self, TeamError> {
         let clock = RealClock::new();
         let poll = Poll::new()?;
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
-        poll.registry()
-            .register(&mut signals, TOKEN_SIGNALS, Interest::READABLE)?;
+        let signals = Signals::watch(poll.registry(), TOKEN_SIGNALS, Handled::End)?;
         Ok(Self {
             roster: Roster::new(config.size, config.size_max, config.patience, clock.now()),
             config,
@@ -189,7 +186,7 @@ impl Team {
             }
             for event in &events {
                 if event.token() == TOKEN_SIGNALS {
-                    if self.signals.pending().next().is_some() {
+                    if self.signals.received().is_some() {
                         return Ok(Ended::Interrupted);
                     }
                 } else {

@@ -1,7 +1,8 @@
-//! What the programs need of a thread that loops, without a game, a socket or a window in it.
+//! What the programs need of a thread that loops, without a game, a connection or a window in it.
 //!
 //! - Time enters in [`real_clock`], threads start in [`threads`], sleep happens in [`wait`]: nowhere else.
-//! - [`life`] starts a loop on a thread and stops it, [`fault`] makes messages of panics.
+//! - [`life`] starts a loop on a thread and stops it, [`signals`] are what the system asks of it, [`fault`] makes messages of
+//!   panics.
 //! - [`standard_output`], [`standard_error`] and [`user_token`] are for the programs around them.
 //!
 //! The loops themselves are the programs' own. The arithmetic of time is in `trantor_time`.
@@ -9,6 +10,7 @@
 pub mod fault;
 pub mod life;
 pub mod real_clock;
+pub mod signals;
 pub mod standard_error;
 pub mod standard_output;
 pub mod threads;

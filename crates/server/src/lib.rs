@@ -32,7 +32,6 @@ pub mod replay;
 pub mod roll_forward;
 pub mod service_manager;
 pub mod shell;
-pub mod signals;
 mod stages;
 pub mod start;
 pub mod storage;

@@ -11,6 +11,7 @@ use std::io;
 use mio::Token;
 use trantor_engine::limits::Limits;
 use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
+use trantor_runtime::signals::{Handled, Signal, Signals};
 use trantor_runtime::{RealClock, StopSignal, UserToken, Wait as _};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
@@ -21,7 +22,6 @@ use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, WriteOutcome};
 use crate::listener::{Listener, WAITING_MAX};
 use crate::passes::LoopStats;
 use crate::service_manager::ServiceManager;
-use crate::signals::{Signal, Termination};
 use crate::storage::{JobKind, Storage};
 use crate::wait::{MioWait, WaitPolicy, spacing_at};
 
@@ -66,7 +66,7 @@ pub struct Shell {
     has_won: bool,
     /// Connections that there are descriptors for, besides those that wait to be accepted.
     pub(crate) connections_room: usize,
-    termination: Option<Termination>,
+    signals: Option<Signals>,
     read_buffer: Box<[u8]>,
     /// Connections with unwritten bytes, as of the latest pass, blocked viewers included.
     pub(crate) unwritten: usize,
@@ -115,7 +115,7 @@ impl Shell {
             is_precise: false,
             has_won: false,
             connections_room: usize::MAX,
-            termination: None,
+            signals: None,
             read_buffer: vec![0; READ_BYTES_MAX].into(),
             unwritten: 0,
             has_messages_left: false,
@@ -149,7 +149,8 @@ impl Shell {
     /// # Errors
     /// If the system does not let us handle them.
     pub(crate) fn watch_signals(&mut self) -> io::Result<()> {
-        self.termination = Some(Termination::watch(self.wait.registry(), TOKEN_SIGNALS)?);
+        let registry = self.wait.registry();
+        self.signals = Some(Signals::watch(registry, TOKEN_SIGNALS, Handled::Service)?);
         Ok(())
     }
 
@@ -238,7 +239,7 @@ impl Shell {
         while let Some(ready) = self.wait.next_ready() {
             match ready.token {
                 TOKEN_LISTENER => self.listener.iter_mut().for_each(Listener::note_ready),
-                TOKEN_SIGNALS => signal = self.termination.as_mut().and_then(Termination::received),
+                TOKEN_SIGNALS => signal = self.signals.as_mut().and_then(Signals::received),
                 _ => self.conns.note_ready(ready),
             }
         }

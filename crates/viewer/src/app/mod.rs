@@ -14,12 +14,9 @@ mod rest;
 mod screen;
 mod window;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use anyhow::Context as _;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::signals;
 use trantor_runtime::wait::{WakeGate, Waker};
 use winit::event_loop::EventLoop;
 
@@ -53,12 +50,8 @@ pub fn run(cli: &Cli, make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerSta
     let screen = screen::WindowScreen::new(cli.clone(), &state.settings);
     let mut game_loop = GameLoop::new(state, screen, RealClock::new());
     game_loop.viewer().sound.open_device();
-    let is_ending = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // The first one asks for the end, which saves settings; a second one ends the program at once.
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_ending))?;
-        signal_hook::flag::register(signal, Arc::clone(&is_ending))?;
-    }
+    // The first signal asks for the end, which saves settings; a second one ends the program at once.
+    let is_ending = signals::end_flag(true)?;
     let mut app = handler::App::new(game_loop, gate, is_ending);
     event_loop.run_app(&mut app).context("the window's loop failed")?;
     app.finish()

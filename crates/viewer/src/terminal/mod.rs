@@ -18,10 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use crossbeam_channel::{Receiver, bounded};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use trantor_runtime::real_clock::RealClock;
-use trantor_runtime::threads;
 use trantor_runtime::wait::{Parker, Wait as _, Waker};
+use trantor_runtime::{signals, threads};
 
 use crate::game_loop::{GameLoop, Viewer, parked};
 use crate::input::{Action, Input};
@@ -48,16 +47,14 @@ enum Event {
 pub fn run(make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerState>) -> anyhow::Result<()> {
     let mut parker = Parker::new();
     let state = make_state(parker.waker())?;
-    let is_ending = Arc::new(AtomicBool::new(false));
+    let mut is_ending = Arc::default();
     let terminal = Terminal::open().context("this terminal cannot be drawn on")?;
     let (to_loop, typed) = bounded(KEYS_MAX);
     let mut keyboard = None;
     if terminal.abilities.is_live {
         logging::set_quiet(true);
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // The terminal must be restored first, so signals only ask for the end.
-            signal_hook::flag::register(signal, Arc::clone(&is_ending))?;
-        }
+        // The terminal must be restored first, so signals only ask for the end.
+        is_ending = signals::end_flag(false)?;
     }
     if terminal.has_keyboard {
         let (waker, is_ending) = (parker.waker(), Arc::clone(&is_ending));

@@ -14,11 +14,10 @@ mod serving;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use mio::{Interest, Poll, Token};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook_mio::v1_0::Signals;
+use mio::{Poll, Token};
 use slab::Slab;
 use trantor_runtime::real_clock::processor_time_for_measurement;
+use trantor_runtime::signals::{Handled, Signals};
 use trantor_runtime::{Parker, RealClock};
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
@@ -120,9 +119,7 @@ struct Generator<'a> {
 impl<'a> Generator<'a> {
     fn new(config: &'a Options) -> Result<Self, LoadError> {
         let poll = Poll::new()?;
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
-        poll.registry()
-            .register(&mut signals, TOKEN_SIGNALS, Interest::READABLE)?;
+        let signals = Signals::watch(poll.registry(), TOKEN_SIGNALS, Handled::End)?;
         let speed = match config.speed() {
             Speed::Assumed(speed) => Some(speed),
             Speed::Asked | Speed::Set(_) => None,

@@ -58,7 +58,7 @@ impl Generator<'_> {
             }
             for event in &events {
                 if event.token() == TOKEN_SIGNALS {
-                    self.was_interrupted |= self.signals.pending().next().is_some();
+                    self.was_interrupted |= self.signals.received().is_some();
                 } else {
                     self.ready(event)?;
                 }
