@@ -1,14 +1,15 @@
 //! Descriptors: as many as the system gives, and some kept for what is more than a connection.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
 /// Descriptors that connections leave free: for the journal, saves, metrics and the listening sockets. A full server
 /// continues to record.
 const RESERVED: u64 = 64;
 
 /// Raises the soft limit of descriptors, which is seldom more than 1,024, to the hard limit. Answers the limit; `None`
 /// for no limit.
+#[cfg(unix)]
 pub fn raise_limit() -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
     let limit = getrlimit(Resource::Nofile);
     if limit.current == limit.maximum {
         return limit.current;
@@ -24,6 +25,12 @@ pub fn raise_limit() -> Option<u64> {
             limit.current
         }
     }
+}
+
+/// There is no limit.
+#[cfg(not(unix))]
+pub fn raise_limit() -> Option<u64> {
+    None
 }
 
 /// Connections that fit under a limit of so many descriptors.
@@ -46,9 +53,11 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn the_limit_is_raised_to_what_is_allowed() {
         let raised = raise_limit();
-        assert_eq!(raised, getrlimit(Resource::Nofile).current);
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        assert_eq!(raised, limit.current);
         assert_eq!(raised, raise_limit());
     }
 }

@@ -16,6 +16,7 @@ pub mod console;
 pub mod descriptors;
 pub mod event_loop;
 pub mod export;
+mod file_system;
 pub mod headless;
 mod histogram;
 pub mod keep_alive;

@@ -6,10 +6,11 @@
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use crate::file_system;
 
 /// The suffix of a journal piece while it is written.
 pub const JOURNAL: &str = ".trj";
@@ -116,7 +117,7 @@ impl Files for SystemFiles {
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        Ok(Arc::new(File::open(path)?))
+        Ok(Arc::new(file_system::open(path)?))
     }
 
     fn read(&self, path: &Path) -> io::Result<Box<dyn Read>> {
@@ -155,12 +156,7 @@ impl Files for SystemFiles {
     }
 
     fn free_beside(&self, path: &Path, other: &Path) -> Option<u64> {
-        let device = |path: &Path| fs::metadata(path).ok().map(|about| about.dev());
-        if device(path)? != device(other)? {
-            return None;
-        }
-        let disk = rustix::fs::statvfs(path).ok()?;
-        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+        file_system::free_beside(path, other)
     }
 }
 
@@ -175,7 +171,7 @@ impl Handle for File {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.sync_all()
+        file_system::sync(self)
     }
 
     fn try_lock(&self) -> Result<(), TryLockError> {
@@ -183,9 +179,8 @@ impl Handle for File {
     }
 
     fn is_at(&self, path: &Path) -> bool {
-        let identity = |about: fs::Metadata| (about.dev(), about.ino());
-        match (self.metadata().map(identity), fs::metadata(path).map(identity)) {
-            (Ok(open), Ok(there)) => open == there,
+        match (self.metadata(), fs::metadata(path)) {
+            (Ok(open), Ok(there)) => file_system::is_same_file(&open, &there),
             (_, Err(error)) => error.kind() != io::ErrorKind::NotFound,
             (Err(_), Ok(_)) => true,
         }

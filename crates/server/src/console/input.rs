@@ -5,17 +5,15 @@
 //! `--console until-end`: servers are often started without any input.
 
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::net::UnixStream;
 use std::sync::mpsc::sync_channel;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use trantor_protocol::text::{Cut, LineCutter};
 use trantor_runtime::life::StopSignal;
 use trantor_runtime::threads::{self, Thread};
 use trantor_time::RealSpan;
 
 use super::Answer;
+use super::standard_input::{Read, StandardInput, Stop, is_in_foreground};
 use crate::options::ConsoleInput;
 use crate::shell::Shell;
 use crate::shell::tasks::{TaskError, TaskSender};
@@ -37,18 +35,13 @@ fn is_our_terminal() -> bool {
     io::stdin().is_terminal() && is_in_foreground()
 }
 
-fn is_in_foreground() -> bool {
-    rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
-}
-
 /// How long the end of the program waits for the console: it may be writing to a terminal that is held.
 const ENDING_SPAN: RealSpan = RealSpan::from_millis(100);
 
 /// Reads standard input until it is dropped.
 pub struct ConsoleThread {
     thread: Option<Thread<()>>,
-    /// Closed, it ends the thread's wait.
-    stop: Option<UnixStream>,
+    stop: Option<Stop>,
 }
 
 impl ConsoleThread {
@@ -57,9 +50,9 @@ impl ConsoleThread {
     /// # Errors
     /// If the system refuses a thread or a descriptor.
     pub fn start(tasks: TaskSender, at_end: Option<StopSignal>) -> io::Result<Self> {
-        let (stop, stopped) = UnixStream::pair()?;
+        let (stop, input) = StandardInput::open()?;
         let read = move || {
-            read_lines(io::stdout(), &stopped, &tasks);
+            read_lines(io::stdout(), &input, &tasks);
             if let Some(end) = at_end {
                 end.request();
             }
@@ -94,29 +87,19 @@ impl Drop for ConsoleThread {
     }
 }
 
-fn read_lines(mut output: impl Write, stopped: &UnixStream, tasks: &TaskSender) {
-    let is_terminal = io::stdin().is_terminal();
+fn read_lines(mut output: impl Write, input: &StandardInput, tasks: &TaskSender) {
     let mut lines = LineCutter::new();
     let mut piece = [0; PIECE_BYTES];
     loop {
-        match await_input(stopped, is_terminal) {
-            Awaited::Input => {}
-            Awaited::Nothing => continue,
-            Awaited::Stop => return,
-        }
-        // Not through the standard library's buffer: a poll does not see the bytes in it.
-        let mut bytes = match rustix::io::read(io::stdin(), &mut piece) {
-            // Ctrl-D: the terminal is still there.
-            Ok(0) if is_terminal && !has_hung_up() => {
+        let mut bytes = match input.read(&mut piece) {
+            None => return,
+            Some(Read::Bytes(count)) => &piece[..count],
+            Some(Read::Nothing) => continue,
+            Some(Read::EndOfTyping) => {
                 show(&mut output, "the console stays open; quit ends the server\n");
                 continue;
             }
-            Ok(count @ 1..) => &piece[..count],
-            Err(Errno::INTR) => continue,
-            Ok(0) | Err(_) => {
-                log::info!("the console is closed: standard input has ended");
-                return;
-            }
+            Some(Read::End) => return log::info!("the console is closed: standard input has ended"),
         };
         while let Some(cut) = lines.next(&mut bytes) {
             let answer = match cut {
@@ -137,52 +120,6 @@ fn read_lines(mut output: impl Write, stopped: &UnixStream, tasks: &TaskSender) 
 fn show(output: &mut impl Write, text: &str) {
     let _nobody_reads = output.write_all(text.as_bytes()).and_then(|()| output.flush());
 }
-
-/// Whether standard input is a terminal that is gone.
-fn has_hung_up() -> bool {
-    let stdin = io::stdin();
-    let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    poll(&mut watched, Some(&at_once)).is_err()
-        || watched[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
-}
-
-enum Awaited {
-    Input,
-    /// The wait was interrupted, or what was typed is not for us.
-    Nothing,
-    Stop,
-}
-
-/// Waits for input. A program in the background (Ctrl-Z, then `bg`) must not read its terminal: the system would stop it.
-fn await_input(stopped: &UnixStream, is_terminal: bool) -> Awaited {
-    let stdin = io::stdin();
-    let mut watched = [
-        PollFd::new(stopped, PollFlags::IN),
-        PollFd::new(&stdin, PollFlags::IN),
-    ];
-    if poll(&mut watched, None).is_err() {
-        return Awaited::Nothing;
-    }
-    if !watched[0].revents().is_empty() {
-        return Awaited::Stop;
-    }
-    if !is_terminal || is_in_foreground() {
-        return Awaited::Input;
-    }
-    let mut stop_only = [PollFd::new(stopped, PollFlags::IN)];
-    let _rested = poll(&mut stop_only, Some(&BACKGROUND_LOOK));
-    Awaited::Nothing
-}
-
-/// How often a program in the background looks whether it is in front again: a person does not notice the wait.
-const BACKGROUND_LOOK: Timespec = Timespec {
-    tv_sec: 1,
-    tv_nsec: 0,
-};
 
 /// Has the loop carry out a line; `None` if there is no loop any more.
 fn ask(tasks: &TaskSender, line: &str) -> Option<Answer> {

@@ -10,10 +10,10 @@
 //! metrics itself ([`crate::metrics`]). Connections are bounded in number, rate, time and bytes.
 
 mod http;
+mod stop_pair;
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
@@ -21,9 +21,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use trantor_engine::limits::address_group;
 use trantor_runtime::RealClock;
 use trantor_runtime::threads::{self, Thread};
-use trantor_time::{Clock, NANOS, RealSpan, RealTime};
+use trantor_time::{Clock, RealSpan, RealTime};
 
 use self::http::{OK, Page, UNAVAILABLE};
+use self::stop_pair::Stop;
 use crate::metrics::{self, Table};
 use crate::options::MetricsOptions;
 use crate::shell::Shell;
@@ -59,7 +60,7 @@ const LAST_READS_MAX: usize = 16;
 pub struct Exporter {
     address: Option<SocketAddr>,
     /// Closed first, it ends the threads, which are then joined.
-    _stop: UnixStream,
+    _stop: Stop,
     _threads: Vec<Thread<()>>,
 }
 
@@ -69,7 +70,7 @@ impl Exporter {
     /// # Errors
     /// If the address cannot be listened on, or there is no thread. One line.
     pub fn start(options: &MetricsOptions, tasks: TaskSender) -> io::Result<Self> {
-        let (stop, stopped) = UnixStream::pair()?;
+        let (stop, stopped) = stop_pair::pair()?;
         let source = Arc::new(Source {
             tasks,
             hosts: options.hosts.clone(),
@@ -111,11 +112,8 @@ impl Exporter {
 }
 
 /// Waits for a connection, for `limit` or for the end. Answers whether the exporter ends.
-fn is_stopped(stopped: &UnixStream, listener: Option<&TcpListener>, limit: Option<RealSpan>) -> bool {
-    let limit = limit.map(|limit| Timespec {
-        tv_sec: limit.as_nanos() / NANOS,
-        tv_nsec: limit.as_nanos() % NANOS,
-    });
+fn is_stopped(stopped: &Stop, listener: Option<&TcpListener>, limit: Option<RealSpan>) -> bool {
+    let limit = limit.map(|limit| Timespec::try_from(limit.to_std()).expect("a span is in range"));
     let mut watched = vec![PollFd::new(stopped, PollFlags::IN)];
     watched.extend(listener.map(|listener| PollFd::new(listener, PollFlags::IN)));
     // An interruption by a signal is a wait that was too short, which does no harm.
@@ -132,7 +130,7 @@ struct Peer {
     thread: Thread<()>,
 }
 
-fn accept(listener: &TcpListener, stopped: &UnixStream, source: &Arc<Source>) {
+fn accept(listener: &TcpListener, stopped: &Stop, source: &Arc<Source>) {
     let mut peers: Vec<Peer> = Vec::with_capacity(CONNECTIONS_MAX);
     while !is_stopped(stopped, Some(listener), None) {
         peers.retain(|peer| !peer.thread.has_ended());
