@@ -64,7 +64,6 @@ pub struct Engine {
     /// What is pending in real time while a frame viewer is there.
     pub(crate) watch: Option<Watch>,
     outputs: VecDeque<Output>,
-    /// The running sprint.
     sprint: Option<Sprint>,
     /// Lines of operators, for the shell's console.
     operator_lines: VecDeque<OperatorLine>,

@@ -5,7 +5,7 @@
 //! approximation of one: a lock-step server whose agents are the same minds plays the same.
 
 use trantor_game::{
-    AdminAction, Agent, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter, Telling,
+    AdminAction, Agent, EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter,
 };
 use trantor_model::{AgentId, TeamId};
 use trantor_strategy::{Ear, agent_seed, agents_at_most};
@@ -61,7 +61,7 @@ impl Leap {
         let places = config.places_per_team;
         let mut game = Game::new(config);
         // No mind is sent what it does not listen to.
-        game.set_telling(Telling::OwedOnce);
+        game.set_event_filter(EventFilter::AgentsShared);
         let kinds: Vec<MindKind> = (0..teams).map(|team| *kinds.get(team).unwrap_or(&last)).collect();
         let names = game.config().teams.iter();
         let ears = names.zip(&kinds).map(|(name, kind)| kind.ear(name.as_bytes()));

@@ -73,7 +73,6 @@ pub enum LockStepState {
 /// What the end of a wait gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GivenUp {
-    /// Idle agents.
     pub(crate) agents: usize,
     /// Free places of the start.
     pub(crate) places: usize,
@@ -246,7 +245,7 @@ impl LockStep {
             self.skipped.remove(&id);
             return;
         };
-        let is_idle = agent.owes_command() && game.winner().is_none();
+        let is_idle = agent.is_idle() && game.winner().is_none();
         let is_given_up = self.given_up.contains(&id);
         put(&mut self.awaited, id, is_idle && !is_given_up);
         put(&mut self.skipped, id, is_idle && is_given_up);
@@ -299,7 +298,7 @@ impl LockStep {
                 "taken places are counted"
             );
         }
-        let idle: BTreeSet<AgentId> = game.owing().collect();
+        let idle: BTreeSet<AgentId> = game.idle_agents().collect();
         let known: BTreeSet<AgentId> = self.awaited.union(&self.skipped).copied().collect();
         assert_eq!(known, idle, "idle agents are awaited, or were given up");
         assert!(

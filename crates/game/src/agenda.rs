@@ -2,7 +2,7 @@
 //!
 //! Ranks at one instant are part of the rules. What ends comes first, so that an agent whose `Take food` ends
 //! as it would starve has eaten in time; then hunger; then the refill, which sees what was taken; starts come
-//! last, so that whoever starts at an instant sees all that happened at it, however passes were cut.
+//! last, so that an action that starts at an instant sees all events of it, wherever passes end.
 //!
 //! Meals are in a store of their own, so that the earliest other deadline is known too: most meals are visible to viewers
 //! only, and a server without viewers does not wake up for them.
@@ -119,7 +119,6 @@ impl Agenda {
         row.front().map(|pending| pending.due)
     }
 
-    /// Takes the first deadline.
     pub(crate) fn take_first(&mut self) -> Option<(GameTime, Due)> {
         match self.is_meal_next() {
             true => self.meals.take_first(),
@@ -233,12 +232,7 @@ pub(crate) enum Due {
     /// An agent's action is over.
     Action(AgentId),
     /// An elevation is over.
-    Ritual {
-        /// Which.
-        ritual: RitualId,
-        /// Who began it.
-        asker: AgentId,
-    },
+    Ritual { ritual: RitualId, asker: AgentId },
     /// An egg can be hatched from now on.
     Hatch(EggId),
     /// An agent has digested its food.
@@ -247,13 +241,8 @@ pub(crate) enum Due {
     Refill,
     /// An agent turns to its next command.
     Start(AgentId),
-    /// Something said reaches an agent.
-    Delivery {
-        /// What.
-        message: MessageId,
-        /// Whom.
-        to: AgentId,
-    },
+    /// A message reaches an agent.
+    Delivery { message: MessageId, to: AgentId },
 }
 
 impl Due {
@@ -312,7 +301,7 @@ pub enum DueKind {
     Refill,
     /// An agent turned to its next command.
     Start,
-    /// Something said reached an agent, late.
+    /// A delayed message reached an agent.
     Delivery,
 }
 
@@ -349,7 +338,7 @@ pub struct Fired {
     pub at: GameTime,
     /// What it was.
     pub kind: DueKind,
-    /// The agent whose action or elevation it was; `None` for what comes by itself.
+    /// The agent whose action or elevation it was; `None` for periodic deadlines.
     pub agent: Option<AgentId>,
 }
 

@@ -64,13 +64,13 @@ impl Game {
         }
         if let Some(winner) = world.winner {
             ensure(world.team(winner).is_some(), "there is no such winner")?;
-            ensure(world.rituals().len() == 0, "a ritual goes on after the end")?;
-            let is_silent = world.air.messages().len() == 0;
+            ensure(world.rituals().len() == 0, "a ritual runs after the end")?;
+            let is_silent = world.in_flight.messages().len() == 0;
             ensure(is_silent, "a message is under way after the end")?;
         }
-        let mut messages = world.air.messages();
-        let is_heard = messages.all(|message| world.agent(message.to).is_some());
-        ensure(is_heard, "a message is under way to nobody")?;
+        let mut messages = world.in_flight.messages();
+        let has_recipient = messages.all(|message| world.agent(message.to).is_some());
+        ensure(has_recipient, "a message in flight has no recipient")?;
         self.check_agenda()
     }
 
@@ -145,7 +145,7 @@ impl Game {
         let others = self.hatch_timers.len() + self.delivery_timers.len() + usize::from(refill_at.is_some());
         ensure(
             timed == of_agents.sum::<usize>() + others,
-            "a timer is of nothing that is due",
+            "a timer belongs to nothing that is due",
         )
     }
 
@@ -175,7 +175,12 @@ impl Game {
         let unripe = world.eggs().filter_map(|egg| Some((egg.id, egg.matures?)));
         pending.extend(unripe.map(|(egg, matures)| (Due::Hatch(egg), matures)));
         pending.extend(world.rituals().map(|ritual| (ritual.due(), ritual.end)));
-        pending.extend(world.air.messages().map(|message| (message.due(), message.at)));
+        pending.extend(
+            world
+                .in_flight
+                .messages()
+                .map(|message| (message.due(), message.at)),
+        );
         pending.extend(refill_at.map(|at| (Due::Refill, at)));
         pending.sort_unstable();
         pending

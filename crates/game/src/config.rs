@@ -28,7 +28,7 @@ pub struct GameConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
     /// Whether an eject destroys the eggs on the tile. If not, an eject always succeeds, even if it moves
-    /// nobody, as the reference server does when it keeps eggs out of play.
+    /// no agent, as on the reference server when it keeps eggs out of play.
     pub eject_eggs: bool,
     /// Units until a laid egg can be hatched; 0 is at once.
     pub egg_hatch_units: u32,
@@ -38,7 +38,7 @@ pub struct Rules {
     pub eggs_in_sight: bool,
     /// Whether what is due at one instant goes by agent number and not by order of arrival.
     pub lock_step: bool,
-    /// How messages between agents travel; `None` if they are heard as they are said.
+    /// The links on which messages travel; `None` if they arrive at once.
     pub lag: Option<Lag>,
 }
 
@@ -51,7 +51,7 @@ pub enum ConfigError {
     /// A name that is empty or longer than is kept.
     #[error("a team's name is 1 to {max} bytes long, not {0}", max = GameConfig::TEAM_NAME_BYTES_MAX)]
     TeamName(usize),
-    /// A name that would be several words, or lines, to whoever is told of it.
+    /// A name that would be several words or lines in a message.
     #[error("a team's name is one word, and {0:?} is none")]
     TeamWord(String),
     /// Two teams of one name.
@@ -71,13 +71,13 @@ pub enum ConfigError {
 }
 
 impl GameConfig {
-    /// Teams in a game: far more than can be told apart by colour, and a bound for what damaged bytes may ask.
+    /// Teams in a game: far more than colours can distinguish, and a bound for what damaged bytes may ask.
     pub const TEAMS_MAX: usize = 1_000;
 
     /// Length of a team's name: viewers print it as one word.
     pub const TEAM_NAME_BYTES_MAX: usize = 64;
 
-    /// Eggs in a world at one time. Forks beyond it fail: at the highest speeds eggs that nobody hatches
+    /// Eggs in a world at one time. Forks beyond it fail: at the highest speeds unhatched eggs
     /// would otherwise fill the memory within hours.
     pub const EGGS_MAX: usize = 1_000_000;
 

@@ -24,7 +24,7 @@ pub enum Part {
     /// What the game was made from.
     Config,
     /// Steps, next numbers, switches, and the winner.
-    Course,
+    Progress,
     /// What lies on the tiles.
     Ground,
     /// Place, level, inventory and hunger of the agents.
@@ -37,25 +37,25 @@ pub enum Part {
     Rituals,
     /// What is due, in its order.
     Agenda,
-    /// How often the generators were drawn from.
-    Chance,
-    /// Messages between agents, and the links they go by.
-    Air,
+    /// The state of the random generators.
+    Rng,
+    /// Messages in flight, and their links.
+    InFlight,
 }
 
 impl Part {
     /// All parts, in order of declaration.
     pub const ALL: [Self; 10] = [
         Self::Config,
-        Self::Course,
+        Self::Progress,
         Self::Ground,
         Self::Agents,
         Self::Commands,
         Self::Eggs,
         Self::Rituals,
         Self::Agenda,
-        Self::Chance,
-        Self::Air,
+        Self::Rng,
+        Self::InFlight,
     ];
 }
 

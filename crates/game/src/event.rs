@@ -1,4 +1,4 @@
-//! What happened, in order, for those who notify the peers.
+//! Events of the game, in order.
 //!
 //! An event carries all that a message about it needs, so that no reader has to look at a world that has since
 //! changed. Which peer sees which event is for the engine to decide; how it is written, for the protocol.
@@ -26,7 +26,7 @@ pub enum GameEvent {
         agent: AgentId,
         /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
         direction: u8,
-        /// What was said, byte for byte.
+        /// The message, byte for byte.
         text: Arc<[u8]>,
     },
     /// An agent was pushed off its tile.
@@ -79,7 +79,7 @@ pub enum GameEvent {
         /// What it carries now.
         inventory: Counts,
     },
-    /// An agent said something.
+    /// An agent broadcast a message.
     Said {
         agent: AgentId,
         /// What, byte for byte.
@@ -112,7 +112,7 @@ pub enum GameEvent {
         /// When it will end.
         end: GameTime,
     },
-    /// An elevation ended. `LevelChanged` of those who rose comes just before.
+    /// An elevation ended. `LevelChanged` of those that rose comes just before.
     RitualEnded {
         ritual: RitualId,
         /// Where it was begun.

@@ -1,21 +1,21 @@
 //! Events that were not polled yet, in order.
 //!
-//! Some are for agents, and most for viewers alone. A game without viewers, such as a leap, spares itself the second
-//! kind, which would be built to be thrown away; and the directions of what is said: where a thousand hear it, few need them.
+//! Some are for agents, and most for viewers alone. A game without viewers, such as a leap, makes none of the second
+//! kind, and no directions of messages: of a thousand recipients, few need them.
 
 use crate::event::GameEvent;
 
-/// Which events are made. It cannot change the game.
+/// The events that a game makes. It has no effect on the game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Telling {
-    /// All.
+pub enum EventFilter {
+    /// All events.
     #[default]
-    Everything,
+    All,
     /// Lines for agents, births, deaths and leaves, and the victory.
-    Owed,
-    /// The same, but one [`GameEvent::Said`] instead of a line for each agent that hears it; the driver of the game asks
-    /// for directions by [`crate::World::direction_of_sound`]. Messages that take time to arrive are lines as ever.
-    OwedOnce,
+    Agents,
+    /// The same, but one [`GameEvent::Said`] instead of a line for each recipient; the driver of the game asks for
+    /// directions by [`crate::World::direction_of_sound`]. Messages that take time to arrive are still lines.
+    AgentsShared,
 }
 
 /// Where the rules put events.
@@ -24,18 +24,18 @@ pub(crate) struct Events {
     /// The first `polled` of them are gone.
     waiting: Vec<GameEvent>,
     polled: usize,
-    pub(crate) telling: Telling,
+    pub(crate) filter: EventFilter,
 }
 
 impl Events {
-    /// Adds a line for an agent, or a change of who is there.
+    /// Adds a line for an agent, or a change of the living agents.
     pub(crate) fn push(&mut self, event: GameEvent) {
         self.waiting.push(event);
     }
 
-    /// Adds what only viewers are sent.
+    /// Adds an event for viewers alone.
     pub(crate) fn push_for_viewers(&mut self, event: impl FnOnce() -> GameEvent) {
-        if self.telling == Telling::Everything {
+        if self.filter == EventFilter::All {
             self.waiting.push(event());
         }
     }

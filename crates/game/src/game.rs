@@ -20,7 +20,7 @@ use crate::agenda::{Agenda, Due, Fired, Ticket};
 use crate::commands::CommandQueue;
 use crate::config::GameConfig;
 use crate::event::GameEvent;
-use crate::events::{Events, Telling};
+use crate::events::{EventFilter, Events};
 use crate::ids::MessageId;
 use crate::input::{GameInput, Handled, LeaveCause, Refusal};
 use crate::rules::hunger::{StarvationBound, overdue_meals_span};
@@ -60,7 +60,7 @@ impl Game {
         let mut world = World::empty(&config);
         // Not even put together: that would be as much memory as the map itself.
         let mut unseen = Events::default();
-        unseen.telling = Telling::Owed;
+        unseen.filter = EventFilter::Agents;
         spawning::refill(&mut world, &mut unseen);
         hatching::lay_first_eggs(&mut world, config.places_per_team, &mut unseen);
         let lock_step = config.rules.lock_step;
@@ -205,8 +205,8 @@ impl Game {
     }
 
     /// Which events are made from now on; at first all.
-    pub fn set_telling(&mut self, telling: Telling) {
-        self.events.telling = telling;
+    pub fn set_event_filter(&mut self, filter: EventFilter) {
+        self.events.filter = filter;
     }
 
     /// The time of the game: the stamp of the last input that was taken or the moment of the last deadline.
@@ -235,17 +235,15 @@ impl Game {
         self.world.winner
     }
 
-    /// The living agents that have nothing to do and could do something, in ascending order of number. In
-    /// lock-step, game time goes on when there are none, or when the driver has waited long enough.
-    ///
-    /// One that a ritual holds, or whose command is under way or waits, owes none. After the end nobody does.
-    pub fn owing(&self) -> impl Iterator<Item = AgentId> {
+    /// The idle agents ([`Agent::is_idle`]), in ascending order of number; none after the end. In lock-step, game
+    /// time advances when there are none, or when the driver has waited long enough.
+    pub fn idle_agents(&self) -> impl Iterator<Item = AgentId> {
         let is_over = self.winner().is_some();
-        let owing = self
+        let idle = self
             .world
             .agents()
-            .filter(move |agent| !is_over && agent.owes_command());
-        owing.map(Agent::id)
+            .filter(move |agent| !is_over && agent.is_idle());
+        idle.map(Agent::id)
     }
 
     /// Removes all agents, whose peers are gone: each leaves an egg where it stood, which can be hatched at
@@ -301,7 +299,7 @@ impl Game {
         for timer in [agent.commands.timer, agent.hunger_timer].into_iter().flatten() {
             self.agenda.cancel(timer);
         }
-        for message in self.world.air.forget(id) {
+        for message in self.world.in_flight.forget(id) {
             if let Some(timer) = self.delivery_timers.remove(&message) {
                 self.agenda.cancel(timer);
             }
@@ -323,7 +321,7 @@ impl Game {
         self.remove(agent, GameEvent::Died { agent })
     }
 
-    /// Checks for a winner after somebody has reached the last level.
+    /// Checks for a winner after an agent has reached the last level.
     fn check_victory(&mut self) {
         if victory::check(&mut self.world, &mut self.events) {
             self.end();
@@ -335,7 +333,7 @@ impl Game {
         self.agenda.clear();
         self.hatch_timers.clear();
         self.delivery_timers.clear();
-        self.world.air.clear();
+        self.world.in_flight.clear();
         self.refill_timer = None;
         incantation::break_off_all(&mut self.world, &mut self.events);
         for id in self.world.agents.ids().to_vec() {

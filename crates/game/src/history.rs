@@ -1,6 +1,6 @@
-//! What happened until now, in short, for those who come late: how the score went, and the last events.
+//! A summary of the past for late viewers: the course of the score, and the last events.
 //!
-//! Kept beside a game by whoever reads its events; the game itself does not depend on it. Broken eggs are left out, since
+//! The reader of a game's events keeps it beside the game, which does not depend on it. Broken eggs are left out, since
 //! their event does not name the team.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -29,7 +29,7 @@ const SCORE_EVERY: GameSpan = GameSpan::from_units(10);
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// Who lives, since one that is gone can no longer be asked.
+    /// Living agents; events of removed ones need their team and level.
     living: BTreeMap<AgentId, (TeamId, Level)>,
     scores: Vec<u64>,
     points: Vec<(GameTime, Vec<u64>)>,

@@ -32,7 +32,7 @@ pub enum GameInput {
 pub enum LeaveCause {
     /// The peer closed its connection, or the connection broke.
     Disconnected,
-    /// The server closed it: a limit was exceeded or an operator said so.
+    /// The server closed it: a limit was exceeded or an operator disconnected it.
     Dismissed,
 }
 
@@ -89,8 +89,8 @@ pub enum AdminAction {
     SetRefill {
         enabled: bool,
     },
-    /// Changes how messages between agents travel, for what is said from now on; with `None` they are heard as they
-    /// are said.
+    /// Changes the links between agents for later messages; with `None` they arrive at
+    /// once.
     SetLag {
         lag: Option<Lag>,
     },

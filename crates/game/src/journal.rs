@@ -108,7 +108,7 @@ fn frame_checksum(before: u32, content: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Why bytes are not a piece of a journal. Whoever opens them tells the reason.
+/// Why bytes are not a piece of a journal. The caller reports it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
     /// They do not begin as a piece does.

@@ -1,13 +1,13 @@
 //! Messages between agents that take time, get lost or are out of range, like radio.
 //!
-//! Off by default: a broadcast is then heard by all as it is said, as the rules of the game have it. Switched on,
-//! each pair of agents has a link of its own in each direction, and what one says reaches another when and if that
-//! link lets it. Distance is that of the two as it is said; the direction from which it is heard is that
-//! towards where it was said, as the hearer stands when it arrives. Whoever is out of range can still be
-//! reached by others who repeat what they hear, at the cost of each hop's delay.
+//! Off by default: a broadcast then reaches all agents at once, as in the rules of the game. Switched on, each
+//! pair of agents has a link in each direction, which decides when and whether a message arrives. The distance is
+//! that at sending; the direction points to where the message was sent, from the recipient as it stands on
+//! arrival. Agents out of range can still be reached by others that repeat messages, at the cost of each hop's
+//! delay.
 //!
-//! Delivery is a deadline like any other: it obeys speed, pause and order. This module knows who
-//! is told what and when; `game.rs` sets the deadlines.
+//! Delivery is a deadline like any other: it obeys speed, pause and order. This module keeps links and messages
+//! in flight; `game.rs` sets the deadlines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,17 +35,17 @@ const LAG_UNITS_MAX: i64 = 1_000_000;
 /// the largest map.
 const UNDER_WAY_MAX: GameSpan = GameSpan::from_units(4 * LAG_UNITS_MAX);
 
-/// Links in use at a time. A link is the better part of a kilobyte, and there is one for each pair of agents that
-/// has talked: enough for 300 agents who all talk to all. Beyond it nothing new gets through.
+/// Links in use at a time. A link is the better part of a kilobyte, and there is one for each sender and
+/// recipient: enough for 300 agents that all send to all. Beyond it messages on new links are lost.
 const LINKS_MAX: usize = 100_000;
 
-/// Messages under way at a time. Beyond it, what is said is lost.
+/// Messages in flight at a time; further ones are lost.
 const UNDER_WAY_COUNT_MAX: usize = 100_000;
 
 /// The most that a snapshot may have counted of anything; one more never overflows.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 
-/// Something said that has not been heard yet.
+/// A message in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Message {
     pub(crate) id: MessageId,
@@ -53,19 +53,19 @@ pub(crate) struct Message {
     pub(crate) at: GameTime,
     pub(crate) from: AgentId,
     pub(crate) to: AgentId,
-    /// Where it was said.
+    /// Where it was sent.
     pub(crate) source: Tile,
     pub(crate) text: Text,
 }
 
-/// What was said; copies share it.
+/// The text of a message; copies share it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Box<[u8]>", into = "Box<[u8]>")]
 pub(crate) struct Text(pub(crate) Arc<[u8]>);
 
-/// Everything that is said and not heard yet, and the links it goes by.
+/// The messages in flight, and the links on which they travel.
 #[derive(Clone, Debug)]
-pub(crate) struct Air {
+pub(crate) struct InFlight {
     lag: Option<Lag>,
     seed: u64,
     links: BTreeMap<(AgentId, AgentId), Link<GameTime>>,
@@ -74,9 +74,9 @@ pub(crate) struct Air {
     crowded_out: u64,
 }
 
-/// The links of a snapshot, each as it saves itself, and all that is under way.
+/// The links, each as it saves itself, and the messages in flight of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SavedAir {
+pub(crate) struct SavedInFlight {
     pub(crate) lag: Option<Lag>,
     pub(crate) links: Vec<(AgentId, AgentId, Vec<u8>)>,
     pub(crate) messages: Vec<Message>,
@@ -120,8 +120,8 @@ impl Message {
     }
 }
 
-impl Air {
-    /// Silence.
+impl InFlight {
+    /// No message in flight.
     pub(crate) fn new(lag: Option<Lag>, seed: u64) -> Self {
         Self {
             lag,
@@ -133,17 +133,17 @@ impl Air {
         }
     }
 
-    /// What the luck of all links grows from.
+    /// The seed of the links' generators.
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// How messages travel; `None` if they are heard as they are said.
+    /// How links behave; `None` if messages arrive at once.
     pub(crate) fn lag(&self) -> Option<&Lag> {
         self.lag.as_ref()
     }
 
-    /// Changes it for what is said from now on; what is under way keeps its time.
+    /// Changes it for later messages; those in flight keep their time.
     pub(crate) fn set_lag(&mut self, lag: Option<Lag>) -> Result<(), LagError> {
         if let Some(lag) = lag {
             check(&lag)?;
@@ -172,7 +172,7 @@ impl Air {
         }
         let seed = self.seed;
         let link = self.links.entry(pair).or_insert_with(|| {
-            // Each direction of each pair has luck of its own, whoever talks first.
+            // Each direction of each pair has its own random stream, so the order of messages does not matter.
             let stream = u64::from(pair.0.0) << 32 | u64::from(pair.1.0);
             Link::new(lag, seed, stream).expect("the settings were checked when they were set")
         });
@@ -200,28 +200,28 @@ impl Air {
             .messages
             .remove(&id)
             .expect("a message under way arrives once");
-        // The link is gone if the sender is; what it said is still heard.
+        // The link is gone if the sender is; its message still arrives.
         if let Some(link) = self.links.get_mut(&(message.from, message.to)) {
             link.delivered();
         }
         message
     }
 
-    /// Forgets the links of an agent that is gone, and gives what was under way to it and will not be heard.
+    /// Removes the links of an agent that is gone, and the messages in flight to it, which it returns.
     pub(crate) fn forget(&mut self, agent: AgentId) -> Vec<MessageId> {
         if self.lag.is_none() && self.messages.is_empty() && self.links.is_empty() {
             return Vec::new();
         }
         self.links.retain(|&(from, to), _| from != agent && to != agent);
         let to_it = self.messages.values().filter(|message| message.to == agent);
-        let unheard: Vec<MessageId> = to_it.map(|message| message.id).collect();
-        for id in &unheard {
+        let undelivered: Vec<MessageId> = to_it.map(|message| message.id).collect();
+        for id in &undelivered {
             self.messages.remove(id);
         }
-        unheard
+        undelivered
     }
 
-    /// Forgets everything under way.
+    /// Removes all links and messages.
     pub(crate) fn clear(&mut self) {
         self.links.clear();
         self.messages.clear();
@@ -232,21 +232,21 @@ impl Air {
         &self.messages[&id]
     }
 
-    /// Everything under way, in the order it was said.
+    /// The messages in flight, in the order of sending.
     pub(crate) fn messages(&self) -> impl ExactSizeIterator<Item = &Message> {
         self.messages.values()
     }
 
-    /// The links between agents that have talked: from whom, to whom, and what they have seen.
+    /// The links: sender, recipient and counts.
     pub(crate) fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts)> {
         self.links
             .iter()
             .map(|(&(from, to), link)| (from, to, link.counts()))
     }
 
-    pub(crate) fn save(&self) -> SavedAir {
+    pub(crate) fn save(&self) -> SavedInFlight {
         let save = |link| postcard::to_stdvec(link).expect("plain data in memory can be written");
-        SavedAir {
+        SavedInFlight {
             lag: self.lag,
             links: self
                 .links
@@ -261,8 +261,8 @@ impl Air {
 
     /// Puts back what was saved; `None` if it contradicts itself. That agents and times exist is for the
     /// caller to check.
-    pub(crate) fn restore(saved: SavedAir, seed: u64) -> Option<Self> {
-        let mut air = Self::new(None, seed);
+    pub(crate) fn restore(saved: SavedInFlight, seed: u64) -> Option<Self> {
+        let mut in_flight = Self::new(None, seed);
         let numbers_fit = saved.next_message <= NUMBER_MAX && saved.crowded_out <= NUMBER_MAX;
         let counts_fit = saved.links.len() <= LINKS_MAX && saved.messages.len() <= UNDER_WAY_COUNT_MAX;
         if !numbers_fit || !counts_fit {
@@ -271,15 +271,23 @@ impl Air {
         let mut under_way: BTreeMap<(AgentId, AgentId), u64> = BTreeMap::new();
         for message in saved.messages {
             *under_way.entry((message.from, message.to)).or_default() += 1;
-            let is_next = air.messages.keys().last().is_none_or(|last| *last < message.id);
+            let is_next = in_flight
+                .messages
+                .keys()
+                .last()
+                .is_none_or(|last| *last < message.id);
             if !is_next || message.id.0 >= saved.next_message {
                 return None;
             }
-            air.messages.insert(message.id, message);
+            in_flight.messages.insert(message.id, message);
         }
         for (from, to, bytes) in saved.links {
             let (link, rest) = postcard::take_from_bytes::<Link<GameTime>>(&bytes).ok()?;
-            let is_next = air.links.keys().last().is_none_or(|last| *last < (from, to));
+            let is_next = in_flight
+                .links
+                .keys()
+                .last()
+                .is_none_or(|last| *last < (from, to));
             let counts = link.counts();
             let counted = [
                 counts.sent,
@@ -296,12 +304,12 @@ impl Air {
             if !fits {
                 return None;
             }
-            air.links.insert((from, to), link);
+            in_flight.links.insert((from, to), link);
         }
-        air.set_lag(saved.lag).ok()?;
-        air.next_message = saved.next_message;
-        air.crowded_out = saved.crowded_out;
-        Some(air)
+        in_flight.set_lag(saved.lag).ok()?;
+        in_flight.next_message = saved.next_message;
+        in_flight.crowded_out = saved.crowded_out;
+        Some(in_flight)
     }
 }
 

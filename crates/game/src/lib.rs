@@ -26,7 +26,7 @@ pub use commands::OUTSTANDING_MAX;
 pub use config::{ConfigError, GameConfig, Rules};
 pub use digest::{Digest, Part};
 pub use event::{Carry, GameEvent, GroundChange, MoveKind, Reply};
-pub use events::Telling;
+pub use events::EventFilter;
 pub use game::Game;
 pub use history::History;
 pub use ids::RitualId;

@@ -73,7 +73,7 @@ pub struct Verified {
 
 /// Where a replay and its journal part.
 ///
-/// The journal is damaged in a way that no checksum tells, or this program's rules are not those of the one
+/// The journal is damaged in a way that no checksum detects, or this program's rules are not those of the one
 /// that wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("record {record} (after {} deadlines, at {:?}): {kind}{}", .stamp.steps, .stamp.at, agreement(.kind, *.agreed))]
@@ -102,7 +102,7 @@ pub enum DivergenceKind {
         /// The parts that are different.
         parts: Vec<Part>,
     },
-    /// More deadlines had been carried out by then than are due now.
+    /// The journal has more deadlines than are due.
     #[error("nothing is due any more after {steps} deadlines")]
     NothingDue {
         /// Deadlines carried out now.
@@ -186,7 +186,7 @@ impl Replay {
     /// Plays everything up to `until`, or to the end of what was recorded, and lets time pass that far.
     pub fn run_to(&mut self, until: GameTime) -> Result<(), Divergence> {
         while self.step(until)?.is_some() {
-            // Nobody watches: whoever joins afterwards is shown the world as it is then.
+            // There are no viewers yet; later ones get a snapshot.
             while self.game.poll_event().is_some() {}
         }
         if self.track.next_stamp().is_some() && until > self.game.now() {

@@ -12,7 +12,7 @@ use rand_pcg::Pcg64;
 pub(crate) enum Purpose {
     /// Which egg hatches and where the newborn faces.
     Birth = 1,
-    /// Where eggs lie that nobody laid.
+    /// Where the eggs of the start lie.
     Egg = 2,
     /// Where resources fall.
     Refill = 3,
@@ -56,8 +56,8 @@ impl Rng {
     /// If `bound` is 0.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         assert!(bound > 0, "nothing to choose from");
-        // The high half of a 64-bit product is the number, the low half tells the few draws that would
-        // make some numbers likelier than others; those are drawn again.
+        // The high half of a 64-bit product is the number, the low half identifies the few draws that would
+        // bias it; those are rejected.
         let reject_below = bound.wrapping_neg() % bound;
         loop {
             // Centuries of drawing do not wrap 64 bits, but a damaged snapshot may claim them.

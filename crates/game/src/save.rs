@@ -1,10 +1,10 @@
 //! Snapshots: a whole game as plain data, and that data as bytes.
 //!
-//! A snapshot is taken on the loop and encoded wherever there is time: it owns all it needs. What is restored
-//! from it goes on exactly as the original would have (the order of equal deadlines and the state of every
+//! A snapshot is taken on the loop and encoded wherever there is time: it owns all it needs. A game restored
+//! from it continues exactly as the original would have (the order of equal deadlines and the state of every
 //! generator included), which is why the digest of a game is that of its snapshot ([`crate::digest`]).
 //!
-//! Bytes come from outside. They are believed only as far as [`Game::restore`] can check them.
+//! Bytes are untrusted: [`Game::restore`] checks them.
 
 mod restore;
 
@@ -17,7 +17,7 @@ use crate::commands::CommandQueue;
 use crate::config::{ConfigError, GameConfig};
 use crate::digest::{self, Digest};
 use crate::game::Game;
-use crate::lag::SavedAir;
+use crate::lag::SavedInFlight;
 use crate::rules::{Agent, Egg, Ritual};
 
 /// What every snapshot begins with.
@@ -31,7 +31,7 @@ const HEADER_BYTES: usize = MAGIC.len() + size_of::<u16>() + size_of::<u32>();
 
 /// A game at one moment.
 ///
-/// The parts are those that a digest tells apart. Whatever follows from others is left out: totals, lists per
+/// The parts are those of a digest. Derived data is left out: totals, lists per
 /// tile, and the moments of deadlines.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Snapshot {
@@ -47,7 +47,7 @@ pub struct Snapshot {
     /// Everything pending in the order it will come.
     pub(crate) agenda: Vec<Due>,
     pub(crate) rngs: RngState,
-    pub(crate) air: SavedAir,
+    pub(crate) in_flight: SavedInFlight,
 }
 
 /// How far the game has come, and its switches.
@@ -73,7 +73,7 @@ pub(crate) struct RngState {
     pub(crate) dealer: (u64, u32),
 }
 
-/// Why bytes are not a game that can go on. Whoever loads them tells the reason and tries an older snapshot.
+/// Why bytes are not a game that can be resumed. The caller reports it and tries an older snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SaveError {
     /// They do not begin as a snapshot does.
@@ -129,7 +129,7 @@ impl Game {
                 egg: world.egg_rng.drawn(),
                 dealer: world.dealer.round(),
             },
-            air: world.air.save(),
+            in_flight: world.in_flight.save(),
         }
     }
 }
@@ -179,7 +179,7 @@ impl Snapshot {
             rituals,
             agenda,
             rngs,
-            air,
+            in_flight,
         } = self;
         let config = append_hashed(&mut bytes, config);
         append(&mut bytes, now);
@@ -193,7 +193,7 @@ impl Snapshot {
             append_hashed(&mut bytes, rituals),
             append_hashed(&mut bytes, agenda),
             append_hashed(&mut bytes, rngs),
-            append_hashed(&mut bytes, air),
+            append_hashed(&mut bytes, in_flight),
         ];
         (bytes, Digest::of_parts(parts))
     }
@@ -220,7 +220,7 @@ impl Snapshot {
     pub fn differences(&self, other: &Self, most: usize) -> Vec<String> {
         let mut lines = Vec::new();
         compare("configuration", [&self.config], [&other.config], most, &mut lines);
-        compare("course", [&self.progress], [&other.progress], most, &mut lines);
+        compare("progress", [&self.progress], [&other.progress], most, &mut lines);
         compare("tile", &self.ground, &other.ground, most, &mut lines);
         compare("agent", &self.agents, &other.agents, most, &mut lines);
         compare(
@@ -233,8 +233,14 @@ impl Snapshot {
         compare("egg", &self.eggs, &other.eggs, most, &mut lines);
         compare("ritual", &self.rituals, &other.rituals, most, &mut lines);
         compare("deadline", &self.agenda, &other.agenda, most, &mut lines);
-        compare("chance", [&self.rngs], [&other.rngs], most, &mut lines);
-        compare("air", [&self.air], [&other.air], most, &mut lines);
+        compare("rng", [&self.rngs], [&other.rngs], most, &mut lines);
+        compare(
+            "in flight",
+            [&self.in_flight],
+            [&other.in_flight],
+            most,
+            &mut lines,
+        );
         lines
     }
 }
@@ -244,7 +250,7 @@ fn append<T: Serialize>(bytes: &mut Vec<u8>, value: &T) {
     *bytes = written.expect("plain data in memory can be written");
 }
 
-/// Appends a part that a digest tells apart; answers its hash.
+/// Appends a part of the digest; returns its hash.
 fn append_hashed<T: Serialize>(bytes: &mut Vec<u8>, value: &T) -> u64 {
     let begin = bytes.len();
     append(bytes, value);

@@ -275,7 +275,7 @@ impl Turn<'_> {
 /// Deadlines in real time, by kind. Those of the game are counted by the engine.
 pub(crate) const REAL_KINDS: [FiredKind; 7] = [
     FiredKind::SessionLimit,
-    FiredKind::GoOn,
+    FiredKind::Resume,
     FiredKind::TextUpdates,
     FiredKind::Tick,
     FiredKind::Stats,

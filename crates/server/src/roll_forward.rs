@@ -123,7 +123,7 @@ mod tests {
 
         /// All idle agents look around, and deadlines fire.
         fn play(&mut self, deadlines: usize) {
-            for agent in self.game.owing().collect::<Vec<_>>() {
+            for agent in self.game.idle_agents().collect::<Vec<_>>() {
                 let command = Command::Look;
                 self.input(GameInput::Command { agent, command });
             }

@@ -1,4 +1,4 @@
-//! Lock-step: no moment of the game is passed while somebody owes a command, unless it was waited for long enough.
+//! Lock-step: game time advances only without idle agents, or after the wait reached its cap.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub(crate) struct Stand {
     /// What is due now and is no start belongs to the moment: it waits for nobody.
     belongs_to_moment: bool,
     state: LockStepState,
-    owing: BTreeSet<AgentId>,
+    idle: BTreeSet<AgentId>,
     living: usize,
 }
 
@@ -66,7 +66,7 @@ impl LockStepCheck {
             at,
             belongs_to_moment: game.next_deadline() == Some(at) && !game.is_start_next(),
             state,
-            owing: game.owing().collect(),
+            idle: game.idle_agents().collect(),
             living: game.world().agents().len(),
         })
     }
@@ -83,7 +83,7 @@ impl LockStepCheck {
         };
         if !may_go_on {
             return Err(format!(
-                "the game goes on at {:?} although it is {:?}",
+                "the game advanced at {:?} although it is {:?}",
                 before.at, before.state
             ));
         }
@@ -92,32 +92,32 @@ impl LockStepCheck {
         }
         self.leaps += u64::from(engine.game().now() > before.at);
         if has_waited {
-            self.waited += u64::from(!before.owing.is_empty());
-            self.given_up.extend(&before.owing);
+            self.waited += u64::from(!before.idle.is_empty());
+            self.given_up.extend(&before.idle);
             return Ok(());
         }
-        if let Some(agent) = before.owing.iter().find(|agent| !self.given_up.contains(agent)) {
+        if let Some(agent) = before.idle.iter().find(|agent| !self.given_up.contains(agent)) {
             return Err(format!(
-                "the game goes on from {:?}, and {agent:?} owes a command",
+                "the game advanced from {:?} while {agent:?} was idle",
                 before.at
             ));
         }
-        // Else time would rush on to their death.
-        match before.living > 0 && before.owing.len() == before.living {
+        // Else time would leap to their death.
+        match before.living > 0 && before.idle.len() == before.living {
             true => Err(format!(
-                "the game goes on from {:?}, and everybody owes a command",
+                "the game advanced from {:?} while all agents were idle",
                 before.at
             )),
             false => Ok(()),
         }
     }
 
-    /// Between two passes: where nobody owes a command, nothing is waited for.
+    /// Between two passes: without idle agents the game does not wait.
     pub(crate) fn check_rest(&self, engine: &Engine) -> CheckResult {
         let is_playing = matches!(engine.lock_step_state(), Some(LockStepState::Playing { .. }));
-        let is_idle = is_playing && engine.is_started() && engine.game().owing().next().is_none();
+        let is_idle = is_playing && engine.is_started() && engine.game().idle_agents().next().is_none();
         match engine.game().next_deadline() {
-            Some(due) if is_idle => Err(format!("nobody owes a command, and what is due at {due:?} waits")),
+            Some(due) if is_idle => Err(format!("no agent is idle, but the deadline at {due:?} waits")),
             _ => Ok(()),
         }
     }

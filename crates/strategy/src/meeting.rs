@@ -49,7 +49,6 @@ const FAILURES_MAX: u32 = 3;
 /// A part in a meeting.
 #[derive(Clone, Debug)]
 pub(crate) enum Meeting {
-    /// Calls the others.
     Calling(Calling),
     /// All are here; asks for one elevation after another.
     Leading(Leading),
@@ -64,12 +63,13 @@ pub(crate) enum Meeting {
 pub(crate) enum Step {
     /// Carry these out.
     Do(Vec<Command>),
-    /// Say this.
     Say(Verb),
     /// Say that all are here, put the stones down, and go on as the leader.
     Begin(Leading),
     /// The meeting is over for this agent; say so to the others if they depend on it.
-    Leave { dismiss: bool },
+    Leave {
+        dismiss: bool,
+    },
 }
 
 /// See [`Meeting::Calling`].
@@ -171,7 +171,6 @@ impl Calling {
         })
     }
 
-    /// Agents that the climb needs.
     fn agents_needed(&self) -> usize {
         let levels = (self.climb.from.get()..self.climb.to.get()).filter_map(|level| Level::new(level).ok());
         let needed = levels.filter_map(Level::requirement).map(|needed| needed.agents);
@@ -180,7 +179,6 @@ impl Calling {
 }
 
 impl Leading {
-    /// An elevation ended.
     pub(crate) fn ritual_ended(&mut self, success: bool, clock: u64) {
         self.progress_at = clock;
         self.failures = if success { 0 } else { self.failures + 1 };

@@ -105,15 +105,15 @@ impl Engine {
         }
     }
 
-    /// Looks whether an agent has something to do.
+    /// Updates whether the session of an agent is idle.
     pub(crate) fn note_idle(&mut self, agent: AgentId) {
         if let Some(conn) = self.sessions.of_agent(agent) {
-            let owes_command = self
+            let is_idle = self
                 .game
                 .world()
                 .agent(agent)
-                .is_some_and(|agent| agent.owes_command());
-            self.sessions.set_idle(conn, owes_command);
+                .is_some_and(|agent| agent.is_idle());
+            self.sessions.set_idle(conn, is_idle);
         }
     }
 }

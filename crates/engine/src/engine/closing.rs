@@ -56,7 +56,6 @@ impl Engine {
         }
     }
 
-    /// The peer is gone.
     pub(super) fn closed_by_peer(&mut self, conn: ConnId) {
         log::debug!("{}: hung up", self.shown(conn));
         match self
@@ -141,7 +140,7 @@ impl Engine {
             Some(lock_step) => lock_step.is_frozen(),
             None => self.pace.clock().is_paused(),
         };
-        let may_act = !is_frozen && self.game.world().agent(agent).is_some_and(Agent::owes_command);
+        let may_act = !is_frozen && self.game.world().agent(agent).is_some_and(Agent::is_idle);
         let (Some(limit), Some(session)) = (self.config.limits.idle_span, self.sessions.get_mut(conn)) else {
             return;
         };

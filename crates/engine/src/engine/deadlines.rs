@@ -24,10 +24,12 @@ pub(crate) enum Timer {
     /// All text viewers are sent the next piece of the whole map.
     PublishMap,
     /// The next tick; pending only while a frame viewer is connected.
+    /// A tick of frame viewers.
     Tick,
     /// Figures for frame viewers; pending only while one is connected.
     Stats,
     /// The match's time is over.
+    /// The end of a match.
     MatchEnd,
 }
 
@@ -44,17 +46,17 @@ pub struct Fired {
 /// What kind of deadline was carried out; for metrics by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FiredKind {
-    /// One of the game's.
+    /// A deadline of the game.
     Game(DueKind),
     /// A record of what is played back: an input, or a digest.
     Recorded,
     /// A session ran into the limit of its phase.
     SessionLimit,
     /// A throttled peer resumes.
-    GoOn,
+    Resume,
     /// Some of many text viewers are sent updates.
     TextUpdates,
-    /// A tick.
+    /// A tick of frame viewers.
     Tick,
     /// Figures for frame viewers.
     Stats,
@@ -69,7 +71,7 @@ impl FiredKind {
             Self::Game(kind) => kind.name(),
             Self::Recorded => "playback",
             Self::SessionLimit => "session_limit",
-            Self::GoOn => "resume",
+            Self::Resume => "resume",
             Self::TextUpdates => "text_updates",
             Self::Tick => "tick",
             Self::Stats => "viewer_stats",
@@ -209,13 +211,13 @@ impl Engine {
                 self.arrived = Some(self.pace.game_at(at));
                 self.resume_peer(conn, now);
                 self.arrived = None;
-                FiredKind::GoOn
+                FiredKind::Resume
             }
             Timer::Leave(agent) => {
                 self.arrived = Some(self.pace.game_at(at));
                 self.leave_late(agent);
                 self.arrived = None;
-                FiredKind::GoOn
+                FiredKind::Resume
             }
             Timer::TextTurns => {
                 self.are_text_updates_due = false;

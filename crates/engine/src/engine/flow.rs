@@ -113,7 +113,6 @@ impl Engine {
         }
     }
 
-    /// Resumes a throttled peer.
     pub(super) fn resume_peer(&mut self, conn: ConnId, now: RealTime) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;

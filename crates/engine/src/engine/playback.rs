@@ -90,7 +90,6 @@ impl Engine {
         self.playback.is_some()
     }
 
-    /// The next deadline of the game or recording.
     pub(super) fn next_game_deadline(&self) -> Option<GameTime> {
         match &self.playback {
             None => self.game.next_deadline(),

@@ -332,7 +332,6 @@ impl Engine {
             .push(conn, |outbox| write_ai_line(outbox, dialect, line));
     }
 
-    /// Sends one text viewer a line.
     fn send_text_line(&mut self, conn: ConnId, line: &GuiEvent<'_>) {
         let ids = self.config.gui_ids;
         self.sessions

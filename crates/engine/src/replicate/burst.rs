@@ -115,7 +115,6 @@ fn write_next_agent(
     id.0.checked_add(1).map(AgentId)
 }
 
-/// The same of an egg.
 fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, from: EggId) -> Option<EggId> {
     let here = game.world().eggs_from(from).next();
     let before = known.egg_from(from);
@@ -214,7 +213,6 @@ pub(crate) fn inventory(agent: &Agent) -> GuiEvent<'static> {
     }
 }
 
-/// The level of an agent.
 pub(crate) fn level(agent: &Agent) -> GuiEvent<'static> {
     let (agent, level) = (agent.id(), agent.level());
     GuiEvent::Level { agent, level }

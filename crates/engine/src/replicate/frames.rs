@@ -105,7 +105,6 @@ impl FrameUpdates {
     }
 }
 
-/// Sends a message as it is.
 pub(crate) fn send(sessions: &mut Sessions, conn: ConnId, message: &ToClient) {
     sessions.push_mark(conn, |outbox| {
         write_frame(outbox, message).expect("a message that is not made of lists fits a frame");

@@ -11,9 +11,7 @@ use trantor_model::{AgentId, EggId, TeamId, Tile};
 /// What a line is about, in the order in which the world is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
-    /// The tile of this index.
     Tile(usize),
-    /// The team of this index.
     Team(usize),
     Agent(AgentId),
     Egg(EggId),

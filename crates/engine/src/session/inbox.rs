@@ -66,7 +66,6 @@ impl Inbox {
         Self::Frames(FrameCutter::with_max::<ToServer>(limits.message_bytes_max))
     }
 
-    /// Bytes kept.
     pub(crate) fn pending_bytes(&self) -> usize {
         match self {
             Self::Lines(lines) => lines.pending_bytes(),

@@ -102,7 +102,6 @@ pub(crate) enum Role {
     },
     /// Has a reserved place of the start, in lock-step; its input until it is born is kept, unread.
     Seated(Vec<u8>),
-    /// Plays.
     Agent(AgentId),
     /// Watches in Zappy text.
     TextViewer,
@@ -112,7 +111,6 @@ pub(crate) enum Role {
     Operator,
     /// Is being closed: its outbox is written, its input ignored.
     Leaving {
-        /// Why.
         reason: CloseReason,
         /// Whether the shell was asked to shut down the writing half.
         is_write_shut: bool,

@@ -46,7 +46,6 @@ pub(crate) struct Watched {
 pub(crate) enum Feed {
     /// It has not said hello, and is sent nothing.
     Silent,
-    /// A snapshot is on its way.
     Snapshot {
         /// The part not sent yet.
         snapshot: Snapshot,

@@ -37,7 +37,6 @@ pub(crate) struct Outbox {
 enum Behind {
     /// A look of any length, encoded as the peer takes it.
     Look(LongLook),
-    /// A piece.
     Piece(Vec<u8>),
 }
 

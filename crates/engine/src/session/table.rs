@@ -158,7 +158,6 @@ impl Sessions {
         self.get_mut(conn)?.observer_mut()
     }
 
-    /// The connection of an agent.
     pub(crate) fn of_agent(&self, agent: AgentId) -> Option<ConnId> {
         self.by_agent.get(&agent).copied()
     }

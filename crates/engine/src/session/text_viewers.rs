@@ -138,7 +138,6 @@ impl TextViewers {
         skipped.map(|(_, range)| range).collect()
     }
 
-    /// Bytes that wait for the delay.
     fn delayed_bytes(&self) -> usize {
         (self.log.end - self.log.released) as usize
     }

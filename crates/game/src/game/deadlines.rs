@@ -76,7 +76,7 @@ impl Game {
 
     pub(super) fn schedule_deliveries(&mut self, messages: Vec<(MessageId, GameTime)>) {
         for (message, at) in messages {
-            let due = self.world.air.message(message).due();
+            let due = self.world.in_flight.message(message).due();
             let timer = self.agenda.schedule(at, due);
             self.delivery_timers.insert(message, timer);
         }

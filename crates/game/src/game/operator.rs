@@ -62,7 +62,7 @@ impl Game {
             }
             AdminAction::SetHunger { enabled } => self.set_hunger(enabled),
             AdminAction::SetRefill { enabled } => self.set_refill(enabled),
-            AdminAction::SetLag { lag } => world.air.set_lag(lag)?,
+            AdminAction::SetLag { lag } => world.in_flight.set_lag(lag)?,
             AdminAction::EndMatch => {
                 victory::declare_leader(world, events);
                 self.end();

@@ -94,8 +94,8 @@ impl Game {
         });
     }
 
-    /// Begins an elevation and answers whether it did. Those drawn in lose a start that was still to come at
-    /// this instant; what they are in the middle of goes on.
+    /// Begins an elevation; returns whether it did. Participants lose a start still due at
+    /// this instant; their running actions continue.
     fn start_ritual(&mut self, asker: AgentId, end: GameTime) -> bool {
         let Some(ritual) = incantation::begin(&mut self.world, asker, end, &mut self.events) else {
             return false;
@@ -137,8 +137,8 @@ impl Game {
         }
     }
 
-    /// An elevation is over: its participants are let go, what was withheld takes effect in the order it fell
-    /// due, and then whoever has a command waiting starts it.
+    /// Ends an elevation: it releases its participants, withheld effects apply in the order they fell due, and
+    /// then waiting commands start.
     pub(super) fn finish_ritual(&mut self, id: RitualId) {
         let ritual = incantation::end(&mut self.world, id, &mut self.events);
         // The asker's command was the elevation itself; whatever another one runs is a command of its own.

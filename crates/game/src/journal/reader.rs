@@ -125,7 +125,7 @@ impl Piece {
     /// The game as the piece begins.
     ///
     /// # Errors
-    /// If it is of another version, or damaged in a way that no checksum of the journal tells.
+    /// If it is of another version, or damaged in a way that no checksum of the journal detects.
     pub fn snapshot(&self) -> Result<Snapshot, SaveError> {
         Snapshot::decode(&self.frames.bytes[self.snapshot.clone()])
     }

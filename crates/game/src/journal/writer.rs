@@ -1,4 +1,4 @@
-//! Writing a piece while the game goes on.
+//! Writing a piece of a running game.
 
 use serde::Serialize;
 use trantor_time::GameTime;
@@ -13,15 +13,15 @@ const DIGEST_STEPS_MIN: u64 = 1_000;
 
 /// Writes one piece of a journal.
 ///
-/// Whoever drives the game tells it each input that the game has taken, and each deadline after. The bytes
-/// are taken from it as they come, at the latest once a pass; what is taken ends with a whole frame, so that
-/// whatever was written before a crash can be read.
+/// The driver of the game notes each input that the game has taken, and each deadline after it. It takes the
+/// bytes at least once a pass; they end with a whole frame, so that all that was written before a crash can be
+/// read.
 #[derive(Debug)]
 pub struct PieceWriter {
     /// Whole frames, then the room for the header of the open one and its content so far.
     bytes: Vec<u8>,
     open_frame: usize,
-    /// Of the frame before, from which that of the next goes on.
+    /// Of the previous frame; that of the next continues it.
     checksum: u32,
     last: Stamp,
     digest_due_steps: u64,

@@ -39,7 +39,7 @@ pub enum MarkKind {
 pub(super) struct Marker {
     pub(super) marks: Vec<Mark>,
     speed: Option<Frequency>,
-    /// For those who come late.
+    /// For late viewers.
     pub(super) history: History,
 }
 

@@ -5,8 +5,8 @@
 //! an interval away. Then the pieces are put together ([`Recording::join`]), and a [`Cursor`] goes through all of them on
 //! one game.
 //!
-//! What is shown ends with the victory, if there is one. In the same instant all agents are let go and nothing happens
-//! after it, so that whoever went to the very end would see an empty board in the place of the winners.
+//! What is shown ends with the victory, if there is one. In the same instant all agents are disconnected and nothing happens
+//! after it, so that the very end would show an empty board in the place of the winners.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub enum RecordingEnd {
     Different(Divergence),
 }
 
-/// Why pieces do not make one recording. Whoever put them together tells the reason.
+/// Why pieces do not make one recording. The caller reports it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
     /// There is none.
@@ -323,7 +323,7 @@ impl Cursor {
         Ok(replayed)
     }
 
-    /// At the end of a piece, goes on to the beginning of the next, which is the same state.
+    /// At the end of a piece, continues at the beginning of the next, which is the same state.
     fn go_on_to_next_piece(&mut self) {
         while self.track.next_stamp().is_none()
             && let Some(first) = self.recording.pieces.get(self.piece + 1)
@@ -334,7 +334,7 @@ impl Cursor {
     }
 }
 
-/// Whether `next` goes on where `piece` ends.
+/// Whether `next` begins where `piece` ends.
 fn check_seam(piece: &IndexedPiece, next: &IndexedPiece) -> Result<(), RecordingError> {
     let (first, second) = (piece.number, next.number);
     if first.checked_add(1) != Some(second) {

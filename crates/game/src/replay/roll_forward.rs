@@ -1,7 +1,7 @@
-//! A save rolled forward by the journal that goes on after it.
+//! A save rolled forward by the journal that continues it.
 //!
-//! A run belongs to the save if it passes through the very state that was saved; then the game goes on from the run's end, or
-//! from its victory. Where pieces are kept, and which runs there are, is for those to know who ask.
+//! A run belongs to the save if it passes through the very state that was saved; then the game resumes from the run's end, or
+//! from its victory. The caller finds the runs and their pieces.
 
 use trantor_time::GameTime;
 
@@ -15,7 +15,7 @@ const END_OF_TIME: GameTime = GameTime::from_nanounits(i128::MAX);
 /// A game that was rolled forward.
 #[derive(Clone, Debug)]
 pub struct RolledForward {
-    /// As it goes on.
+    /// The game to resume.
     pub game: Game,
     /// The place of the last piece that was played.
     pub piece: usize,

@@ -1,7 +1,7 @@
 //! The living agents, by number.
 //!
-//! Numbers only grow, and the list is kept in their order, so whoever goes through it goes through it in an
-//! order that means something. What an agent does next is in `commands.rs`; what it can do, in the other rules.
+//! Numbers only grow, and the list is kept in their order, so iteration is in order
+//! of birth. What an agent does next is in `commands.rs`; what it can do, in the other rules.
 
 use std::ops::{Index, IndexMut};
 
@@ -130,8 +130,8 @@ impl Agent {
         })
     }
 
-    /// Whether it has nothing to do, and could do something: in lock-step, time waits for it.
-    pub fn owes_command(&self) -> bool {
+    /// Whether none of its commands runs or waits and no ritual holds it: in lock-step, time waits for it.
+    pub fn is_idle(&self) -> bool {
         self.ritual.is_none() && self.commands.outstanding() == 0
     }
 
@@ -150,7 +150,7 @@ impl Agent {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agents {
     pages: Vec<Option<Box<Page>>>,
-    /// Their numbers in ascending order, for whoever goes through all of them.
+    /// Their numbers in ascending order, for iteration.
     living: Vec<AgentId>,
     next_number: u32,
 }
@@ -199,7 +199,7 @@ impl Agents {
             self.pages[number] = None;
         }
         let listed = self.living.binary_search(&id);
-        self.living.remove(listed.expect("who lives is listed"));
+        self.living.remove(listed.expect("a living agent is listed"));
         Some(*agent)
     }
 
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// Survivors of many births, spread over pages, are found, and nobody else is.
+    /// Survivors of many births, spread over pages, are found, and no other agent is.
     #[test]
     fn the_living_are_found_and_listed_in_order() {
         let mut agents = Agents::default();

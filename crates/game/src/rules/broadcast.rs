@@ -1,4 +1,4 @@
-//! Sound: everybody hears, and knows from which neighbouring tile it came.
+//! Broadcast: every agent receives it, with the neighbouring tile from which it came.
 //!
 //! Sound takes the shortest way round the torus. The plane around the hearer is cut into eight sectors of 45
 //! degrees, each centred on one of the eight neighbouring tiles:
@@ -15,15 +15,15 @@ use trantor_model::{AgentId, Direction, MapSize, Tile};
 use trantor_time::GameTime;
 
 use crate::event::{GameEvent, Reply};
-use crate::events::Telling;
+use crate::events::EventFilter;
 use crate::ids::MessageId;
 use crate::lag::{self, Message, Text};
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
 use crate::rules::{Events, reply};
 
-/// Everybody else alive hears `text`, team or not, held by a ritual or not: at once, or where messages take
-/// time, when it gets there. Gives what is under way.
+/// Sends `text` to every other living agent, team or not, held by a ritual or not: at once, or on its links.
+/// Returns the messages in flight.
 pub(crate) fn broadcast(
     world: &mut World,
     id: AgentId,
@@ -32,7 +32,7 @@ pub(crate) fn broadcast(
     events: &mut Events,
 ) -> Vec<(MessageId, GameTime)> {
     let text: Arc<[u8]> = text.into();
-    if world.air.lag().is_none() && events.telling == Telling::OwedOnce {
+    if world.in_flight.lag().is_none() && events.filter == EventFilter::AgentsShared {
         events.push(GameEvent::Said { agent: id, text });
         reply(events, id, Reply::Ok);
         return Vec::new();
@@ -40,11 +40,14 @@ pub(crate) fn broadcast(
     let source = world.agents[id].tile;
     let mut sent = Vec::new();
     let World {
-        agents, air, size, ..
+        agents,
+        in_flight,
+        size,
+        ..
     } = world;
     for hearer in agents.iter().filter(|hearer| hearer.id != id) {
-        if air.lag().is_none() {
-            events.push(heard(*size, hearer, source, text.clone()));
+        if in_flight.lag().is_none() {
+            events.push(received(*size, hearer, source, text.clone()));
             continue;
         }
         let message = Message {
@@ -55,21 +58,21 @@ pub(crate) fn broadcast(
             source,
             text: Text(text.clone()),
         };
-        air.send(now, message, lag::distance(*size, source, hearer.tile), &mut sent);
+        in_flight.send(now, message, lag::distance(*size, source, hearer.tile), &mut sent);
     }
     events.push_for_viewers(|| GameEvent::Said { agent: id, text });
     reply(events, id, Reply::Ok);
     sent
 }
 
-/// A message that was under way arrives. It comes from where it was said, as the hearer stands now.
+/// Delivers a message in flight. Its direction is relative to the recipient as it stands now.
 pub(crate) fn deliver(world: &mut World, id: MessageId, events: &mut Events) {
-    let message = world.air.deliver(id);
+    let message = world.in_flight.deliver(id);
     let hearer = &world.agents[message.to];
-    events.push(heard(world.size, hearer, message.source, message.text.0));
+    events.push(received(world.size, hearer, message.source, message.text.0));
 }
 
-fn heard(size: MapSize, hearer: &Agent, source: Tile, text: Arc<[u8]>) -> GameEvent {
+fn received(size: MapSize, hearer: &Agent, source: Tile, text: Arc<[u8]>) -> GameEvent {
     GameEvent::Heard {
         agent: hearer.id,
         direction: arrival(size, hearer.tile, hearer.facing, source),
@@ -77,7 +80,7 @@ fn heard(size: MapSize, hearer: &Agent, source: Tile, text: Arc<[u8]>) -> GameEv
     }
 }
 
-/// From where a sound made at `source` reaches one at `hearer` who faces `facing`: 0 to 8.
+/// The direction from which a sound made at `source` reaches `hearer`, that faces `facing`: 0 to 8.
 pub(crate) fn arrival(size: MapSize, hearer: Tile, facing: Direction, source: Tile) -> u8 {
     let (dx, dy) = size.shortest(hearer, source);
     let (ahead_x, ahead_y) = facing.vector();

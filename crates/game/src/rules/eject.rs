@@ -1,4 +1,4 @@
-//! Eject: pushing everybody else off a tile, and breaking the eggs on it.
+//! Eject: pushing all other agents off a tile, and breaking the eggs on it.
 
 use trantor_model::{AgentId, Direction, EggId};
 
@@ -6,11 +6,11 @@ use crate::event::{GameEvent, MoveKind};
 use crate::rules::world::World;
 use crate::rules::{Events, hatching, movement, reply_done};
 
-/// Moves every other agent on the tile one step in the direction the pusher faces. Whatever they were doing
-/// goes on, and a ritual that holds them still does.
+/// Moves every other agent on the tile one step in the direction the pusher faces. Their actions
+/// continue, and a ritual that holds them still does.
 ///
-/// It succeeds if anybody was moved or any egg broken. Where eggs are left alone it always succeeds: that is
-/// how the reference server answers in that mode. Answers which of the eggs broken were to mature yet.
+/// It succeeds if it moved an agent or broke an egg. Where eggs are kept it always succeeds, as on the
+/// reference server in that mode. Returns the broken eggs that were not mature.
 pub(crate) fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<EggId> {
     let (tile, direction) = (world.agents[id].tile, world.agents[id].facing);
     let target = world.size.step(tile, direction);

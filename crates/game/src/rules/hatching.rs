@@ -18,7 +18,7 @@ use crate::rules::hunger::{self, Digestion};
 use crate::rules::roster::{insert_sorted, remove_all_sorted, remove_sorted};
 use crate::rules::world::World;
 
-/// A place of a team that nobody has taken yet.
+/// A free place of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Egg {
     /// Its number.
@@ -27,7 +27,7 @@ pub struct Egg {
     pub team: TeamId,
     /// Where it lies.
     pub tile: Tile,
-    /// Who laid it, alive or not; `None` for those of the start, of an operator, and those given back.
+    /// The agent that laid it, alive or not; `None` for those of the start, of an operator, and those given back.
     pub layer: Option<AgentId>,
     /// When it can be hatched, if it cannot yet.
     pub matures: Option<GameTime>,

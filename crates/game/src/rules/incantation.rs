@@ -1,8 +1,8 @@
 //! Elevation: conditions at the start and again at the end, participants held in between.
 //!
-//! At the start every agent on the tile of the asker's level that no other ritual holds is drawn in. What
-//! counts at the end is who of them still lives, stands on the tile and has that level, and what lies there
-//! then; who began it has no special part. Several rituals may go on at one tile: each is judged at its own
+//! At the start every agent on the tile of the asker's level that no other ritual holds takes part. What
+//! counts at the end is which of them still live, stand on the tile and have that level, and what lies there
+//! then; the asker has no special part. Several rituals may run on one tile: each is judged at its own
 //! end, by the stones left then.
 
 use std::collections::BTreeMap;
@@ -54,12 +54,12 @@ impl Ritual {
         self.level
     }
 
-    /// Who began it, alive or not.
+    /// The agent that began it, alive or not.
     pub fn asker(&self) -> AgentId {
         self.asker
     }
 
-    /// Whom it holds: the one who asked first, the others by number. The dead are taken off.
+    /// Living participants: the asker first, the others by number.
     pub fn participants(&self) -> &[AgentId] {
         &self.participants
     }
@@ -130,7 +130,7 @@ pub(crate) fn begin(
     events: &mut Events,
 ) -> Option<RitualId> {
     let (tile, level) = (world.agents[asker].tile, world.agents[asker].level);
-    let Some(participants) = drawn_in(world, asker, tile, level) else {
+    let Some(participants) = participants_of(world, asker, tile, level) else {
         reply(events, asker, Reply::Ko);
         return None;
     };
@@ -160,9 +160,9 @@ pub(crate) fn begin(
     Some(id)
 }
 
-/// Who takes part if `asker` begins: itself, then all others who can, by number. `None` if an elevation
+/// The participants if `asker` begins: itself, then all others that can, by number. `None` if an elevation
 /// cannot begin: the last level, too few agents, or too few stones.
-fn drawn_in(world: &World, asker: AgentId, tile: Tile, level: Level) -> Option<Vec<AgentId>> {
+fn participants_of(world: &World, asker: AgentId, tile: Tile, level: Level) -> Option<Vec<AgentId>> {
     let needed = level.requirement()?;
     if !world.ground(tile).covers(&needed.stones) {
         return None;
@@ -176,10 +176,10 @@ fn drawn_in(world: &World, asker: AgentId, tile: Tile, level: Level) -> Option<V
     (participants.len() >= needed.agents as usize).then_some(participants)
 }
 
-/// Ends an elevation and lets its participants go. Answers the ritual as it ended: the participants are those
-/// alive, and the withheld are owed their effects now.
+/// Ends an elevation and releases its participants. Returns the ritual as it ended: with the living
+/// participants, and those withheld, whose effects apply now.
 ///
-/// Told in this order: each participant's line, with the new level of each who rose; the end of the ritual;
+/// Order of events: each participant's line, with the new level of each that rose; the end of the ritual;
 /// what is left on the tile.
 pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritual {
     let ritual = world
@@ -235,8 +235,8 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
     ritual
 }
 
-/// Breaks off every elevation: the game is over. Viewers are told, so that none shows one for ever; agents are
-/// told nothing more.
+/// Cancels every elevation at the end of the game. There are events for viewers, so that none shows one for ever,
+/// and none for agents.
 pub(crate) fn break_off_all(world: &mut World, events: &mut Events) {
     for ritual in std::mem::take(&mut world.rituals.by_id).into_values() {
         events.push_for_viewers(|| GameEvent::RitualEnded {

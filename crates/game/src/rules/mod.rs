@@ -1,7 +1,7 @@
 //! The rules: what is true next.
 //!
-//! Each module changes the [`World`] and says what was seen to happen; none knows when it is called. The
-//! moments (deadlines, queues, who is busy) are `game.rs`'s, which calls in here when something is due.
+//! Each module changes the [`World`] and reports events; none knows when it is called. The
+//! moments (deadlines, queues, busy agents) are `game.rs`'s, which calls in here when something is due.
 //!
 //! | rule | text command |
 //! |---|---|

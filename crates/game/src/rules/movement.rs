@@ -18,7 +18,6 @@ pub(crate) fn forward(world: &mut World, id: AgentId, events: &mut Events) {
     reply(events, id, Reply::Ok);
 }
 
-/// A quarter turn.
 pub(crate) fn turn(world: &mut World, id: AgentId, turn: Turn, events: &mut Events) {
     let agent = &mut world.agents[id];
     agent.facing = agent.facing.turned(turn);

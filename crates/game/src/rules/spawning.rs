@@ -30,7 +30,7 @@ pub(crate) fn is_short(world: &World) -> bool {
     counts.any(|(total, target)| total < target)
 }
 
-/// Tops up every resource, and tells each tile that changed, row by row.
+/// Tops up every resource, with an event for each changed tile, row by row.
 pub(crate) fn refill(world: &mut World, events: &mut Events) {
     let mut changed: Vec<u32> = Vec::new();
     for resource in Resource::ALL {

@@ -11,7 +11,7 @@ use trantor_time::link::LinkCounts;
 
 use crate::config::{GameConfig, Rules};
 use crate::ids::RitualId;
-use crate::lag::{Air, Lag};
+use crate::lag::{InFlight, Lag};
 use crate::rng::{Purpose, Rng};
 use crate::rules::agents::{Agent, Agents};
 use crate::rules::broadcast;
@@ -43,7 +43,7 @@ pub struct World {
     pub(crate) birth_rng: Rng,
     pub(crate) egg_rng: Rng,
     pub(crate) dealer: Dealer,
-    pub(crate) air: Air,
+    pub(crate) in_flight: InFlight,
 }
 
 /// What is on one tile. Both lists are in ascending order, whatever the order of arrival.
@@ -75,7 +75,7 @@ impl World {
             birth_rng: Rng::new(config.seed, Purpose::Birth),
             egg_rng: Rng::new(config.seed, Purpose::Egg),
             dealer: Dealer::new(config.size, Rng::new(config.seed, Purpose::Refill)),
-            air: Air::new(config.rules.lag, config.seed),
+            in_flight: InFlight::new(config.rules.lag, config.seed),
         }
     }
 
@@ -152,7 +152,7 @@ impl World {
         &self.tile(tile).ground
     }
 
-    /// Who stands on a tile, in ascending order of number.
+    /// The agents on a tile, in ascending order of number.
     ///
     /// # Panics
     /// If the tile is not on the map.
@@ -178,7 +178,7 @@ impl World {
         self.winner
     }
 
-    /// From where `hearer` hears what `speaker` says now, if both live: 0 here, 1 ahead, then counter-clockwise to 8.
+    /// The direction of a message from `speaker` to `hearer` now, if both live: 0 here, 1 ahead, then counter-clockwise to 8.
     pub fn direction_of_sound(&self, hearer: AgentId, speaker: AgentId) -> Option<u8> {
         let (hearer, speaker) = (self.agent(hearer)?, self.agent(speaker)?);
         Some(broadcast::arrival(
@@ -189,15 +189,14 @@ impl World {
         ))
     }
 
-    /// How messages between agents travel; `None` if they are heard as they are said.
+    /// The links on which messages travel; `None` if they arrive at once.
     pub fn lag(&self) -> Option<&Lag> {
-        self.air.lag()
+        self.in_flight.lag()
     }
 
-    /// The links between agents that have talked while messages took time: from whom, to whom, and what became
-    /// of the messages.
+    /// The links used while messages took time: sender, recipient, and what became of the messages.
     pub fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts)> {
-        self.air.links()
+        self.in_flight.links()
     }
 
     pub(crate) fn tile(&self, tile: Tile) -> &TileState {
@@ -255,7 +254,7 @@ impl World {
         self.relist(id, from, to);
     }
 
-    /// Moves everybody from the tile of `stays` to another, but for `stays`, in one pass through the lists.
+    /// Moves all agents but `stays` from its tile to another, in one pass through the lists.
     pub(crate) fn move_others(&mut self, stays: AgentId, to: Tile) {
         let from = self.agents[stays].tile;
         if from == to {

@@ -15,7 +15,7 @@ use crate::config::GameConfig;
 use crate::events::Events;
 use crate::game::Game;
 use crate::input::OPERATOR_COUNT_MAX;
-use crate::lag::{Air, SavedAir};
+use crate::lag::{InFlight, SavedInFlight};
 use crate::rng::{Purpose, Rng};
 use crate::rules::hatching::Egg;
 use crate::rules::hunger::{Digestion, StarvationBound};
@@ -33,7 +33,7 @@ const AHEAD_MAX: GameSpan = GameSpan::from_nanounits(1 << 64);
 const NUMBER_MAX: u64 = u64::MAX / 2;
 
 /// The most of one thing in one place or with one agent. An operator makes a pile of at most a sixteenth of it; agents,
-/// who put down one thing in seven units, would take a hundred million units for the rest.
+/// that put down one thing in seven units, would take a hundred million units for the rest.
 const COUNT_MAX: u32 = 16 * OPERATOR_COUNT_MAX;
 
 impl Game {
@@ -59,7 +59,7 @@ fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
         rituals,
         agenda,
         rngs,
-        air,
+        in_flight,
     } = snapshot;
     let is_in_range = (GameTime::ZERO..=NOW_MAX).contains(&now) && progress.steps <= NUMBER_MAX;
     ensure(is_in_range, "the time is out of range")?;
@@ -99,7 +99,7 @@ fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
     ensure(world.next_egg <= progress.next_egg, "an egg has a number to come")?;
     world.next_egg = progress.next_egg;
     world.rituals.restore(rituals, progress.next_ritual);
-    put_air(&mut world, air)?;
+    put_in_flight(&mut world, in_flight)?;
 
     let mut game = Game {
         agenda: Agenda::new(config.rules.lock_step),
@@ -146,19 +146,19 @@ fn put_egg(world: &mut World, now: GameTime, egg: Egg) -> Result<(), &'static st
     Ok(())
 }
 
-fn put_air(world: &mut World, saved: SavedAir) -> Result<(), &'static str> {
-    let air = Air::restore(saved, world.air.seed());
-    let air = air.ok_or("what is under way contradicts itself")?;
-    let is_from_map = air
+fn put_in_flight(world: &mut World, saved: SavedInFlight) -> Result<(), &'static str> {
+    let in_flight = InFlight::restore(saved, world.in_flight.seed());
+    let in_flight = in_flight.ok_or("the messages in flight are inconsistent")?;
+    let is_from_map = in_flight
         .messages()
         .all(|message| message.from.0 < world.agents.next_number() && world.size.contains(message.source));
-    ensure(is_from_map, "a message is from nobody, or from off the map")?;
+    ensure(is_from_map, "a message has no sender, or is from off the map")?;
     let is_alive = |agent| world.agents.get(agent).is_some();
-    let is_linked = air
+    let is_linked = in_flight
         .links()
         .all(|(from, to, _)| is_alive(from) && is_alive(to) && from != to);
     ensure(is_linked, "a link is between agents that are not there")?;
-    world.air = air;
+    world.in_flight = in_flight;
     Ok(())
 }
 

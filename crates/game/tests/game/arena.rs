@@ -48,12 +48,12 @@ impl Arena {
         }
     }
 
-    /// A 10 x 10 world with bare ground that stays bare, and nobody hungry.
+    /// A 10 x 10 world with bare ground that stays bare, and no hunger.
     pub(crate) fn quiet() -> Self {
         Self::bare(config(10, 10))
     }
 
-    /// A world with bare ground that stays bare, and nobody hungry.
+    /// A world with bare ground that stays bare, and no hunger.
     pub(crate) fn bare(config: GameConfig) -> Self {
         let size = config.size;
         let mut arena = Self::new(config);
@@ -176,9 +176,9 @@ impl Arena {
         self.replies(to).into_iter().map(|(_, reply)| reply).collect()
     }
 
-    /// What was heard by an agent: direction and text.
-    pub(crate) fn heard(&self, by: AgentId) -> Vec<(u8, Vec<u8>)> {
-        let heard = self.events.iter().filter_map(|(_, event)| match event {
+    /// The messages that an agent received: direction and text.
+    pub(crate) fn received(&self, by: AgentId) -> Vec<(u8, Vec<u8>)> {
+        let received = self.events.iter().filter_map(|(_, event)| match event {
             GameEvent::Heard {
                 agent,
                 direction,
@@ -186,7 +186,7 @@ impl Arena {
             } if *agent == by => Some((*direction, text.to_vec())),
             _ => None,
         });
-        heard.collect()
+        received.collect()
     }
 
     pub(crate) fn agent(&self, id: AgentId) -> &trantor_game::Agent {

@@ -247,7 +247,7 @@ proptest! {
         }
     }
 
-    /// Cut anywhere: what was written whole is played, and the end is told to the byte.
+    /// Cut anywhere: whole frames are played, and the end is known to the byte.
     #[test]
     fn a_torn_journal_plays_to_its_last_whole_record(
         config in any_config(),

@@ -29,8 +29,8 @@ fn say(arena: &mut Arena, agent: AgentId, text: &[u8]) {
     arena.command(agent, Command::Broadcast(text.into()));
 }
 
-/// When an agent heard something first since the last time everything was taken.
-fn first_heard(arena: &Arena, by: AgentId) -> Option<GameTime> {
+/// When an agent first received a message since the last time everything was taken.
+fn first_received(arena: &Arena, by: AgentId) -> Option<GameTime> {
     arena.events.iter().find_map(|(at, event)| match event {
         trantor_game::GameEvent::Heard { agent, .. } if *agent == by => Some(*at),
         _ => None,
@@ -50,19 +50,19 @@ fn a_message_takes_as_long_as_its_way() {
     say(&mut arena, speaker, b"hello");
     arena.run(30);
     let after = |nanounits| Some(units(7) + GameSpan::from_nanounits(nanounits));
-    assert_eq!(first_heard(&arena, here), after(250_000_000));
+    assert_eq!(first_received(&arena, here), after(250_000_000));
     assert_eq!(
-        first_heard(&arena, near),
+        first_received(&arena, near),
         after(2_750_000_000),
         "3 and 4 tiles are 5 as the crow flies"
     );
     assert_eq!(
-        first_heard(&arena, round_the_edge),
+        first_received(&arena, round_the_edge),
         after(3_250_000_000),
         "6 tiles over the edge, not 24"
     );
     assert_eq!(arena.answers(speaker), [trantor_game::Reply::Ok]);
-    assert_eq!(arena.heard(speaker), []);
+    assert_eq!(arena.received(speaker), []);
 }
 
 #[test]
@@ -76,10 +76,10 @@ fn distance_is_that_when_it_was_said_and_direction_that_when_it_arrives() {
     arena.put(speaker, 20, 20, NORTH);
     arena.put(hearer, 2, 5, NORTH);
     arena.run_to(units(16));
-    assert_eq!(arena.heard(hearer), []);
+    assert_eq!(arena.received(hearer), []);
     arena.run_to(units(17));
     assert_eq!(
-        arena.heard(hearer),
+        arena.received(hearer),
         [(7, b"hello".to_vec())],
         "it comes from where it was said, to the right"
     );
@@ -95,21 +95,25 @@ fn off_by_default_and_changed_while_running() {
     assert_eq!(arena.game.world().lag(), None);
     say(&mut arena, speaker, b"at once");
     arena.run(7);
-    assert_eq!(arena.heard(hearer).len(), 1);
+    assert_eq!(arena.received(hearer).len(), 1);
     arena.admin(AdminAction::SetLag {
         lag: Some(with_speed(1)),
     });
     say(&mut arena, speaker, b"in five units");
     arena.run(7);
-    assert_eq!(arena.heard(hearer).len(), 1);
+    assert_eq!(arena.received(hearer).len(), 1);
     arena.admin(AdminAction::SetLag { lag: None });
     say(&mut arena, speaker, b"at once again");
     arena.run(4);
-    assert_eq!(arena.heard(hearer).len(), 1);
+    assert_eq!(arena.received(hearer).len(), 1);
     arena.run(1);
-    assert_eq!(arena.heard(hearer).len(), 2, "what is under way keeps its time");
+    assert_eq!(
+        arena.received(hearer).len(),
+        2,
+        "messages in flight keep their time"
+    );
     arena.run(2);
-    assert_eq!(arena.heard(hearer).len(), 3);
+    assert_eq!(arena.received(hearer).len(), 3);
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn delivery_is_a_deadline() {
     assert_eq!(
         arena.game.next_deadline(),
         None,
-        "what nobody will hear is forgotten"
+        "messages without a recipient are removed"
     );
     let hearer = arena.agent_of(0, 9, 0, NORTH, 1);
     say(&mut arena, speaker, b"my last words");
@@ -134,9 +138,9 @@ fn delivery_is_a_deadline() {
     arena.leave(speaker);
     arena.run(9);
     assert_eq!(
-        arena.heard(hearer).len(),
+        arena.received(hearer).len(),
         1,
-        "what the dead have said is still heard"
+        "messages of the dead still arrive"
     );
 }
 

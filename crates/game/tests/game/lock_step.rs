@@ -14,8 +14,8 @@ fn lock_step() -> GameConfig {
     config
 }
 
-fn owing(arena: &Arena) -> Vec<AgentId> {
-    arena.game.owing().collect()
+fn idle(arena: &Arena) -> Vec<AgentId> {
+    arena.game.idle_agents().collect()
 }
 
 #[test]
@@ -25,39 +25,39 @@ fn who_owes_a_command() {
         arena.agent_of(0, 5, 5, Direction::North, 2),
         arena.agent_of(0, 5, 5, Direction::North, 2),
     );
-    assert_eq!(owing(&arena), [a, b]);
+    assert_eq!(idle(&arena), [a, b]);
     arena.command(b, Command::Turn(Turn::Left));
-    assert_eq!(owing(&arena), [a], "one whose command waits to start owes none");
+    assert_eq!(idle(&arena), [a], "one with a waiting command is not idle");
     arena.run(0);
-    assert_eq!(owing(&arena), [a], "nor does one in the middle of a turn");
+    assert_eq!(idle(&arena), [a], "nor is one in the middle of a turn");
     arena.ground(5, 5, [0, 1, 1, 1, 0, 0, 0]);
     arena.command(a, Command::Incantation);
     arena.run(0);
-    assert_eq!(owing(&arena), [], "nor one that elevates");
+    assert_eq!(idle(&arena), [], "nor one that elevates");
     arena.run(299);
     assert_eq!(
-        owing(&arena),
+        idle(&arena),
         [],
-        "who is held owes none, though its turn is over"
+        "a held agent is not idle, though its turn is over"
     );
     arena.run(1);
-    assert_eq!(owing(&arena), [a, b]);
+    assert_eq!(idle(&arena), [a, b]);
     arena.command(a, Command::ConnectNbr);
     assert_eq!(
-        owing(&arena),
+        idle(&arena),
         [b],
         "also a command that takes no time waits for its start"
     );
     arena.run(0);
     assert_eq!(
-        owing(&arena),
+        idle(&arena),
         [a, b],
-        "and then another is owed at the same moment"
+        "and then it is idle again at the same moment"
     );
     arena.leave(a);
-    assert_eq!(owing(&arena), [b]);
+    assert_eq!(idle(&arena), [b]);
     arena.admin(AdminAction::EndMatch);
-    assert_eq!(owing(&arena), []);
+    assert_eq!(idle(&arena), []);
 }
 
 /// What each of four agents sends, and in which order those of one moment arrive.
@@ -71,7 +71,7 @@ fn play(commands: &[Vec<Command>], arrivals: &[Vec<usize>]) -> (Vec<(GameTime, G
     let mut left: Vec<_> = commands.iter().map(|commands| commands.iter()).collect();
     for round in 0.. {
         let mut order = arrivals[round % arrivals.len()].clone();
-        order.retain(|&agent| game.owing().any(|owing| owing.0 as usize == agent));
+        order.retain(|&agent| game.idle_agents().any(|idle| idle.0 as usize == agent));
         let mut sent = 0;
         for agent in order {
             if let Some(command) = left[agent].next() {
@@ -83,7 +83,7 @@ fn play(commands: &[Vec<Command>], arrivals: &[Vec<usize>]) -> (Vec<(GameTime, G
                 sent += 1;
             }
         }
-        // Everything of this moment, and if nobody had anything to send, up to the next.
+        // Everything of this moment, and if no agent had anything to send, up to the next.
         let mut until = game.now();
         if sent == 0 {
             let Some(next) = game

@@ -127,7 +127,7 @@ pub(crate) fn any_steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(), 0..most)
 }
 
-/// The input that a step stands for in that game; `None` if it is no input, or if there is nobody it could mean.
+/// The input that a step stands for in that game; `None` if it is no input, or has no agent to refer to.
 pub(crate) fn input_of(step: &Step, game: &Game) -> Option<GameInput> {
     let living: Vec<AgentId> = game.world().agents().map(|agent| agent.id()).collect();
     let agent = |index: u32| living.get(index as usize % living.len().max(1)).copied();

@@ -40,7 +40,7 @@ fn played_to(pieces: &[Vec<u8>], at: GameTime) -> Game {
 fn play_out(recording: &Arc<Recording>, from: GameTime) -> Game {
     let (mut game, mut cursor) = recording.seek(from).expect("it is what was");
     while let Some(next) = cursor.next_time(&game) {
-        assert!(next >= game.now(), "time goes on");
+        assert!(next >= game.now(), "time does not go back");
         cursor
             .step(&mut game, next)
             .expect("it is what was")
@@ -143,7 +143,7 @@ fn deaths_elevations_speeds_and_the_victory_are_marked() {
     );
 }
 
-/// Agents are let go in the instant in which the match ends: whoever goes to the end is to see the winners.
+/// Agents are disconnected in the instant in which the match ends: the end must still show the winners.
 #[test]
 fn what_is_shown_ends_with_the_victory() {
     let mut recorded = Recorded::new(config(3, 3));
@@ -171,7 +171,7 @@ fn what_is_shown_ends_with_the_victory() {
     assert_eq!((jumped.snapshot(), cursor.next_time(&jumped)), (won, None));
 }
 
-/// What happened after a victory is shown only to those who have nothing else.
+/// What happened after a victory is shown only if there is nothing else.
 #[test]
 fn a_recording_that_begins_after_the_victory_is_shown() {
     let mut recorded = Recorded::new(config(3, 3));

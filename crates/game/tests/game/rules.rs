@@ -52,7 +52,7 @@ fn a_refused_line_is_announced_as_refused() {
 #[test]
 fn a_world_in_which_nothing_can_change_has_no_deadline() {
     let mut arena = Arena::new(config(10, 10));
-    assert_eq!(arena.game.next_deadline(), None, "full ground, nobody there");
+    assert_eq!(arena.game.next_deadline(), None, "full ground, no agent");
     let agent = arena.join(0);
     assert_eq!(
         arena.game.next_deadline(),

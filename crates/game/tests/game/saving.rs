@@ -1,4 +1,4 @@
-//! Snapshots: what is restored goes on exactly as the original, and no bytes do any harm.
+//! Snapshots: a restored game continues exactly as the original, and no bytes do any harm.
 
 use proptest::prelude::*;
 use trantor_game::{Game, SaveError, Snapshot};
@@ -131,14 +131,14 @@ fn what_does_not_fit_is_refused_with_a_reason() {
 }
 
 #[test]
-fn differences_are_told_by_part() {
+fn differences_are_listed_by_part() {
     let game = eventful();
     let mut other = game.clone();
     let next = other.next_deadline().expect("much is pending");
     other.fire_next(next);
     let lines = game.snapshot().differences(&other.snapshot(), 100);
     assert!(
-        lines.iter().any(|line| line.starts_with("course 0")),
+        lines.iter().any(|line| line.starts_with("progress 0")),
         "{lines:#?}"
     );
     assert!(lines.iter().any(|line| line.starts_with("agent 0")), "{lines:#?}");

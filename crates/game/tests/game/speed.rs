@@ -142,7 +142,7 @@ fn paced(config: GameConfig, steps: &[Step], passes: &[Pass]) -> Outcome {
         }
         last = clock.now(real).min(end).max(last);
     }
-    unreachable!("the finish goes on for ever")
+    unreachable!("the finish never ends")
 }
 
 fn change_speed(clock: &mut GameClock, real: RealTime, speed: Speed, game: &mut Game) {
