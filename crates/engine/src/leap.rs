@@ -8,7 +8,7 @@ use trantor_game::{
     AdminAction, Agent, EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter,
 };
 use trantor_model::{AgentId, TeamId};
-use trantor_strategy::{Ear, agent_seed, agents_at_most};
+use trantor_strategy::{SignalCodec, agent_seed, agents_at_most};
 use trantor_time::GameTime;
 
 use crate::minds::{Mind, MindKind, Percept, percept_of};
@@ -31,9 +31,9 @@ pub struct Leap {
     kinds: Vec<MindKind>,
     /// By number of the agent; numbers begin near 0 and are given out in turn.
     minds: Vec<Option<Box<dyn Mind>>>,
-    /// What the minds of each team listen to.
-    ears: Vec<Option<Ear>>,
-    /// Who lives in each team, in ascending order of number.
+    /// The codec of each team's minds.
+    codecs: Vec<Option<SignalCodec>>,
+    /// Living agents of each team, in ascending order of number.
     members: Vec<Vec<AgentId>>,
     /// The journal, while one is recorded.
     journal: Option<PieceWriter>,
@@ -64,11 +64,11 @@ impl Leap {
         game.set_event_filter(EventFilter::AgentsShared);
         let kinds: Vec<MindKind> = (0..teams).map(|team| *kinds.get(team).unwrap_or(&last)).collect();
         let names = game.config().teams.iter();
-        let ears = names.zip(&kinds).map(|(name, kind)| kind.ear(name.as_bytes()));
+        let codecs = names.zip(&kinds).map(|(name, kind)| kind.codec(name.as_bytes()));
         Self {
             agents_max: agents_at_most(places as usize),
             has_begun: false,
-            ears: ears.collect(),
+            codecs: codecs.collect(),
             members: vec![Vec::new(); teams],
             game,
             kinds,
@@ -191,7 +191,7 @@ impl Leap {
             for event in happened.iter() {
                 if let GameEvent::Said { agent, text } = event {
                     self.spread(*agent, text);
-                } else if let Some(agent) = self.tell(event) {
+                } else if let Some(agent) = self.perceive(event) {
                     self.ask(agent);
                 }
             }
@@ -200,8 +200,8 @@ impl Leap {
         }
     }
 
-    /// Tells the mind that the event is for, and answers whose that is.
-    fn tell(&mut self, event: &GameEvent) -> Option<AgentId> {
+    /// Passes an event to the mind of its agent; returns the agent.
+    fn perceive(&mut self, event: &GameEvent) -> Option<AgentId> {
         let (agent, percept) = match event {
             GameEvent::Reply { agent, reply } => (*agent, percept_of(reply)),
             GameEvent::Heard {
@@ -227,13 +227,13 @@ impl Leap {
         Some(agent)
     }
 
-    /// Sends a message to the minds of the speaker's team, decoded once. To all others it is noise.
+    /// Sends a message to the minds of the sender's team, decoded once. All other minds ignore it.
     fn spread(&mut self, speaker: AgentId, text: &[u8]) {
         let Some(agent) = self.game.world().agent(speaker) else {
             return;
         };
         let team = usize::from(agent.team().0);
-        let Some(signal) = self.ears[team].as_ref().and_then(|ear| ear.read(text)) else {
+        let Some(signal) = self.codecs[team].as_ref().and_then(|codec| codec.read(text)) else {
             return;
         };
         // Agents that are born meanwhile are appended, and do not receive it.
@@ -243,11 +243,11 @@ impl Leap {
                 continue;
             };
             if signal.is_notice() {
-                mind.hear(&signal, 0);
+                mind.receive(&signal, 0);
             } else if let Some(direction) = self.game.world().direction_of_sound(hearer, speaker)
                 && hearer != speaker
             {
-                mind.hear(&signal, direction);
+                mind.receive(&signal, direction);
                 self.ask(hearer);
             }
         }

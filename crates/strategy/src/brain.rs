@@ -18,7 +18,7 @@ use crate::body::Body;
 use crate::flight::{AnswerKind, Flight};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::percept::Percept;
-use crate::signal::{Ear, Signal, Status, Verb};
+use crate::signal::{Signal, SignalCodec, Status, Verb};
 use crate::steering::{direction_after, towards_sound};
 use crate::team::{Team, second_level};
 
@@ -36,7 +36,7 @@ const FOOD_TO_SPARE: u32 = 4;
 #[derive(Clone, Debug)]
 pub struct Brain {
     me: u32,
-    ear: Ear,
+    codec: SignalCodec,
     rng: Pcg32,
     body: Body,
     team: Team,
@@ -47,8 +47,8 @@ pub struct Brain {
     /// Whether it has seen as far as its level says.
     is_sight_known: bool,
     meeting: Option<Meeting>,
-    /// Messages said so far.
-    said: u32,
+    /// Messages sent so far.
+    sent: u32,
     diary: Diary,
     has_free_place: bool,
 }
@@ -62,7 +62,7 @@ impl Brain {
         let mut rng = Pcg32::new(seed, 0x7a70_7079);
         Self {
             me: rng.next_u32(),
-            ear: Ear::new(team),
+            codec: SignalCodec::new(team),
             rng,
             body: Body::newborn(),
             team: Team::default(),
@@ -71,7 +71,7 @@ impl Brain {
             sights: None,
             is_sight_known: false,
             meeting: None,
-            said: 0,
+            sent: 0,
             diary: Diary::default(),
             has_free_place: false,
         }
@@ -97,8 +97,8 @@ impl Brain {
                 self.diary.places = Some(places);
             }
             Percept::Message { direction, text } => {
-                if let Some(signal) = self.ear.read(text) {
-                    self.hear(&signal, direction);
+                if let Some(signal) = self.codec.read(text) {
+                    self.receive(&signal, direction);
                 }
             }
             Percept::Pushed { direction } => self.pushed(direction),
@@ -114,10 +114,10 @@ impl Brain {
         }
     }
 
-    /// Takes in a message of the team, decoded by its [`crate::Ear`].
-    pub fn hear(&mut self, signal: &Signal, direction: u8) {
-        if signal.sender != self.me && self.team.hear(signal, self.body.clock) {
-            self.heard(signal, direction);
+    /// Takes in a message of the team, decoded by its [`crate::SignalCodec`].
+    pub fn receive(&mut self, signal: &Signal, direction: u8) {
+        if signal.sender != self.me && self.team.receive(signal, self.body.clock) {
+            self.received(signal, direction);
         }
     }
 
@@ -213,8 +213,8 @@ impl Brain {
         self.team.believe_again(self.body.clock);
     }
 
-    /// An agent of the team spoke.
-    fn heard(&mut self, signal: &Signal, direction: u8) {
+    /// Reacts to a message of the team.
+    fn received(&mut self, signal: &Signal, direction: u8) {
         match signal.verb {
             Verb::Status(_) => {}
             Verb::Call { level } => self.called(signal.sender, level, direction),
@@ -256,7 +256,7 @@ impl Brain {
         if level != self.body.level || level < second_level() || self.body.food() < FOOD_TO_SPARE {
             return;
         }
-        // Of two who call, the one with the lower number is followed, also by the other.
+        // Of two callers, all follow the one with the lower number, the other caller included.
         let follows = match &self.meeting {
             None => true,
             Some(Meeting::Calling(calling)) => caller < self.me && calling.level() == level,
@@ -271,11 +271,11 @@ impl Brain {
             && following.caller == caller
         {
             let open = self.flight.iter().chain(&self.plan);
-            following.heard(direction_after(direction, open), self.body.clock);
+            following.received(direction_after(direction, open), self.body.clock);
         }
     }
 
-    /// Pushed off its tile: what was seen is no longer so. From a meeting it goes back at once.
+    /// Pushed off its tile: its last sight is outdated. From a meeting it walks back at once.
     fn pushed(&mut self, direction: u8) {
         self.sights = None;
         let stays = matches!(self.meeting, Some(Meeting::Leading(_) | Meeting::Gathered(_)));
@@ -322,9 +322,9 @@ impl Brain {
                 self.sights = None;
                 self.meeting = Some(Meeting::Leading(leading));
             }
-            Step::Leave { dismiss } => {
+            Step::Leave { ends_for_all } => {
                 self.leave_meeting();
-                if dismiss {
+                if ends_for_all {
                     self.say(Verb::End);
                 }
                 self.think_alone();
@@ -341,10 +341,10 @@ impl Brain {
     }
 
     fn say(&mut self, verb: Verb) {
-        self.said += 1;
-        let text = self.ear.write(&Signal {
+        self.sent += 1;
+        let text = self.codec.write(&Signal {
             sender: self.me,
-            number: self.said,
+            number: self.sent,
             verb,
         });
         self.plan.push_back(Command::Broadcast(text));

@@ -1,7 +1,7 @@
 //! Commands that were sent and are not answered yet, and which of them an answer belongs to.
 //!
 //! Answers come in the order of the commands, but not every line is an answer: an agent that takes part in an
-//! elevation begun by another hears `ko` unasked when it fails, and some servers say `ko` twice. So answers are
+//! elevation begun by another receives `ko` unasked when it fails, and some servers say `ko` twice. So answers are
 //! also matched by kind, and one that fits no open command is left alone.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! How an agent of ours plays: what it perceives goes in, commands come out.
+//! The AI of an agent: percepts go in, commands come out.
 //!
 //! A [`Brain`] is a value. It has no socket, no clock and no thread, and knows nothing that an agent could not
 //! learn from its server, so that it can play over TCP against any Zappy server as well as inside a process
@@ -28,5 +28,5 @@ mod team;
 pub use brain::Brain;
 pub use percept::Percept;
 pub use seed::agent_seed;
-pub use signal::{Ear, Signal};
+pub use signal::{Signal, SignalCodec};
 pub use team::agents_at_most;

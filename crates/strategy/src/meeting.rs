@@ -5,9 +5,9 @@
 //! follower    … towards the sound …  Here   stones down  look look …                      forage
 //! ```
 //!
-//! That another agent stands on one's own tile is heard: its voice then comes from direction 0. Every part has a
-//! limit to its patience, counted in units passed, after which the agent goes back to its own business; so a
-//! death, a push or a lost message delays a team and never stops it.
+//! A message from direction 0 shows that its sender stands on the same tile. Every part has a timeout in units,
+//! after which the agent forages on its own again; so a death, a push or a lost message delays a team and never
+//! stops it.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const ALL_UNITS: u64 = 500;
 /// How long a caller waits for enough.
 const ENOUGH_UNITS: u64 = 800;
 
-/// How long one walks on, or stands and waits, without hearing from the caller.
+/// How long a follower walks or waits without a message from the caller.
 const SILENCE_UNITS: u64 = 150;
 
 /// How long a leader waits for stones to be put down.
@@ -37,7 +37,7 @@ const RISEN_UNITS: u64 = GATHERED_UNITS + RITUAL_UNITS;
 /// How long a leader waits for an agent that has been pushed off its tile, or has died.
 const MISSING_UNITS: u64 = 90;
 
-/// How often a follower says that it has come.
+/// How often a follower announces its arrival.
 const HERE_UNITS: u64 = 60;
 
 /// Food below which an agent does not stay for another elevation: it takes two, and the way to the next meal more.
@@ -64,11 +64,11 @@ pub(crate) enum Step {
     /// Carry these out.
     Do(Vec<Command>),
     Say(Verb),
-    /// Say that all are here, put the stones down, and go on as the leader.
+    /// Announce that all are here, put the stones down, and continue as the leader.
     Begin(Leading),
-    /// The meeting is over for this agent; say so to the others if they depend on it.
+    /// Leave the meeting; tell the others if it ends for all.
     Leave {
-        dismiss: bool,
+        ends_for_all: bool,
     },
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Calling {
     climb: Climb,
     me: u32,
     since: u64,
-    /// Who has come, and with how much food.
+    /// Agents that have arrived, with their food.
     here: BTreeMap<u32, u32>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Leading {
     agents: u32,
     /// How many the climb needs: the leader makes do with them when the others do not come back.
     agents_enough: u32,
-    /// The least food anybody came with.
+    /// The least food of any of them on arrival.
     food_min: u32,
     /// The leader's own food at that time, and the time: from either follows how much was eaten since.
     own_food: u32,
@@ -104,13 +104,13 @@ pub(crate) struct Leading {
 #[derive(Clone, Debug)]
 pub(crate) struct Following {
     pub(crate) caller: u32,
-    heard_at: u64,
-    /// Where the caller was last heard, if that was not acted on yet.
+    received_at: u64,
+    /// The direction of the caller's last message, until the follower acts on it.
     direction: Option<u8>,
-    /// Whether the caller was ahead when that was last acted on.
+    /// Whether the caller was ahead when the follower last acted.
     was_ahead: bool,
-    /// When it last said that it has come; `None` while on its way.
-    arrived_said_at: Option<u64>,
+    /// When it last announced its arrival; `None` while on its way.
+    arrival_sent_at: Option<u64>,
 }
 
 /// See [`Meeting::Gathered`].
@@ -134,12 +134,12 @@ impl Calling {
         self.climb.from
     }
 
-    /// An agent says that it has come, from the caller's own tile.
+    /// Notes the arrival of an agent on the caller's tile.
     pub(crate) fn arrived(&mut self, who: u32, food: u32) {
         self.here.insert(who, food);
     }
 
-    /// Those who were called and have not come.
+    /// Called agents that have not arrived.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
         let others = self.climb.cohort.iter().filter(|&&number| number != self.me);
         others.copied().filter(|number| !self.here.contains_key(number))
@@ -164,7 +164,7 @@ impl Calling {
             });
         }
         if waited > ENOUGH_UNITS || body.food() < FOOD_TO_STAY {
-            return Step::Leave { dismiss: true };
+            return Step::Leave { ends_for_all: true };
         }
         Step::Say(Verb::Call {
             level: self.climb.from,
@@ -187,10 +187,10 @@ impl Leading {
     pub(crate) fn next(&self, body: &Body, sights: Option<Vec<Sight>>) -> Step {
         let food_left = self.least_food_left(body);
         let Some(needed) = body.level.requirement() else {
-            return Step::Leave { dismiss: true };
+            return Step::Leave { ends_for_all: true };
         };
         if body.level >= self.to || food_left < FOOD_TO_STAY || self.failures >= FAILURES_MAX {
-            return Step::Leave { dismiss: true };
+            return Step::Leave { ends_for_all: true };
         }
         let Some(here) = sights.and_then(|sights| sights.first().copied()) else {
             return Step::Do(vec![Command::Look]);
@@ -205,7 +205,7 @@ impl Leading {
             return Step::Do(vec![Command::Incantation]);
         }
         if waited > GATHERED_UNITS {
-            return Step::Leave { dismiss: true };
+            return Step::Leave { ends_for_all: true };
         }
         Step::Do(vec![Command::Look])
     }
@@ -225,40 +225,40 @@ impl Following {
     pub(crate) fn new(caller: u32, clock: u64) -> Self {
         Self {
             caller,
-            heard_at: clock,
+            received_at: clock,
             direction: None,
             was_ahead: false,
-            arrived_said_at: None,
+            arrival_sent_at: None,
         }
     }
 
-    /// The caller was heard; `direction` is where from once all open commands are carried out.
-    pub(crate) fn heard(&mut self, direction: Option<u8>, clock: u64) {
-        self.heard_at = clock;
+    /// Notes a message of the caller; `direction` is relative to the agent after all open commands.
+    pub(crate) fn received(&mut self, direction: Option<u8>, clock: u64) {
+        self.received_at = clock;
         if let Some(direction) = direction {
             self.direction = Some(direction);
             if direction != 0 {
-                self.arrived_said_at = None;
+                self.arrival_sent_at = None;
             }
         }
     }
 
-    /// Whether the caller stood on the same tile when last heard.
+    /// Whether the caller's last message came from the same tile.
     pub(crate) fn has_arrived(&self) -> bool {
-        self.arrived_said_at.is_some()
+        self.arrival_sent_at.is_some()
     }
 
     pub(crate) fn next(&mut self, body: &Body) -> Step {
-        if body.clock - self.heard_at > SILENCE_UNITS || body.food() < FOOD_TO_STAY {
-            return Step::Leave { dismiss: false };
+        if body.clock - self.received_at > SILENCE_UNITS || body.food() < FOOD_TO_STAY {
+            return Step::Leave { ends_for_all: false };
         }
         match self.direction.take() {
             Some(0) => {
-                let is_news = self.arrived_said_at.is_none_or(|at| body.clock - at > HERE_UNITS);
-                if !is_news {
+                let is_due = self.arrival_sent_at.is_none_or(|at| body.clock - at > HERE_UNITS);
+                if !is_due {
                     return Step::Do(vec![Command::Look]);
                 }
-                self.arrived_said_at = Some(body.clock);
+                self.arrival_sent_at = Some(body.clock);
                 Step::Say(Verb::Here {
                     caller: self.caller,
                     food: body.food(),
@@ -269,7 +269,7 @@ impl Following {
                 self.was_ahead = is_ahead(direction);
                 Step::Do(towards_sound(direction, stride))
             }
-            // A look passes the time until the caller is heard again.
+            // A look passes the time until the caller's next message.
             None => Step::Do(vec![Command::Look]),
         }
     }
@@ -290,7 +290,7 @@ impl Gathered {
 
     pub(crate) fn next(&self, body: &Body) -> Step {
         if body.clock - self.progress_at > RISEN_UNITS || body.food() < FOOD_TO_STAY {
-            return Step::Leave { dismiss: false };
+            return Step::Leave { ends_for_all: false };
         }
         Step::Do(vec![Command::Look])
     }

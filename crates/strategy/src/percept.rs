@@ -19,7 +19,7 @@ pub enum Percept<'a> {
     Message {
         /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
         direction: u8,
-        /// What was said, byte for byte.
+        /// The message, byte for byte.
         text: &'a [u8],
     },
     /// The agent was pushed off its tile.

@@ -1,4 +1,4 @@
-//! What agents of a team say to each other, as one word of ASCII.
+//! Messages between agents of a team, each one word of ASCII.
 //!
 //! ```text
 //! t1.SENDER.NUMBER.VERB[.FIELD…].CHECK      t1.48271.12.s.2.19.1.0.0.2.0.0.2877912345
@@ -15,25 +15,25 @@ use trantor_model::{Counts, Level, Resource};
 /// The first word of every message; raised with the layout.
 const VERSION: &str = "t1";
 
-/// A decoded message; see [`Ear`].
+/// A decoded message; see [`SignalCodec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
     /// The sender: a number that an agent draws at birth.
     pub(crate) sender: u32,
-    /// Greater than that of any message it said before.
+    /// Greater than that of any earlier message of the sender.
     pub(crate) number: u32,
     pub(crate) verb: Verb,
 }
 
 impl Signal {
-    /// Whether a [`crate::Brain`] that hears it only takes note: it neither needs the direction nor has a command
-    /// to send that it did not have before.
+    /// Whether a [`crate::Brain`] only takes note of it: it neither needs the direction nor has a new command to send
+    /// after it.
     pub fn is_notice(&self) -> bool {
         matches!(self.verb, Verb::Status(_))
     }
 }
 
-/// What is said.
+/// The content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     /// What the sender is and has.
@@ -57,19 +57,19 @@ pub(crate) struct Status {
     pub(crate) stones: Counts,
 }
 
-/// Writes and reads the messages of one team. One decodes for all members in a process ([`crate::Brain::hear`]).
+/// Writes and reads the messages of one team. One decodes for all members in a process ([`crate::Brain::receive`]).
 #[derive(Clone, Debug)]
-pub struct Ear {
+pub struct SignalCodec {
     team: Vec<u8>,
 }
 
-impl Ear {
+impl SignalCodec {
     /// For the team with that name.
     pub fn new(team: &[u8]) -> Self {
         Self { team: team.to_vec() }
     }
 
-    /// A message as it is said.
+    /// Encodes a message.
     pub(crate) fn write(&self, signal: &Signal) -> Box<[u8]> {
         let mut text = format!("{VERSION}.{}.{}.", signal.sender, signal.number);
         match &signal.verb {
@@ -172,17 +172,17 @@ mod tests {
         #[test]
         fn messages_come_back_to_their_team_alone(sender: u32, number: u32, verb in verb()) {
             let signal = Signal { sender, number, verb };
-            let text = Ear::new(b"red").write(&signal);
-            prop_assert_eq!(Ear::new(b"red").read(&text), Some(signal));
-            prop_assert_eq!(Ear::new(b"blue").read(&text), None);
+            let text = SignalCodec::new(b"red").write(&signal);
+            prop_assert_eq!(SignalCodec::new(b"red").read(&text), Some(signal));
+            prop_assert_eq!(SignalCodec::new(b"blue").read(&text), None);
             let quoted = [b"\"", &text[..], b"\" "].concat();
-            prop_assert_eq!(Ear::new(b"red").read(&quoted), Some(signal));
+            prop_assert_eq!(SignalCodec::new(b"red").read(&quoted), Some(signal));
             prop_assert!(text.iter().all(|byte| byte.is_ascii_graphic() && *byte != b','));
         }
 
         #[test]
         fn one_wrong_byte_and_it_is_noise(sender: u32, verb in verb(), at: prop::sample::Index, byte: u8) {
-            let code = Ear::new(b"red");
+            let code = SignalCodec::new(b"red");
             let text = code.write(&Signal { sender, number: 1, verb });
             let mut damaged = text.to_vec();
             damaged[at.index(text.len())] = byte;
@@ -193,7 +193,7 @@ mod tests {
 
         #[test]
         fn noise_is_noise(text in prop::collection::vec(any::<u8>(), 0..60)) {
-            prop_assert_eq!(Ear::new(b"red").read(&text), None);
+            prop_assert_eq!(SignalCodec::new(b"red").read(&text), None);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Ways over tiles: to a place that is seen, and towards a sound that is only heard.
+//! Routes over tiles: to a tile in sight, and towards the source of a message.
 
 use trantor_model::{Command, Turn};
 
@@ -75,8 +75,8 @@ impl Walk {
 /// The next few commands towards a sound from `direction`, 1 to 8; none for 0, which is here.
 ///
 /// A sound from ahead at a slant is followed straight on until it comes from the side, so that a way of any
-/// length needs two turns. `stride` is how many tiles to walk if it is ahead: how far the source is cannot be
-/// heard, so two at a time may be one too many, and in the end one at a time is never.
+/// length needs two turns. `stride` is how many tiles to walk if it is ahead: a message does not
+/// contain the distance, so two may be one too many; one never is.
 pub(crate) fn towards_sound(direction: u8, stride: usize) -> Vec<Command> {
     let (left, right) = (Command::Turn(Turn::Left), Command::Turn(Turn::Right));
     match direction {
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn following_a_sound_arrives() {
         // The sector of 45 degrees, counted counter-clockwise from ahead.
-        let heard = |ahead: i32, left: i32| match (ahead, left) {
+        let direction_of = |ahead: i32, left: i32| match (ahead, left) {
             (0, 0) => 0,
             _ => {
                 let degrees = f64::from(left).atan2(f64::from(ahead)).to_degrees();
@@ -171,7 +171,7 @@ mod tests {
                     let (dx, dy) = (goal.0 - i32::from(at.x), goal.1 - i32::from(at.y));
                     let (fx, fy) = facing.vector();
                     let (ahead, left) = (dx * fx + dy * fy, dx * fy - dy * fx);
-                    let direction = heard(ahead, left);
+                    let direction = direction_of(ahead, left);
                     let next = towards_sound(direction, stride);
                     if next.is_empty() {
                         break;

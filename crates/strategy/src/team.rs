@@ -1,7 +1,7 @@
-//! What an agent knows of its team from what it heard, and what the team should do next.
+//! What an agent knows of its team from messages, and what the team should do next.
 //!
 //! Six agents of the last level win, so what counts is the sixth best: its level is the one that must rise.
-//! If those who share that level are enough for the next elevation, they climb, up to the level of the next
+//! If the agents of that level are enough for the next elevation, they climb, up to the level of the next
 //! better ones. If not, spare agents below climb towards them; if there are none, the team must grow.
 
 use trantor_model::{Counts, Level};
@@ -24,7 +24,7 @@ pub fn agents_at_most(size: usize) -> usize {
 /// Members remembered at most: a bound against forged names. While all of them are fresh, new ones are ignored.
 const MEMBERS_MAX: usize = 64;
 
-/// How long a member is believed to live after it was last heard. Members speak every hundred units or so, but
+/// How long a member counts as living after its last message. Members send one about every hundred units, but
 /// not while an elevation holds them.
 const FRESH_UNITS: u64 = 500;
 
@@ -38,9 +38,9 @@ const FOOD_RESERVE: u32 = 5;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Team {
     senders: Vec<u32>,
-    heard_at: Vec<u64>,
-    /// No member was heard longer ago than this; a lower bound, so that not every message has to search for it.
-    heard_at_min: u64,
+    received_at: Vec<u64>,
+    /// A lower bound of `received_at`, so that not every message has to search for the oldest.
+    oldest_received_at: u64,
     last_numbers: Vec<u32>,
     statuses: Vec<Status>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Team {
 /// A climb that would help the team.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Climb {
-    /// The level of those who climb.
+    /// The level of the cohort.
     pub(crate) from: Level,
     /// The level they should reach.
     pub(crate) to: Level,
@@ -58,13 +58,13 @@ pub(crate) struct Climb {
 
 impl Team {
     /// Takes note of a message; `false` if it is a repetition.
-    pub(crate) fn hear(&mut self, signal: &Signal, clock: u64) -> bool {
+    pub(crate) fn receive(&mut self, signal: &Signal, clock: u64) -> bool {
         if let Some(place) = self.place(signal.sender) {
             if signal.number <= self.last_numbers[place] {
                 return false;
             }
             self.last_numbers[place] = signal.number;
-            self.heard_at[place] = clock;
+            self.received_at[place] = clock;
             let status = &mut self.statuses[place];
             match signal.verb {
                 Verb::Status(new) => *status = new,
@@ -75,12 +75,12 @@ impl Team {
         } else if let Verb::Status(status) = signal.verb {
             if self.senders.len() < MEMBERS_MAX {
                 self.senders.push(signal.sender);
-                self.heard_at.push(clock);
+                self.received_at.push(clock);
                 self.last_numbers.push(signal.number);
                 self.statuses.push(status);
             } else if let Some(place) = self.stale_place(clock) {
                 self.senders[place] = signal.sender;
-                self.heard_at[place] = clock;
+                self.received_at[place] = clock;
                 self.last_numbers[place] = signal.number;
                 self.statuses[place] = status;
             }
@@ -88,30 +88,30 @@ impl Team {
         true
     }
 
-    /// Members could not speak or be heard for a while; those remembered get some time to be heard again.
+    /// After a time without messages: known members get some time to send again.
     pub(crate) fn believe_again(&mut self, clock: u64) {
-        for heard_at in &mut self.heard_at {
-            *heard_at = (*heard_at).max(clock.saturating_sub(FRESH_UNITS / 2));
+        for received_at in &mut self.received_at {
+            *received_at = (*received_at).max(clock.saturating_sub(FRESH_UNITS / 2));
         }
     }
 
     /// A member did not come when it was called: it may be dead.
     pub(crate) fn doubt(&mut self, number: u32) {
         if let Some(place) = self.place(number) {
-            self.heard_at[place] = 0;
-            self.heard_at_min = 0;
+            self.received_at[place] = 0;
+            self.oldest_received_at = 0;
         }
     }
 
     /// Numbers and state of the members believed to live, in no order; the caller is not among them.
     pub(crate) fn alive(&self, clock: u64) -> impl Iterator<Item = (u32, &Status)> {
-        let members = self.senders.iter().zip(&self.statuses).zip(&self.heard_at);
-        members.filter_map(move |((&number, status), &heard_at)| {
-            is_fresh(heard_at, clock).then_some((number, status))
+        let members = self.senders.iter().zip(&self.statuses).zip(&self.received_at);
+        members.filter_map(move |((&number, status), &received_at)| {
+            is_fresh(received_at, clock).then_some((number, status))
         })
     }
 
-    /// The climb that would help most, if one can be made by those who live; `me` is one of them.
+    /// The most useful climb that living agents can make; `me` is one of them.
     pub(crate) fn climb(&self, me: u32, my_level: Level, clock: u64) -> Option<Climb> {
         let mut levels: Vec<(Level, u32)> = self
             .alive(clock)
@@ -143,8 +143,8 @@ impl Team {
         None
     }
 
-    /// Agents that the team should have: one more for each that was lost, up to a few, since who has lost one
-    /// will lose more.
+    /// Agents that the team should have: one more for each loss, up to [`SPARES_MAX`], in expectation of more
+    /// losses.
     pub(crate) fn agents_wanted(&self, clock: u64) -> usize {
         let lost = self.senders.len() - self.alive(clock).count();
         QUORUM + lost.min(SPARES_MAX)
@@ -160,7 +160,7 @@ impl Team {
         levels().count() >= QUORUM && levels().any(|level| level == Level::FIRST)
     }
 
-    /// Stones that the team still lacks for the whole climb of those who share a level with `me`.
+    /// Stones that the team still lacks for the whole climb of the agents with the level of `me`.
     pub(crate) fn stones_lacking(&self, my_level: Level, mine: &Counts, clock: u64) -> Counts {
         let from = my_level.max(second_level());
         let mut lacking = stones_for(from, Level::LAST);
@@ -203,21 +203,21 @@ impl Team {
         known.then(|| self.senders.iter().position(|&sender| sender == number))?
     }
 
-    /// The member heard longest ago, if it is not believed to live any more; of equals the one with the lowest number.
+    /// The member with the oldest message, if it is not fresh; of equals the one with the lowest number.
     fn stale_place(&mut self, clock: u64) -> Option<usize> {
-        if is_fresh(self.heard_at_min, clock) {
+        if is_fresh(self.oldest_received_at, clock) {
             return None;
         }
-        let members = self.heard_at.iter().zip(&self.senders).enumerate();
-        let (place, (&heard_at, _)) = members.min_by_key(|&(_, key)| key)?;
-        self.heard_at_min = heard_at;
-        (!is_fresh(heard_at, clock)).then_some(place)
+        let members = self.received_at.iter().zip(&self.senders).enumerate();
+        let (place, (&received_at, _)) = members.min_by_key(|&(_, key)| key)?;
+        self.oldest_received_at = received_at;
+        (!is_fresh(received_at, clock)).then_some(place)
     }
 }
 
-/// Whether a member last heard then is believed to live; 0 stands for one that is doubted.
-fn is_fresh(heard_at: u64, clock: u64) -> bool {
-    heard_at > 0 && heard_at + FRESH_UNITS >= clock
+/// Whether a member whose last message is of `received_at` counts as living; 0 stands for a doubted one.
+fn is_fresh(received_at: u64, clock: u64) -> bool {
+    received_at > 0 && received_at + FRESH_UNITS >= clock
 }
 
 /// The level at which agents first need each other.
@@ -281,7 +281,7 @@ mod tests {
         let mut team = Team::default();
         for (sender, &of_level) in (10..).zip(levels) {
             let verb = Verb::Status(status(of_level));
-            assert!(team.hear(
+            assert!(team.receive(
                 &Signal {
                     sender,
                     number: 1,
@@ -335,7 +335,7 @@ mod tests {
         let mut team = team(&[2]);
         let mut theirs = status(2);
         theirs.stones = Counts([0, 5, 8, 99, 0, 0, 0]);
-        team.hear(
+        team.receive(
             &Signal {
                 sender: 10,
                 number: 2,
@@ -365,7 +365,7 @@ mod tests {
         assert!(team.is_provided(&climb, 1, &mine));
         let mut hungry = status(2);
         hungry.food = food_for(level(2), level(8)) - 1;
-        team.hear(
+        team.receive(
             &Signal {
                 sender: 10,
                 number: 2,
@@ -377,14 +377,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_is_no_news_and_silence_is_doubted() {
+    fn repetitions_are_ignored_and_silent_members_doubted() {
         let mut team = team(&[2]);
         let again = Signal {
             sender: 10,
             number: 1,
             verb: Verb::End,
         };
-        assert!(!team.hear(&again, 5));
+        assert!(!team.receive(&again, 5));
         assert_eq!(team.alive(1 + FRESH_UNITS).count(), 1);
         assert_eq!(team.alive(2 + FRESH_UNITS).count(), 0);
         team.believe_again(2 + FRESH_UNITS);
@@ -394,26 +394,26 @@ mod tests {
     }
 
     #[test]
-    fn a_full_memory_keeps_who_is_fresh_and_replaces_who_is_not() {
+    fn a_full_table_keeps_fresh_members_and_replaces_stale_ones() {
         let mut team = Team::default();
-        let mut hear = |sender, clock| {
+        let mut receive = |sender, clock| {
             let verb = Verb::Status(status(1));
             let number = clock as u32;
-            team.hear(&Signal { sender, number, verb }, clock);
+            team.receive(&Signal { sender, number, verb }, clock);
             let mut known: Vec<u32> = team.senders.clone();
             known.sort_unstable();
             known
         };
         let all: Vec<u32> = (0..MEMBERS_MAX as u32).collect();
         for &sender in &all {
-            hear(sender, 1);
+            receive(sender, 1);
         }
-        assert_eq!(hear(1_000, 2), all, "all are fresh");
+        assert_eq!(receive(1_000, 2), all, "all are fresh");
         for &sender in all.iter().filter(|&&sender| sender != 7) {
-            hear(sender, FRESH_UNITS);
+            receive(sender, FRESH_UNITS);
         }
-        assert_eq!(hear(1_000, 1 + FRESH_UNITS), all, "the last moment");
-        let known = hear(1_000, 2 + FRESH_UNITS);
+        assert_eq!(receive(1_000, 1 + FRESH_UNITS), all, "the last moment");
+        let known = receive(1_000, 2 + FRESH_UNITS);
         assert_eq!(known.len(), MEMBERS_MAX, "one comes, one goes");
         assert!(known.contains(&1_000) && !known.contains(&7));
     }

@@ -9,7 +9,7 @@ mod built_in;
 use std::str::FromStr;
 
 pub use trantor_strategy::Percept;
-use trantor_strategy::{Brain, Ear, Signal};
+use trantor_strategy::{Brain, Signal, SignalCodec};
 
 use trantor_game::Reply;
 use trantor_model::Command;
@@ -26,8 +26,8 @@ pub trait Mind {
     /// as they are on a server.
     fn next_command(&mut self) -> Option<Command>;
 
-    /// Takes in a message of its team that the team's [`Ear`] has decoded. Minds without an ear are sent none.
-    fn hear(&mut self, _signal: &Signal, _direction: u8) {}
+    /// Takes in a message decoded by the team's [`SignalCodec`]. Minds without a codec get none.
+    fn receive(&mut self, _signal: &Signal, _direction: u8) {}
 
     /// Whether an agent should take a place that the mind knows to be free in its team; asking clears it.
     fn take_free_place(&mut self) -> bool {
@@ -72,11 +72,11 @@ impl MindKind {
         }
     }
 
-    /// What minds of this kind listen to in the team with that name; `None` if they pay no attention to what is said.
-    pub fn ear(self, team: &[u8]) -> Option<Ear> {
+    /// The codec of minds of this kind in the team with that name; `None` if they ignore messages.
+    pub fn codec(self, team: &[u8]) -> Option<SignalCodec> {
         match self {
             Self::Trivial | Self::Random => None,
-            Self::Team => Some(Ear::new(team)),
+            Self::Team => Some(SignalCodec::new(team)),
         }
     }
 
@@ -112,8 +112,8 @@ impl Mind for Brain {
         Self::perceive(self, percept);
     }
 
-    fn hear(&mut self, signal: &Signal, direction: u8) {
-        Self::hear(self, signal, direction);
+    fn receive(&mut self, signal: &Signal, direction: u8) {
+        Self::receive(self, signal, direction);
     }
 
     fn next_command(&mut self) -> Option<Command> {

@@ -17,7 +17,7 @@ const PLACES_UNITS: u64 = 150;
 /// How long a team must seem too small before it grows.
 const TOO_SMALL_UNITS: u64 = 150;
 
-/// How old an agent must be before it thinks so: by then all others must have been heard.
+/// How old an agent must be before it thinks so: it has received messages of all others before.
 const ACQUAINTED_UNITS: u64 = 600;
 
 /// How long to wait after an egg for an agent to hatch from it.
@@ -32,7 +32,7 @@ const HOPE_UNITS: [u64; 2] = [3_000, 6_000];
 /// When things were last done, and since when they have been so; all in units of the agent's own life.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Diary {
-    /// When it last said what it has.
+    /// When it last sent its status.
     pub(super) status_at: Option<u64>,
     /// Places the team has left, as last received, and when that was asked.
     pub(super) places: Option<u32>,
@@ -146,7 +146,7 @@ impl Brain {
         }
     }
 
-    /// Whether the team has seemed too small for long enough. At first all must have had time to be heard;
+    /// Whether the team has seemed too small for long enough. A young agent waits for messages of all;
     /// later, a missing agent has already been silent for long.
     fn must_grow(&self) -> bool {
         let now = self.body.clock;

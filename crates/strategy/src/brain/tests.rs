@@ -120,7 +120,7 @@ fn a_look_tells_the_level_where_it_did_so_before() {
     assert_eq!(
         brain.level(),
         Level::FIRST,
-        "some servers let everybody see that far"
+        "some servers show every agent that far"
     );
 }
 

@@ -18,7 +18,7 @@ pub struct Setup {
     pub delay_units: i64,
     /// An agent is struck dead every so many units; 0 for never.
     pub kill_every_units: i64,
-    /// Agents of a further team that push each agent they meet and repeat all that they hear.
+    /// Agents of a further team that push each agent they meet and repeat all messages.
     pub rogues: u32,
     /// When the match is broken off.
     pub limit_units: i64,
@@ -240,10 +240,10 @@ impl Arena {
     }
 }
 
-/// Goes about, pushes, and says again what others said. It needs no food: it is there to disturb.
+/// Walks about, ejects, and repeats messages of others, as a disturbance. It needs no food.
 #[derive(Default)]
 struct Rogue {
-    heard: Option<Box<[u8]>>,
+    received: Option<Box<[u8]>>,
     turn: u32,
     is_waiting: bool,
 }
@@ -251,7 +251,7 @@ struct Rogue {
 impl Rogue {
     fn perceive(&mut self, percept: Percept<'_>) {
         match percept {
-            Percept::Message { text, .. } => self.heard = Some(text.into()),
+            Percept::Message { text, .. } => self.received = Some(text.into()),
             Percept::Ok | Percept::Ko => self.is_waiting = false,
             _ => {}
         }
@@ -262,7 +262,7 @@ impl Rogue {
             return None;
         }
         self.turn += 1;
-        Some(match (self.turn % 11, self.heard.take()) {
+        Some(match (self.turn % 11, self.received.take()) {
             (0, _) => Command::Turn(Turn::Left),
             (3 | 7, Some(text)) => Command::Broadcast(text),
             (1 | 5 | 9, _) => Command::Eject,
