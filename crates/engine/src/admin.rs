@@ -16,7 +16,7 @@ use crate::pace::PaceRefusal;
 /// One request of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdminRequest {
-    /// Starts a game that was held: greets those who wait, and lets time begin.
+    /// Starts a game: greets the waiting peers and starts time.
     Start,
     /// Changes the speed, in units a second.
     SetFrequency(u32),
@@ -76,7 +76,7 @@ pub enum AdminRefusal {
     /// The game does not allow it.
     #[error("the game refuses: {0}")]
     Game(Refusal),
-    /// The words to be said would be more than one line.
+    /// The message would be more than one line.
     #[error("a message is one line: it must not contain a line feed")]
     NotOneLine,
     /// No connection plays that agent.
@@ -96,7 +96,7 @@ pub enum AdminRefusal {
     Sprint(u32),
 }
 
-/// Why a recording was not moved. The text is meant for the person who asked.
+/// Why a recording was not moved; the text is for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeekRefusal {
     /// What is shown is being played just now.

@@ -19,7 +19,7 @@ pub struct EngineConfig {
     pub game: GameConfig,
     /// Units a second at the start.
     pub frequency: Frequency,
-    /// Whether peers are greeted and time begins at once, or only when an operator says so.
+    /// Whether peers are greeted and time begins at once, or only at an operator's command.
     pub auto_start: bool,
     /// Real time from the start after which the leading team wins.
     pub match_duration: Option<RealSpan>,
@@ -39,7 +39,7 @@ pub struct EngineConfig {
     pub token: Option<Token>,
     /// How much later than it happens viewers see the game, if they may not control it.
     pub spectator_delay: RealSpan,
-    /// How far the game may lag before it slows down instead; `None` lets it lag as far as it likes.
+    /// How far the game may lag before it slows down instead; `None`: without limit.
     pub lag_max: Option<RealSpan>,
     /// What peers may do to the server.
     pub limits: Limits,

@@ -1,4 +1,4 @@
-//! Who may control the server: change its speed, pause, step, and use the console over a connection.
+//! Authorisation to control the server: change its speed, pause, step, and use the console over a connection.
 //!
 //! Any peer may watch; [`Control`] names those that may control. Agents never may: each of their lines is a
 //! command of the text protocol or `ko`.
@@ -48,7 +48,7 @@ impl Control {
         matches!(self, Self::User | Self::Token)
     }
 
-    /// Why others may not, for a person who asked in vain.
+    /// The reason of a refusal, for people.
     pub(crate) fn refusal(self) -> &'static str {
         match self {
             Self::Everyone | Self::Loopback => "this server is controlled from its own machine only",
@@ -59,7 +59,7 @@ impl Control {
     }
 }
 
-/// A secret that says who may control the server. Never shown, and compared in constant time.
+/// A secret that authorises control of the server. Never shown, and compared in constant time.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     /// Padded with zeros.

@@ -367,7 +367,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// The game, to be looked at.
+    /// The game, read-only.
     pub fn game(&self) -> &Game {
         &self.game
     }

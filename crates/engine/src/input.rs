@@ -37,7 +37,7 @@ pub enum Input<'a> {
     },
     /// Bytes arrived, cut anywhere.
     Bytes {
-        /// From whom. Bytes of a connection that the engine has closed are dropped.
+        /// The sender. Bytes of a connection that the engine has closed are dropped.
         conn: ConnId,
         /// What arrived.
         bytes: &'a [u8],

@@ -147,7 +147,7 @@ impl Leap {
             .map_or_else(Vec::new, |journal| journal.close(&self.game))
     }
 
-    /// The game, to be looked at.
+    /// The game, read-only.
     pub fn game(&self) -> &Game {
         &self.game
     }

@@ -43,7 +43,7 @@ pub struct Limits {
     /// How long a peer with more than [`OUTBOX_PAUSE_BYTES`] waiting may read nothing, and a frame viewer give no credit for the rest
     /// of a snapshot. A viewer on a laptop that was closed for longer reconnects anyway.
     pub stall_span: RealSpan,
-    /// How long an agent may say and do nothing; `None`: no limit, as Zappy's rules allow it.
+    /// How long an agent may be idle; `None`: no limit, as Zappy's rules allow it.
     pub idle_span: Option<RealSpan>,
 }
 

@@ -106,7 +106,7 @@ impl LockStep {
         self.seats.is_some()
     }
 
-    /// Promises a place of the start, the lowest that is free; answers how many of the team are free then, as a
+    /// Reserves the lowest free place of the start; returns how many of the team are free then, as a
     /// newborn agent is sent. `None` if all are taken.
     ///
     /// The number names the place: a peer with the same number has the same agent, so that it does not matter in
@@ -141,7 +141,7 @@ impl LockStep {
         }
     }
 
-    /// Who was promised a place and is not born yet.
+    /// Peers with a reserved place that are not born yet.
     pub(crate) fn seated(&self) -> Vec<ConnId> {
         let seats = self.seats.iter().flat_map(|seats| seats.by_team.iter().flatten());
         seats.copied().flatten().collect()

@@ -8,7 +8,7 @@ use crate::input::ConnId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The outbox is empty: shut down the writing half and keep reading. The
-    /// engine still wants its `Closed` and will say `Close` if that does not come in time.
+    /// engine then waits for its `Closed`, and sends `Close` if that does not come in time.
     ShutdownWrite {
         /// Which.
         conn: ConnId,
@@ -35,28 +35,28 @@ pub enum Output {
     },
 }
 
-/// A line that an operator said over a connection, for the shell's console to carry out and answer by
+/// A line of an operator's connection, for the shell's console to carry out and answer by
 /// [`crate::Engine::answer_operator`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorLine {
-    /// Who.
+    /// The operator.
     pub conn: ConnId,
     /// What, without its end.
     pub line: String,
 }
 
-/// Why the engine let a connection go.
+/// Why the engine closed a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CloseReason {
-    /// It never said what it is.
+    /// It did not identify itself in time.
     GreetingTimeout,
-    /// It plays, and has said and done nothing for too long.
+    /// An agent that was idle for too long.
     Idle,
     /// It gave too many wrong answers to the greeting.
     GreetingFailures,
-    /// It spoke HTTP before it said what it is.
+    /// It sent HTTP before it identified itself.
     HttpRequest,
-    /// It spoke TLS before it said what it is.
+    /// It sent TLS before it identified itself.
     TlsHello,
     /// It sent too much before it was greeted.
     InboxFull,
@@ -72,7 +72,7 @@ pub enum CloseReason {
     TooManyConnections,
     /// There were as many connections from its address as there may be.
     TooManyFromAddress,
-    /// It had not said what it is, and another needed its place.
+    /// It was unidentified, and another connection needed its place.
     Evicted,
     /// It broke the rules of our wire protocol.
     ProtocolError,
@@ -84,7 +84,7 @@ pub enum CloseReason {
     Died,
     /// The game is over.
     GameOver,
-    /// An operator said so.
+    /// By command of an operator.
     Kicked,
     /// It said goodbye.
     Goodbye,

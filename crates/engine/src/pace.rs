@@ -5,7 +5,7 @@
 
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
 
-/// Why a change of pace was refused. The text is meant for the person who asked.
+/// Why a change of pace was refused; the text is for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaceRefusal {
     /// The number asked for is out of range.
@@ -75,7 +75,7 @@ impl Pace {
         }
     }
 
-    /// Takes `G` for a pass that begins at `now`, or an input that came in then; answers whether the clock slipped.
+    /// Takes `G` for a pass that begins at `now`, or an input of that instant; returns whether the clock slipped.
     ///
     /// `earliest` is the earliest deadline of the game.
     pub(crate) fn take(&mut self, now: RealTime, earliest: Option<GameTime>) -> bool {
@@ -251,7 +251,7 @@ mod tests {
 
     /// Found by the simulation: a step, another speed and a resume that arrive together, with work that the step skipped.
     #[test]
-    fn what_a_step_passes_over_is_late_from_its_end_on() {
+    fn work_skipped_by_a_step_is_late_from_its_end_on() {
         let mut pace = started(100);
         pace.take(ms(12), None);
         pace.pause(ms(12)).unwrap();

@@ -68,7 +68,7 @@ impl Snapshot {
     }
 }
 
-/// Everything in the world but the ground, as it was at one moment. Shared by all who began a snapshot then.
+/// Everything in the world but the ground, as it was at one moment. Shared by all viewers whose snapshot began then.
 #[derive(Debug)]
 pub(crate) struct Population {
     pieces: Vec<Arc<Piece>>,
@@ -83,7 +83,7 @@ struct Piece {
 }
 
 impl Population {
-    /// Who is in the world now; `eggs` is what was kept of them from before.
+    /// The agents and eggs of the world now; `eggs` are pieces kept from earlier snapshots.
     pub(crate) fn of(game: &Game, eggs: &mut EggPieces) -> Self {
         let rituals = game.world().rituals().map(|ritual| RitualState {
             tile: ritual.tile(),

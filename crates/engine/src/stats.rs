@@ -96,11 +96,11 @@ pub struct Counters {
     pub messages_refused: u64,
     /// Lines that were too long.
     pub violations: u64,
-    /// Times a peer was not read for a while because it asked too fast, and peers to whom that happened.
+    /// Times a peer was throttled by its rate limit, and peers throttled so.
     pub throttled: u64,
     /// See `throttled`.
     pub throttled_peers: u64,
-    /// Times a peer was not read for a while because it had not read its answers, and peers to whom that happened.
+    /// Times a peer was throttled by its unread answers, and peers throttled so.
     pub blocked: u64,
     /// See `blocked`.
     pub blocked_peers: u64,
@@ -133,7 +133,7 @@ pub struct Spans {
     pub max_ns: u64,
 }
 
-/// Spans as they are collected: for ever, and by seconds.
+/// Spans as they are collected: in total, and by second.
 #[derive(Debug)]
 pub(crate) struct SpanRecorder {
     all: Histogram<u64>,

@@ -53,7 +53,7 @@ impl Ticks {
         tick
     }
 
-    /// Ends the tick; answers when the next one is due.
+    /// Ends the tick; returns when the next one is due.
     pub(crate) fn end(&mut self, now: RealTime) -> RealTime {
         let clock = self.clock.as_mut().expect("a tick that ends has started");
         clock.end(now);

@@ -1,4 +1,4 @@
-//! An agent's command queue: the command under way and those that wait, ten together.
+//! An agent's command queue: the running command and the waiting ones, ten together.
 //!
 //! It keeps the order and the limit. When the next command starts is decided in `game/turns.rs`.
 
@@ -17,7 +17,7 @@ pub const OUTSTANDING_MAX: usize = 10;
 /// The commands of one agent. What is serialized is part of the snapshot format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CommandQueue {
-    /// The action under way. An elevation counts as such for the agent that asked for it.
+    /// The running action. An elevation counts as one for its asker.
     pub(crate) running: Option<Running>,
     pub(crate) waiting: VecDeque<Command>,
     /// The agent's one deadline for its actions: the end of the running one, or the start of the next.
@@ -25,7 +25,7 @@ pub(crate) struct CommandQueue {
     pub(crate) timer: Option<Ticket>,
 }
 
-/// An action under way.
+/// A running action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
     pub(crate) command: Command,

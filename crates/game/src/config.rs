@@ -60,9 +60,9 @@ pub enum ConfigError {
     /// No place, or more eggs than a world holds.
     #[error("{places} places for each of {teams} teams: at least 1, and at most {max} together", max = GameConfig::EGGS_MAX)]
     Places {
-        /// Places asked for, per team.
+        /// Requested places per team.
         places: u32,
-        /// Teams asked for.
+        /// Requested teams.
         teams: usize,
     },
     /// Messages that travel in a way that cannot be.

@@ -14,7 +14,7 @@ use crate::save::Snapshot;
 pub struct Digest {
     /// Of everything.
     pub whole: u64,
-    /// Of each part, in the order of [`Part::ALL`]. They only say where to look, so half the bits do.
+    /// Of each part, in the order of [`Part::ALL`]. They only locate a difference, so half the bits do.
     pub parts: [u32; Part::ALL.len()],
 }
 
@@ -29,11 +29,11 @@ pub enum Part {
     Ground,
     /// Place, level, inventory and hunger of the agents.
     Agents,
-    /// What the agents do and have asked for.
+    /// The running and waiting commands of the agents.
     Commands,
     /// The eggs.
     Eggs,
-    /// The elevations under way.
+    /// The running elevations.
     Rituals,
     /// What is due, in its order.
     Agenda,

@@ -1,6 +1,6 @@
 //! The game: one world, one agenda, and the verbs that move them.
 //!
-//! `handle` takes in, `fire_next` moves time on, `poll_event` gives out. Time is an argument and real time is
+//! `handle` takes input, `fire_next` advances time, `poll_event` returns events. Time is an argument and real time is
 //! unknown here. The driver of a game keeps to one rule: an input is stamped no earlier than [`Game::now`]
 //! and no later than the earliest deadline. What then happens depends on the inputs, their stamps and the
 //! seed alone; neither the cut of passes nor the speed can change it.
@@ -38,7 +38,7 @@ pub struct Game {
     pub(crate) events: Events,
     /// The deadlines of the eggs that cannot be hatched yet.
     pub(crate) hatch_timers: BTreeMap<EggId, Ticket>,
-    /// The deadlines of the messages under way.
+    /// The deadlines of the messages in flight.
     pub(crate) delivery_timers: BTreeMap<MessageId, Ticket>,
     /// The deadline of the refill; it exists only while a refill would change something.
     pub(crate) refill_timer: Option<Ticket>,
@@ -220,7 +220,7 @@ impl Game {
         self.steps
     }
 
-    /// The world, to be looked at.
+    /// The world, read-only.
     pub fn world(&self) -> &World {
         &self.world
     }

@@ -13,7 +13,7 @@ use crate::game::Game;
 
 /// Events kept: as many as a viewer lists.
 pub const EVENTS_MAX: usize = 200;
-/// Broadcasts among them: bots speak all the time, and what they did would be pushed out by what they say.
+/// Broadcasts among them: bots send them all the time, which would push out all other events.
 const SAID_MAX: usize = 50;
 /// Bytes of a broadcast: as many as viewers are sent.
 const SAID_BYTES_MAX: usize = 256;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_is_that_of_the_victory_and_who_leaves_after_it_is_no_event() {
+    fn the_score_is_that_of_the_victory_and_later_leaves_are_no_events() {
         let game = game(2);
         let mut history = History::of(&game);
         for id in 0..6 {

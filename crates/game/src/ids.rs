@@ -6,6 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RitualId(pub u64);
 
-/// The number of a message under way: counted from 0, never reused.
+/// The number of a message in flight: counted from 0, never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct MessageId(pub(crate) u64);

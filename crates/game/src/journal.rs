@@ -57,7 +57,7 @@ pub struct Stamp {
     pub at: GameTime,
 }
 
-/// What a piece says of itself.
+/// The metadata of a piece.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Name and version of the program that wrote it, for people.

@@ -31,16 +31,16 @@ const MILLITILES: u64 = 1_000;
 /// matter, and far from where adding them up overflows.
 const LAG_UNITS_MAX: i64 = 1_000_000;
 
-/// The longest any message is under way: the longest latency, jitter and wait, and the slowest flight across
+/// The longest time of a message in flight: the longest latency, jitter and wait, and the slowest flight across
 /// the largest map.
-const UNDER_WAY_MAX: GameSpan = GameSpan::from_units(4 * LAG_UNITS_MAX);
+const IN_FLIGHT_SPAN_MAX: GameSpan = GameSpan::from_units(4 * LAG_UNITS_MAX);
 
 /// Links in use at a time. A link is the better part of a kilobyte, and there is one for each sender and
 /// recipient: enough for 300 agents that all send to all. Beyond it messages on new links are lost.
 const LINKS_MAX: usize = 100_000;
 
 /// Messages in flight at a time; further ones are lost.
-const UNDER_WAY_COUNT_MAX: usize = 100_000;
+const IN_FLIGHT_COUNT_MAX: usize = 100_000;
 
 /// The most that a snapshot may have counted of anything; one more never overflows.
 const NUMBER_MAX: u64 = u64::MAX / 2;
@@ -95,7 +95,7 @@ pub enum LagError {
     TooLong,
 }
 
-/// Checks that no message can be under way for longer than the game reckons with.
+/// Checks that no message can be in flight for longer than [`IN_FLIGHT_SPAN_MAX`].
 pub(crate) fn check(lag: &Lag) -> Result<(), LagError> {
     Link::<GameTime>::new(*lag, 0, 0)?;
     let wait_max = lag
@@ -181,7 +181,7 @@ impl InFlight {
             return;
         };
         for at in std::iter::once(at).chain(again_at) {
-            if self.messages.len() >= UNDER_WAY_COUNT_MAX || at - now > UNDER_WAY_MAX {
+            if self.messages.len() >= IN_FLIGHT_COUNT_MAX || at - now > IN_FLIGHT_SPAN_MAX {
                 link.abandoned();
                 self.crowded_out += 1;
                 continue;
@@ -199,7 +199,7 @@ impl InFlight {
         let message = self
             .messages
             .remove(&id)
-            .expect("a message under way arrives once");
+            .expect("a message in flight arrives once");
         // The link is gone if the sender is; its message still arrives.
         if let Some(link) = self.links.get_mut(&(message.from, message.to)) {
             link.delivered();
@@ -227,7 +227,7 @@ impl InFlight {
         self.messages.clear();
     }
 
-    /// A message under way.
+    /// A message in flight.
     pub(crate) fn message(&self, id: MessageId) -> &Message {
         &self.messages[&id]
     }
@@ -264,7 +264,7 @@ impl InFlight {
     pub(crate) fn restore(saved: SavedInFlight, seed: u64) -> Option<Self> {
         let mut in_flight = Self::new(None, seed);
         let numbers_fit = saved.next_message <= NUMBER_MAX && saved.crowded_out <= NUMBER_MAX;
-        let counts_fit = saved.links.len() <= LINKS_MAX && saved.messages.len() <= UNDER_WAY_COUNT_MAX;
+        let counts_fit = saved.links.len() <= LINKS_MAX && saved.messages.len() <= IN_FLIGHT_COUNT_MAX;
         if !numbers_fit || !counts_fit {
             return None;
         }

@@ -145,7 +145,7 @@ impl Replay {
         })
     }
 
-    /// What the piece says of itself.
+    /// The metadata of the piece.
     pub fn head(&self) -> &Head {
         &self.head
     }
@@ -175,7 +175,7 @@ impl Replay {
         self.track.ending()
     }
 
-    /// Plays one deadline or one record, if it lies no later than `until`. `None` says that there is none.
+    /// Plays one deadline or one record, if it lies no later than `until`; `None` without one.
     ///
     /// # Errors
     /// As [`Track::step`].
@@ -240,6 +240,6 @@ fn agreement(kind: &DivergenceKind, agreed: u64) -> String {
 }
 
 impl Divergence {
-    /// Differences listed between two states. The first few say what went wrong; the rest follows from them.
+    /// Differences listed between two states. The first few show what went wrong; the rest follows from them.
     pub const DIFFERENCES_MAX: usize = 20;
 }

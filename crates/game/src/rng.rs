@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_stream_goes_on() {
+    fn a_resumed_stream_continues() {
         let mut rng = Rng::new(9, Purpose::Birth);
         for _ in 0..1_000 {
             let mut resumed = Rng::resume(9, Purpose::Birth, rng.drawn());

@@ -198,7 +198,7 @@ impl Snapshot {
         (bytes, Digest::of_parts(parts))
     }
 
-    /// Reads what [`Self::encode`] wrote. Whether it can go on is for [`Game::restore`] to say.
+    /// Decodes the bytes of [`Self::encode`]; [`Game::restore`] checks the state.
     pub fn decode(bytes: &[u8]) -> Result<Self, SaveError> {
         let rest = bytes.strip_prefix(&MAGIC).ok_or(SaveError::NotASnapshot)?;
         let (version, rest) = rest.split_first_chunk::<2>().ok_or(SaveError::Damaged)?;

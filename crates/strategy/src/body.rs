@@ -21,7 +21,7 @@ pub(crate) struct Body {
     inventory_at: u64,
     /// Units passed since the agent was born, about.
     pub(crate) clock: u64,
-    /// Whether an elevation is under way, with this agent in it.
+    /// Whether it takes part in a running elevation.
     pub(crate) is_held: bool,
 }
 
@@ -62,7 +62,7 @@ impl Body {
         self.inventory_at = self.clock;
     }
 
-    /// A command was carried out; `succeeded` says how.
+    /// Applies the answer of a command.
     pub(crate) fn carried_out(&mut self, command: &Command, succeeded: bool) {
         self.clock += u64::from(command.duration_units());
         match (command, succeeded) {

@@ -44,7 +44,7 @@ pub struct Brain {
     plan: VecDeque<Command>,
     /// What was seen last, until something is decided on it.
     sights: Option<Vec<Sight>>,
-    /// Whether it has seen as far as its level says.
+    /// Whether it has seen as far as its level allows.
     is_sight_known: bool,
     meeting: Option<Meeting>,
     /// Messages sent so far.

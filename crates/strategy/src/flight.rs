@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_nobody_asked_for_is_left_alone() {
+    fn an_unsolicited_refusal_is_ignored() {
         let mut flight = flight(&[Command::Look]);
         assert_eq!(flight.answered(AnswerKind::Refused), None);
         assert_eq!(flight.answered(AnswerKind::Sight), Some(Command::Look));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_ritual_answers_only_who_asked_for_it() {
+    fn the_end_of_a_ritual_answers_only_its_asker() {
         let mut asked = flight(&[Command::Incantation, Command::Look]);
         assert_eq!(asked.ritual_ended(), Some(Command::Incantation));
         assert_eq!(asked.iter().collect::<Vec<_>>(), [&Command::Look]);

@@ -1,4 +1,4 @@
-//! Coming together on one tile and rising there: the part of the caller, and of those that come.
+//! Meetings on one tile for elevations: the roles of caller and follower.
 //!
 //! ```text
 //! caller    Call Call Call …   Go   stones down   look  Incantation  look  Incantation …   End

@@ -219,7 +219,7 @@ impl Engine {
         Some(session)
     }
 
-    /// An agent leaves whose peer hung up a while ago, unless it died meanwhile.
+    /// Removes an agent whose peer disconnected while older work was due, unless it died meanwhile.
     pub(super) fn leave_late(&mut self, agent: AgentId) {
         self.departing.remove(&agent);
         if self.game.world().agent(agent).is_some() {

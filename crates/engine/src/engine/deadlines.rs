@@ -17,7 +17,7 @@ pub(crate) enum Timer {
     Stall(ConnId),
     /// A throttled peer resumes: it has saved up requests, or read its output.
     Resume(ConnId),
-    /// An agent leaves whose peer disconnected while older work was due.
+    /// Removes an agent whose peer disconnected while older work was due.
     Leave(AgentId),
     /// Some of many text viewers are sent their updates.
     TextTurns,

@@ -78,7 +78,7 @@ impl Engine {
             };
             let why = match is_stepping {
                 true => Some(Throttle::Step),
-                false => held_up(session, now, per_second),
+                false => throttle_of(session, now, per_second),
             };
             let is_polling =
                 matches!(why, Some(Throttle::Rate(_))) && matches!(session.role, Role::TextViewer);
@@ -281,7 +281,7 @@ impl Engine {
             return;
         };
         session.flow.stall = None;
-        // Not where it began to be too much: what a peer has left there may keep it throttled for ever.
+        // Not the limit itself: a peer that reads down to it would stay throttled.
         let output = (session.outbox.len() > limits::OUTBOX_RESUME_BYTES).then_some(session.flow.taken_at);
         let snapshot = session.observer().and_then(Observer::snapshot_waits_since);
         let Some(since) = output.into_iter().chain(snapshot).min() else {
@@ -300,7 +300,7 @@ impl Engine {
         }
     }
 
-    /// Nothing a session says counts any more: it is read only to be drained.
+    /// Drops the input of a closing session: it is read only to be drained.
     pub(super) fn end_flow(&mut self, conn: ConnId) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -434,7 +434,7 @@ fn requests_for(bytes: usize) -> u32 {
 }
 
 /// Why the next request of a session is throttled, if it is.
-fn held_up(session: &mut Session, now: RealTime, per_second: u32) -> Option<Throttle> {
+fn throttle_of(session: &mut Session, now: RealTime, per_second: u32) -> Option<Throttle> {
     if session.is_leaving() || matches!(session.role, Role::Ungreeted(_) | Role::Seated(_)) {
         return None;
     }

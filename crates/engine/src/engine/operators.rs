@@ -1,4 +1,4 @@
-//! Those who may control the server: how they show it, and operators' lines on their way to the shell's console.
+//! Control of the server: authorisation of peers, and operators' lines for the shell's console.
 //!
 //! What a line of the console means is the shell's to know; what it leads to comes back by
 //! [`Engine::admin`] and [`Engine::answer_operator`].
@@ -96,7 +96,7 @@ impl Engine {
         );
     }
 
-    /// The next line that an operator said, if [`Self::has_operator_line`].
+    /// The next line of an operator, if [`Self::has_operator_line`].
     pub fn poll_operator_line(&mut self) -> Option<OperatorLine> {
         match self.has_operator_line() {
             true => self.operator_lines.pop_front(),
@@ -138,7 +138,7 @@ impl Engine {
         self.settle();
     }
 
-    /// Changes who may control the server. It holds for all peers from now on, and for operators' lines that were not
+    /// Changes which peers may control the server. It holds for all peers from now on, and for operators' lines that were not
     /// carried out: with another token, peers that showed the last one must reconnect. Answers whether it is another.
     pub fn set_control(&mut self, control: Control, token: Option<Token>) -> bool {
         let is_another = token != self.config.token;
@@ -157,7 +157,7 @@ impl Engine {
         is_another
     }
 
-    /// What an operator said before it was disconnected is not carried out any more.
+    /// Drops the lines of an operator that was disconnected.
     pub(super) fn forget_lines_of(&mut self, conn: ConnId) {
         self.operator_lines.retain(|said| said.conn != conn);
     }
@@ -248,7 +248,7 @@ impl Engine {
         self.close_after_flush(conn, CloseReason::ControlRefused);
     }
 
-    /// An operator said a line for the console.
+    /// Queues an operator's line for the console.
     pub(super) fn operator_line(&mut self, conn: ConnId, line: Option<String>) {
         if !self.may_control(conn) {
             self.refuse_operator(conn, self.config.control.refusal());
@@ -384,12 +384,12 @@ pub struct Client {
     pub unread_bytes: usize,
 }
 
-/// What one who is connected is.
+/// The kind of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientKind {
     /// It waits for the start.
     Waiting,
-    /// It was greeted, and has not said what it is.
+    /// It was greeted, but has not identified itself.
     Greeted,
     /// Plays.
     Agent(AgentId),
@@ -403,7 +403,7 @@ pub enum ClientKind {
     Leaving,
 }
 
-/// A connection with where it comes from and who plays through it: `connection 3.0 (127.0.0.1, agent 7)`.
+/// A connection with its address and agent: `connection 3.0 (127.0.0.1, agent 7)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShownConn {
     conn: ConnId,

@@ -245,7 +245,7 @@ pub(crate) struct Playback {
 }
 
 impl Playback {
-    /// Plays as `start` says; answers the game of that moment too.
+    /// A playback that begins at `start`, and the game of that moment.
     ///
     /// # Errors
     /// If the recording is not what it was when it was opened.

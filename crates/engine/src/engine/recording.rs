@@ -15,13 +15,13 @@ use crate::limits;
 
 impl Engine {
     /// Records from now on: the journal begins with the game as it is. Right after [`Self::new`] nothing is
-    /// missed. The bytes are to be taken by [`Self::poll_journal`] when [`Self::journal_pressure`] says so.
+    /// missed. Take the bytes by [`Self::poll_journal`] as [`Self::journal_pressure`] demands.
     pub fn start_recording(&mut self) {
         self.recorder = Some(Recorder::new(&self.game, &self.config.program));
         self.record_speed();
     }
 
-    /// Every piece says at which speed it was played, so that it can be shown at that.
+    /// Every piece contains the speed of the game, for playback at that speed.
     fn record_speed(&mut self) {
         let change = PaceChange::Frequency(self.pace.clock().frequency());
         let handled = self.apply(GameInput::Pace(change));
@@ -72,7 +72,7 @@ impl Engine {
         self.recorder.is_some()
     }
 
-    /// Saves are made of the game from now on. To be said before the first pass: when the game is won, its state is kept,
+    /// Enables saves of the game. Call it before the first pass: when the game is won, its state is kept,
     /// which takes as long as a save's capture, and as much memory. Of one that was over before, that is how it is now.
     pub fn expect_saves(&mut self) {
         self.is_saved = true;
@@ -168,8 +168,8 @@ impl Recorder {
     pub(crate) fn input(&mut self, game: &Game, input: &GameInput, at: GameTime) -> Result<(), JournalFull> {
         self.writer.input(game, input, at);
         self.has_untaken = true;
-        // The writer does not say how much waits; inputs are small but for speeches, whose length is known.
-        self.bytes_waiting += limits::JOURNAL_ENTRY_BYTES + spoken_bytes(input);
+        // The writer does not expose how much waits; inputs are small but for broadcasts, whose length is known.
+        self.bytes_waiting += limits::JOURNAL_ENTRY_BYTES + broadcast_bytes(input);
         if self.bytes_waiting > limits::JOURNAL_WAITING_BYTES_MAX {
             return Err(JournalFull);
         }
@@ -225,7 +225,7 @@ impl Recorder {
 }
 
 /// Bytes of an input beyond the ordinary.
-fn spoken_bytes(input: &GameInput) -> usize {
+fn broadcast_bytes(input: &GameInput) -> usize {
     match input {
         GameInput::Command {
             command: trantor_model::Command::Broadcast(text),

@@ -1,4 +1,4 @@
-//! What peers say in text, carried out: greetings, agents' commands, text viewers' requests.
+//! Requests in text: greetings, agents' commands, text viewers' requests.
 
 use trantor_game::{GameInput, Handled, PaceChange, Refusal};
 use trantor_model::{AgentId, Command, TeamId};
@@ -17,7 +17,7 @@ use crate::replicate::{ground, inventory, level, position, write_teams};
 use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenShown};
 
 impl Engine {
-    /// Begins the game, and greets those who wait for it.
+    /// Begins the game, and greets the waiting peers.
     pub(super) fn start(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
         self.pace.start(now)?;
         if let Some(duration) = self.config.match_duration {
@@ -37,7 +37,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Greets a peer and gives it some time to say what it is.
+    /// Greets a peer and sets the deadline for it to identify itself.
     pub(super) fn greet(&mut self, conn: ConnId) {
         self.sessions.set_role(conn, Role::Greeted { failures: 0 });
         self.set_limit(conn, Some(self.config.limits.greeting_span));
@@ -112,7 +112,7 @@ impl Engine {
         self.send_line(conn, &AiLine::Accepted { places, size });
     }
 
-    /// A wrong answer to the greeting: the peer may try again, but not for ever.
+    /// A wrong answer to the greeting: the peer may try again a few times.
     pub(super) fn greeting_failed(&mut self, conn: ConnId) {
         self.counters.joins_refused += 1;
         self.send_line(conn, &AiLine::Ko);

@@ -11,7 +11,7 @@ use crate::admin::{AdminRefusal, PaceRequest};
 use crate::limits;
 use crate::pace::PaceRefusal;
 
-/// A sprint under way. Another speed asked for meanwhile ends it.
+/// A running sprint. A change of speed ends it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sprint {
     until: GameTime,

@@ -91,7 +91,7 @@ pub(crate) fn write_world_on(
     answer.next = next;
 }
 
-/// As how many bytes each agent, egg and so on counts at least: that there is nothing to say of an egg has to be found out too.
+/// The least number of bytes that each agent, egg and so on counts as: finding nothing to send takes time too.
 const STEP_BYTES_MIN: usize = 16;
 
 /// Writes what there is to say of the first agent from this number on who is there or known; answers the number after

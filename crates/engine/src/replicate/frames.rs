@@ -136,7 +136,7 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
         GameEvent::Reply { .. }
         | GameEvent::Heard { .. }
         | GameEvent::PushedFrom { .. }
-        // The start of the action says it.
+        // The start of the action contains it.
         | GameEvent::ForkStarted { .. }
         // Whether an egg can be hatched shows in the number of places.
         | GameEvent::EggMatured { .. }
@@ -278,7 +278,7 @@ mod tests {
 
     /// Viewers are not sent what they can see otherwise.
     #[test]
-    fn long_speeches_are_cut_and_answers_are_nobodys_business() {
+    fn long_broadcasts_are_cut_and_answers_are_not_sent_to_viewers() {
         let game = Game::new(GameConfig {
             size: MapSize::new(1, 1).unwrap(),
             teams: vec!["a".to_owned()],

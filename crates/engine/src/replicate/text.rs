@@ -272,7 +272,7 @@ impl TextUpdates {
     }
 }
 
-/// What a line is about, if that is part of the world and the line says so by itself.
+/// The part of the world that a line is about, if the line contains it.
 fn subject(size: MapSize, line: &GuiEvent<'_>) -> Option<Subject> {
     match line {
         GuiEvent::Tile { tile, .. } => Some(Subject::Tile(size.index_of(*tile))),

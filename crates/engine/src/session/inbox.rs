@@ -1,4 +1,4 @@
-//! What a peer says, cut into requests and understood.
+//! Input of a peer, split into requests and parsed.
 //!
 //! Nothing but the beginning of one line or frame is ever kept: whole ones are carried out as they come, and
 //! those an agent may not yet have carried out wait in the game's queue of ten.
@@ -24,7 +24,7 @@ pub(crate) enum Inbox {
 /// One request, understood as far as that is possible without knowing the world.
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// A peer asks for a place in a team; `None` if there is no such team, or what it said is no name.
+    /// A peer asks for a place in a team; `None` if there is no such team, or its line is no name.
     Join(Option<TeamId>),
     /// A peer wants to watch in text, and may show a token.
     WatchText(Option<Vec<u8>>),
@@ -39,7 +39,7 @@ pub(crate) enum Request {
     },
     /// A line of an operator for the console; `None` if it was too long.
     OperatorLine(Option<String>),
-    /// An agent asks for something, or says what cannot be understood.
+    /// A command of an agent, or a line that is none.
     Command(AgentId, Command),
     /// A text viewer asks for something.
     Gui(Result<GuiRequest, GuiRefusal>),
@@ -47,11 +47,11 @@ pub(crate) enum Request {
     Message(ToServer),
     /// A frame viewer sent what is no frame.
     Broken(FrameError),
-    /// A peer that is yet to be greeted said more than is kept for it.
+    /// A peer before its greeting sent more than is kept for it.
     InboxFull,
     /// The violation limit was exceeded.
     TooManyViolations,
-    /// A peer that has not said what it is speaks HTTP.
+    /// An unidentified peer sends HTTP.
     Http,
     /// The same, and TLS.
     Tls,
@@ -105,7 +105,7 @@ impl Session {
             Inbox::Lines(lines) => match lines.next(bytes) {
                 Some(cut) => cut,
                 None => {
-                    // A line without an end is said to be too long once only, and is an offence all the same.
+                    // A line without an end is reported as too long once, and counts as an offence.
                     let max = &config.limits;
                     let borne = max.message_bytes_max.saturating_mul(max.violations_max as usize);
                     return (lines.discarded_bytes() > borne).then_some(Request::TooManyViolations);

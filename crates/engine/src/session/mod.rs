@@ -48,7 +48,7 @@ pub(crate) struct Session {
     pub(crate) outbox_bytes_max: usize,
     /// The limit on the present phase, where it has one.
     pub(crate) limit: Option<TimerId>,
-    /// When it last said something, or was seen to be busy.
+    /// When it last sent something, or was seen to be busy.
     pub(crate) last_read_at: RealTime,
     /// What it has shown of the server's token.
     pub(crate) token: TokenShown,
@@ -66,7 +66,7 @@ pub(crate) struct Session {
     pub(crate) violations: u32,
     /// Where it stands among those with bytes to write.
     dirty: DirtyState,
-    /// Whether the engine has decided to let it go and will do so before it returns.
+    /// Whether the engine will close it before it returns.
     is_closing: bool,
 }
 
@@ -118,7 +118,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Whether the peer has not said what it is.
+    /// Whether the peer has not identified itself.
     pub(crate) fn is_unidentified(&self) -> bool {
         matches!(self, Self::Ungreeted(_) | Self::Greeted { .. })
     }
@@ -180,7 +180,7 @@ impl Session {
         }
     }
 
-    /// Whether it is on its way out, so that nothing it says counts any more.
+    /// Whether it is leaving, so that its input is ignored.
     pub(crate) fn is_leaving(&self) -> bool {
         self.is_closing || matches!(self.role, Role::Leaving { .. })
     }
@@ -202,7 +202,7 @@ pub(crate) struct Flow {
     pub(crate) resume: Option<TimerId>,
     /// An answer about the whole world or map, while one is under way: requests wait for its end.
     pub(crate) answer: Option<Answer>,
-    /// When the peer last took something of what waits for it, or began to let too much wait.
+    /// When the peer last read something of its backlog, or the backlog began.
     pub(crate) taken_at: RealTime,
     /// Pending while it is looked after whether the peer takes anything at all.
     pub(crate) stall: Option<TimerId>,

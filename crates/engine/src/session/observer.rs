@@ -29,7 +29,7 @@ pub(crate) struct Observer {
     pub(crate) updates_from: usize,
     /// Whether it has moved paused time, and what became due by that may not be done.
     pub(crate) has_stepped: bool,
-    /// The agent whose waiting commands it wants to know.
+    /// The agent whose waiting commands it watches.
     pub(crate) watched: Option<Watched>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Watched {
 /// How a viewer is kept up to date.
 #[derive(Debug)]
 pub(crate) enum Feed {
-    /// It has not said hello, and is sent nothing.
+    /// Before its hello it is sent nothing.
     Silent,
     Snapshot {
         /// The part not sent yet.
@@ -66,7 +66,7 @@ pub(crate) enum Feed {
 pub(crate) struct CreditOverdrawn;
 
 impl Observer {
-    /// A viewer that is yet to say hello.
+    /// A viewer before its hello.
     pub(crate) fn new(reference: RealTime) -> Self {
         Self {
             reference,
@@ -80,7 +80,7 @@ impl Observer {
         }
     }
 
-    /// Whether it has said hello.
+    /// Whether its hello was received.
     pub(crate) fn is_welcome(&self) -> bool {
         !matches!(self.feed, Feed::Silent)
     }

@@ -145,7 +145,7 @@ impl Outbox {
         }
     }
 
-    /// Notes that the first `count` bytes of [`Self::unsent`] were written at `now`; answers how long the oldest
+    /// Removes the first `count` bytes of [`Self::unsent`], written at `now`; returns how long the oldest
     /// of them had waited.
     ///
     /// # Panics

@@ -169,7 +169,7 @@ impl Sessions {
             .map(|session| session.conn)
     }
 
-    /// Releases what leaves the delay at `now`, or as much of it as is sent at one time; answers whether there was anything.
+    /// Releases delayed output due at `now`, up to the limit of one pass; returns whether there was any.
     pub(crate) fn release(&mut self, now: RealTime) -> bool {
         let mut sent = 0;
         while sent < limits::RELEASED_BYTES_PER_TURN
@@ -192,7 +192,7 @@ impl Sessions {
         Some(self.delay.next_deadline()?.max(self.now))
     }
 
-    /// Sends a session the first piece that it holds, unless it is gone; answers how many bytes that is.
+    /// Sends a session its first delayed piece, unless it is gone; returns its size in bytes.
     fn release_own(&mut self, conn: ConnId) -> usize {
         let slot = self.slots.get_mut(conn.slot as usize).and_then(Option::as_mut);
         let Some(session) = slot.filter(|session| session.conn == conn) else {

@@ -51,7 +51,7 @@ pub(crate) struct Sessions {
     /// Looked up, never gone through.
     by_agent: HashMap<AgentId, ConnId, BuildHasherDefault<NumberHasher>>,
     pub(crate) text_viewers: TextViewers,
-    /// Frame viewers in the order they came, those who have not said hello included.
+    /// Frame viewers in order of arrival, those before their hello included.
     pub(crate) viewers: Vec<ConnId>,
     pub(super) dirty: Dirty,
     /// Agents that have nothing to do and could do something.
@@ -63,7 +63,7 @@ pub(crate) struct Sessions {
     pub(crate) backlogged: Vec<ConnId>,
     /// Connections by [`address_group`]; looked up, never gone through.
     by_address: HashMap<IpAddr, u32>,
-    /// Those that have not said what they are.
+    /// Unidentified sessions.
     pub(crate) unidentified: Unidentified,
     /// To be disconnected before the engine returns; each stands here once at most.
     pub(crate) closing: VecDeque<(ConnId, CloseReason)>,

@@ -36,7 +36,7 @@ fn sessions(slots: u32) -> Sessions {
 }
 
 #[test]
-fn a_late_word_about_a_connection_that_is_gone_reaches_nobody() {
+fn late_events_of_a_closed_connection_are_ignored() {
     let mut sessions = sessions(2);
     assert!(sessions.remove(conn(1, 0)).is_some());
     sessions.insert(session(conn(1, 1)));
@@ -66,7 +66,7 @@ fn each_session_is_dirty_once_and_only_while_bytes_wait() {
 }
 
 #[test]
-fn what_was_written_in_part_goes_first_among_its_kind() {
+fn partly_written_sessions_go_first_among_their_kind() {
     let mut sessions = sessions(4);
     sessions.set_role(conn(2, 0), Role::TextViewer);
     sessions.set_role(conn(3, 0), Role::TextViewer);
@@ -135,7 +135,7 @@ fn take_all(sessions: &mut Sessions, conn: ConnId) -> Vec<u8> {
 
 /// More happens than may be held: text viewers are disconnected, and what others are sent has no gaps.
 #[test]
-fn too_much_delayed_text_takes_nothing_from_those_who_stay() {
+fn a_full_delay_disconnects_text_viewers_and_keeps_tick_marks() {
     let mut sessions = sessions(1);
     let (stays, text) = (conn(0, 0), conn(1, 0));
     let delay = RealSpan::from_secs(60);

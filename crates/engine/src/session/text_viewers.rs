@@ -29,7 +29,7 @@ pub(crate) struct TextViewers {
     next_turn: usize,
     /// The longest delay of those that read the log.
     delay: RealSpan,
-    /// Elevations under way that a viewer of `watching` was not sent, and whose end it is not sent.
+    /// Running elevations that a viewer of `watching` was not sent, and whose end it is not sent.
     skipped_rituals: Vec<(ConnId, RitualId)>,
     /// What a viewer does not read, since it was sent other lines instead.
     skipped_bytes: Vec<(ConnId, Range<u64>)>,

@@ -54,7 +54,7 @@ impl TokenBucket {
         has_enough
     }
 
-    /// Counts what has come in since it was last looked at.
+    /// Adds the tokens since the last refill.
     fn save_up(&mut self, now: RealTime, per_second: u32) {
         let passed_ns = now.since(self.since).as_nanos();
         self.since = self.since.max(now);

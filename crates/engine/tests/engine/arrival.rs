@@ -63,7 +63,7 @@ fn the_queue_of_ten_is_that_of_the_instant_at_which_a_command_came() {
 }
 
 #[test]
-fn who_leaves_after_the_end_of_a_fork_leaves_an_egg_and_who_comes_after_it_gets_the_place() {
+fn an_agent_that_leaves_after_its_fork_leaves_an_egg_and_the_next_player_gets_the_place() {
     let mut bench = quiet_with(EngineConfig::new(game_config(10, 10, 1)));
     let agent = bench.join("A", "a");
     let newcomer = bench.open("N");
@@ -82,7 +82,7 @@ fn who_leaves_after_the_end_of_a_fork_leaves_an_egg_and_who_comes_after_it_gets_
 
 /// It died of an older deadline: nothing is left to leave.
 #[test]
-fn who_leaves_after_its_death_was_due_is_dead() {
+fn an_agent_that_leaves_after_its_death_was_due_is_dead() {
     let mut bench = bench(10, 10, 1);
     bench.act(AdminAction::SetRefill { enabled: false });
     let agent = bench.join("A", "a");

@@ -176,7 +176,7 @@ fn a_frame_spectator_is_thinned_before_any_is_disconnected() {
 
 /// A save from after a victory is one of the victory, and its viewers are sent who was there.
 #[test]
-fn a_match_that_was_over_when_it_was_saved_goes_on_as_its_last_moment() {
+fn a_saved_match_that_was_over_resumes_at_its_last_moment() {
     let config = EngineConfig::new(game_config(6, 5, 5));
     let mut bench = Bench::new(config.clone());
     bench.engine.expect_saves();

@@ -64,7 +64,7 @@ fn a_saved_game_gathers_its_players_again() {
 }
 
 #[test]
-fn a_saved_game_that_was_won_gathers_nobody() {
+fn a_saved_game_that_was_won_gathers_no_players() {
     let mut bench = Bench::new(lock_step(1, 1));
     bench.join("A", "a");
     bench.join("B", "b");

@@ -239,7 +239,7 @@ fn every_viewer_sees_the_world_of_the_moment_of_a_jump() {
 }
 
 #[test]
-fn at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
+fn time_stops_at_the_end_and_a_jump_resumes_it() {
     let recording = recorded();
     let mut bench = playing(&recording, 2_990, false);
     let viewer = bench.watch("V");
@@ -268,7 +268,7 @@ fn at_the_end_time_stands_still_and_a_jump_lets_it_go_on() {
 }
 
 #[test]
-fn recorded_speeds_are_followed_until_another_is_set() {
+fn recorded_speeds_apply_until_another_is_set() {
     let recording = recorded();
     let mut bench = playing(&recording, 900, true);
     let hertz = |bench: &Bench| bench.engine.game_clock().frequency().get();
@@ -295,7 +295,7 @@ fn recorded_speeds_are_followed_until_another_is_set() {
 
 /// No peer plays in a recording, no operator changes it, and a peer that may not control it may not move it.
 #[test]
-fn what_was_recorded_cannot_be_changed() {
+fn a_recording_cannot_be_changed() {
     let recording = recorded();
     let mut bench = playing(&recording, 0, true);
     let peer = bench.join("A", "a");

@@ -34,7 +34,7 @@ fn replies_leave_in_the_pass_that_made_them() {
 
 /// A server that is killed has sent nothing that its journal does not show, whatever it was that came of time alone.
 #[test]
-fn whatever_was_sent_is_in_the_journal_as_it_was_then() {
+fn the_journal_contains_all_that_was_sent_before_it_is_sent() {
     let mut bench = Bench::new(EngineConfig::new(game_config(5, 5, 4)));
     bench.engine.start_recording();
     bench.journal = Some(Vec::new());

@@ -1,7 +1,7 @@
 //! Reading a piece, whole or cut off, honest or not.
 //!
 //! The reader shares the bytes, so that a place in a piece can be kept and gone on from. It holds no more than one
-//! entry and never panics: what cannot be read ends the piece, and it says where and why.
+//! entry and never panics: unreadable bytes end the piece, with their position and the reason.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl Piece {
         })
     }
 
-    /// What the piece says of itself.
+    /// The metadata of the piece.
     pub fn head(&self) -> &Head {
         &self.head
     }

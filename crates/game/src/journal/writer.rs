@@ -28,12 +28,12 @@ pub struct PieceWriter {
 }
 
 impl PieceWriter {
-    /// Begins a piece with the game as it is now. `program` is for people who look at it.
+    /// Begins a piece with the game as it is now. `program` is information for people.
     pub fn new(game: &Game, program: &str, number: u32) -> Self {
         Self::with_state(game, &game.snapshot().encode(), program, number)
     }
 
-    /// Ends the piece in order and begins the next one with the game as it is now; answers the last bytes of this one.
+    /// Ends the piece in order and begins the next one with the game as it is now; returns the last bytes of this one.
     /// Of a large world that takes half as long as [`Self::close`] and [`Self::new`].
     pub fn follow(&mut self, game: &Game, program: &str, number: u32) -> Vec<u8> {
         let (state, digest) = game.snapshot().encode_with_digest();
@@ -83,7 +83,7 @@ impl PieceWriter {
         game.steps() > self.last.steps
     }
 
-    /// Notes how far the game has come, if no record says so: a replay of what is written then goes as far.
+    /// Notes the progress of the game, if no record contains it: a replay then reaches it.
     pub fn progress(&mut self, game: &Game) {
         if self.is_behind(game) {
             self.entry(stamp(game, game.now()), Record::Progress);
@@ -100,7 +100,7 @@ impl PieceWriter {
         std::mem::replace(&mut self.bytes, open)
     }
 
-    /// Ends the journal in order, with the game as it is now, and gives its last bytes.
+    /// Ends the journal in order, with the game as it is now, and returns its last bytes.
     pub fn close(self, game: &Game) -> Vec<u8> {
         let digest = game.snapshot().digest();
         self.end(game, Record::End(digest))

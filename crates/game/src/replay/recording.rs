@@ -47,7 +47,7 @@ pub enum RecordingEnd {
     Closed,
     /// After the last whole record.
     CutOff(CutShort),
-    /// Where playing it again gives something else: nothing beyond can be shown.
+    /// Where its replay diverges: nothing beyond can be shown.
     Different(Divergence),
 }
 
@@ -124,7 +124,7 @@ impl IndexedPiece {
                 Ok(None) => break end_of(&replay.track),
                 Err(divergence) => break RecordingEnd::Different(divergence),
             }
-            // What differs may lie behind it, and lets time pass before that shows.
+            // The difference may lie behind it and show only later.
             end = replay.game.now();
             if states.is_due_after_step() && replay.game.winner() == winner_before {
                 states.keep(kept(&replay, &marker.history));
@@ -191,7 +191,7 @@ impl Recording {
         Ok(joined)
     }
 
-    /// A piece says its speed again; that is no change.
+    /// A piece repeats its speed; that is no change.
     fn push_mark(&mut self, mark: Mark) {
         let is_again = match mark.kind {
             MarkKind::Speed(frequency) => self.speed_at(mark.at) == Some(frequency),
@@ -265,7 +265,7 @@ impl Recording {
             track: state.track.clone(),
             history: state.history.clone(),
         };
-        cursor.go_on_to_next_piece();
+        cursor.advance_to_next_piece();
         while cursor.step(&mut game, to)?.is_some() {
             while let Some(event) = game.poll_event() {
                 cursor.history.note(&game, &event);
@@ -310,7 +310,7 @@ impl Cursor {
             && game.steps() >= recording.end_steps
     }
 
-    /// Plays one deadline or one record on `game`, if it lies no later than `until`. `None` says that there is none.
+    /// Plays one deadline or one record on `game`, if it lies no later than `until`; `None` without one.
     ///
     /// # Errors
     /// As [`Track::step`].
@@ -319,12 +319,12 @@ impl Cursor {
             return Ok(None);
         }
         let replayed = self.track.step(game, until)?;
-        self.go_on_to_next_piece();
+        self.advance_to_next_piece();
         Ok(replayed)
     }
 
     /// At the end of a piece, continues at the beginning of the next, which is the same state.
-    fn go_on_to_next_piece(&mut self) {
+    fn advance_to_next_piece(&mut self) {
         while self.track.next_stamp().is_none()
             && let Some(first) = self.recording.pieces.get(self.piece + 1)
         {

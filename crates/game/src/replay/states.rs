@@ -55,7 +55,7 @@ impl States {
         states
     }
 
-    /// Notes that a deadline or a record was played. Answers whether the state is to be kept now.
+    /// Notes that a deadline or a record was played. Returns whether to keep the state now.
     pub(super) fn is_due_after_step(&mut self) -> bool {
         self.steps_since += 1;
         self.steps_since >= self.interval_steps
@@ -83,7 +83,7 @@ impl States {
         self.interval_steps *= 2;
     }
 
-    /// Those that were kept, in order; the first is the beginning.
+    /// The kept states, in order; the first is the beginning.
     pub(super) fn kept(self) -> Vec<KeptState> {
         self.kept
     }

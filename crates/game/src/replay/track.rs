@@ -57,7 +57,7 @@ impl Track {
         Some(deadline.map_or(stamp.at, |deadline| deadline.min(stamp.at)))
     }
 
-    /// Plays one deadline or one record on `game`, if it lies no later than `until`. `None` says that there is none.
+    /// Plays one deadline or one record on `game`, if it lies no later than `until`; `None` without one.
     ///
     /// # Errors
     /// If the journal does not fit the game, or a digest is another one.

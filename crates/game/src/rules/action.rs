@@ -23,11 +23,11 @@ pub(crate) enum Effect {
     Unripe(EggId, GameTime),
     /// These eggs were to mature, and are broken.
     Broken(Vec<EggId>),
-    /// These messages are under way, and arrive then.
+    /// Messages in flight, with their arrivals.
     Sent(Vec<(MessageId, GameTime)>),
 }
 
-/// Carries out `command` for `id` at `now`, and answers the agent.
+/// Carries out `command` for `id` at `now`, with a reply to the agent.
 pub(crate) fn apply(
     world: &mut World,
     id: AgentId,

@@ -32,7 +32,7 @@ pub struct Agent {
     pub(crate) commands: CommandQueue,
 }
 
-/// An action under way.
+/// A running action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunningAction {
     /// What; a malformed command counts as what it was meant to be.

@@ -23,7 +23,7 @@ use crate::rules::world::World;
 pub struct Egg {
     /// Its number.
     pub id: EggId,
-    /// Whose place it is.
+    /// The team of the place.
     pub team: TeamId,
     /// Where it lies.
     pub tile: Tile,
@@ -146,7 +146,7 @@ pub(crate) fn mature(world: &mut World, id: EggId, events: &mut Events) {
     events.push_for_viewers(|| GameEvent::EggMatured { egg: id });
 }
 
-/// Breaks all eggs on a tile, and answers which of them were to mature yet; their places are lost. Each list is gone
+/// Breaks all eggs on a tile; returns those not mature yet. Their places are lost. Each list is gone
 /// through once: a tile may hold every egg of the world.
 pub(crate) fn destroy_all_on(world: &mut World, tile: Tile, events: &mut Events) -> Vec<EggId> {
     let gone = std::mem::take(&mut world.tile_mut(tile).eggs);

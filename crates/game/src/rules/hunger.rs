@@ -42,7 +42,7 @@ impl Digestion {
         }
     }
 
-    /// Stops it or lets it go on, without losing a fraction.
+    /// Stops or resumes it, without losing a fraction.
     pub(crate) fn set_enabled(&mut self, enabled: bool, now: GameTime) {
         *self = match *self {
             Self::Until(end) if !enabled => Self::Stopped(end - now),
@@ -66,7 +66,7 @@ pub(crate) fn overdue_meals_span(agents: usize) -> GameSpan {
     GameSpan::from_nanounits(life_nu / (agents as i128).max(1))
 }
 
-/// The food being digested is used up. Answers whether the agent has another, which it digests next.
+/// The food being digested is used up. Returns whether the agent has another, which it digests next.
 pub(crate) fn digest(world: &mut World, id: AgentId, now: GameTime, events: &mut Events) -> bool {
     let agent = &mut world.agents[id];
     if !agent.inventory.take_one(Resource::Food) {

@@ -17,7 +17,7 @@ use crate::ids::RitualId;
 use crate::rules::world::World;
 use crate::rules::{Events, reply, reply_done};
 
-/// An elevation under way.
+/// A running elevation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ritual {
     pub(crate) id: RitualId,
@@ -70,7 +70,7 @@ impl Ritual {
     }
 }
 
-/// The elevations under way, by number.
+/// The running elevations, by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rituals {
     by_id: BTreeMap<RitualId, Ritual>,
@@ -78,7 +78,7 @@ pub(crate) struct Rituals {
 }
 
 impl Rituals {
-    /// Puts a ritual back under way, as a world is restored, and continues the numbers from `next_id`.
+    /// Restores a running ritual with its world, and continues the numbers from `next_id`.
     pub(crate) fn restore(&mut self, rituals: Vec<Ritual>, next_id: u64) {
         self.by_id = rituals.into_iter().map(|ritual| (ritual.id, ritual)).collect();
         self.next_id = next_id;
@@ -122,7 +122,7 @@ impl Rituals {
     }
 }
 
-/// Begins an elevation that ends at `end`, or answers `ko` and gives `None` where the conditions do not hold.
+/// Begins an elevation that ends at `end`, or replies `ko` and returns `None` if the conditions do not hold.
 pub(crate) fn begin(
     world: &mut World,
     asker: AgentId,

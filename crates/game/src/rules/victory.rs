@@ -11,7 +11,7 @@ use crate::rules::world::World;
 /// Agents of the last level that make a team win.
 pub(crate) const WINNERS_NEEDED: u32 = 6;
 
-/// Ends the game if a team has won by level, and answers whether one has.
+/// Ends the game if a team has won by level; returns whether one has.
 ///
 /// An elevation can lift two teams at once; then the one that leads wins.
 pub(crate) fn check(world: &mut World, events: &mut Events) -> bool {

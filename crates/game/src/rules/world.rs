@@ -119,7 +119,7 @@ impl World {
         self.eggs_refused
     }
 
-    /// The elevations under way, in the order they were begun.
+    /// The running elevations, in order of their start.
     pub fn rituals(&self) -> impl ExactSizeIterator<Item = &Ritual> {
         self.rituals.iter()
     }
@@ -129,7 +129,7 @@ impl World {
         self.rituals.iter_from(id)
     }
 
-    /// An elevation under way.
+    /// A running elevation.
     pub fn ritual(&self, id: RitualId) -> Option<&Ritual> {
         self.rituals.get(id)
     }
@@ -283,7 +283,7 @@ impl World {
         self.ground_totals[resource.index()] += 1;
     }
 
-    /// Takes one from what lies on a tile, and answers whether there was one.
+    /// Takes one item from a tile; returns whether there was one.
     pub(crate) fn ground_take_one(&mut self, tile: Tile, resource: Resource) -> bool {
         let taken = self.tile_mut(tile).ground.take_one(resource);
         self.ground_totals[resource.index()] -= u64::from(taken);

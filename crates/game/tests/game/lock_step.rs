@@ -19,7 +19,7 @@ fn idle(arena: &Arena) -> Vec<AgentId> {
 }
 
 #[test]
-fn who_owes_a_command() {
+fn idle_agents_have_nothing_to_do() {
     let mut arena = Arena::bare(lock_step());
     let (a, b) = (
         arena.agent_of(0, 5, 5, Direction::North, 2),

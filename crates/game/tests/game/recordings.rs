@@ -145,7 +145,7 @@ fn deaths_elevations_speeds_and_the_victory_are_marked() {
 
 /// Agents are disconnected in the instant in which the match ends: the end must still show the winners.
 #[test]
-fn what_is_shown_ends_with_the_victory() {
+fn a_recording_ends_with_the_victory() {
     let mut recorded = Recorded::new(config(3, 3));
     let red = recorded.join(0);
     recorded.run_to(units(100));

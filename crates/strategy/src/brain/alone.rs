@@ -1,4 +1,4 @@
-//! What an agent does by itself: feeds, gathers, speaks, and watches for when to call its team or to let it grow.
+//! Behaviour outside meetings: foraging, status messages, and the decisions to call the team or to let it grow.
 
 use trantor_model::{Command, Counts, Level, Resource, Sight};
 
@@ -75,7 +75,7 @@ impl Brain {
         self.plan.extend([Command::Inventory, Command::Look]);
     }
 
-    /// The first elevation needs no other agent; answers whether it was planned.
+    /// Plans the first elevation, which needs no other agent; returns whether it did.
     fn rise_alone(&mut self, sights: &[Sight]) -> bool {
         let lies_here = sights
             .first()

@@ -32,7 +32,7 @@ fn sights(tiles: usize) -> Vec<Sight> {
 }
 
 #[test]
-fn who_is_not_told_of_the_end_of_a_ritual_goes_on_with_the_next_answer() {
+fn an_agent_without_the_end_of_its_ritual_continues_at_the_next_answer() {
     let (mut brain, _) = born();
     brain.meeting = Some(Meeting::Gathered(Gathered::new(7, 0)));
     brain.perceive(Percept::ElevationUnderway);
@@ -49,7 +49,7 @@ fn who_is_not_told_of_the_end_of_a_ritual_goes_on_with_the_next_answer() {
 }
 
 #[test]
-fn a_ritual_that_is_told_only_at_its_end_is_waited_for() {
+fn an_agent_waits_for_a_ritual_announced_only_at_its_end() {
     let (mut brain, _) = born();
     brain.perceive(Percept::Inventory(&carried()));
     brain.perceive(Percept::Look(&sights(4)));
@@ -61,7 +61,7 @@ fn a_ritual_that_is_told_only_at_its_end_is_waited_for() {
         assert_eq!(sent(&mut brain), [Command::Look]);
         brain.perceive(Percept::Look(&sights(4)));
     }
-    // But not for ever: the leader may be dead.
+    // But not too long: the leader may be dead.
     for _ in 0..RITUAL_UNITS {
         brain.body.set_inventory(&carried());
         sent(&mut brain);
@@ -71,7 +71,7 @@ fn a_ritual_that_is_told_only_at_its_end_is_waited_for() {
 }
 
 #[test]
-fn who_asked_for_a_ritual_stays_held_by_it() {
+fn the_asker_stays_held_by_its_ritual() {
     let (mut brain, _) = born();
     brain.flight.forget();
     for command in [Command::Incantation, Command::Inventory] {
@@ -125,7 +125,7 @@ fn a_look_tells_the_level_where_it_did_so_before() {
 }
 
 #[test]
-fn what_is_not_answered_is_forgotten_and_asked_anew() {
+fn unanswered_commands_expire_and_are_sent_again() {
     let (mut brain, first) = born();
     brain.perceive(Percept::ElevationUnderway);
     assert_eq!(sent(&mut brain), []);

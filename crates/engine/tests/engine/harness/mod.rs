@@ -331,7 +331,7 @@ impl Bench {
             }
             self.write_journal();
             self.engine.sent(conn, bytes.len());
-            self.hear_bytes(peer, bytes);
+            self.receive_bytes(peer, bytes);
         }
     }
 
@@ -375,7 +375,7 @@ impl Bench {
         mine.iter().map(|received| received.what.to_string()).collect()
     }
 
-    fn hear_bytes(&mut self, index: usize, bytes: Vec<u8>) {
+    fn receive_bytes(&mut self, index: usize, bytes: Vec<u8>) {
         let peer = &mut self.peers[index];
         if let Some(viewer) = &mut peer.viewer {
             for message in viewer.receive(&bytes) {
