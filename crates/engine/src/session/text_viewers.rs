@@ -89,6 +89,12 @@ impl TextLog {
         }
     }
 
+    /// Bytes that viewers may read and some have not. The log may begin behind what is released: a viewer with a delay joins at
+    /// its end.
+    fn unread(&self) -> usize {
+        self.released.saturating_sub(self.begin) as usize
+    }
+
     fn forget_before(&mut self, position: u64) {
         while let Some(first) = self.chunks.front_mut()
             && self.begin + first.len() as u64 <= position
@@ -272,9 +278,9 @@ impl Sessions {
     /// Lets a few viewers read on at once, and each of many in its turn.
     fn read_on_text_log(&mut self) {
         let viewers = &mut self.text_viewers;
-        let unread = viewers.log.released - viewers.log.begin;
+        let unread = viewers.log.unread();
         if viewers.watching.len() > limits::TEXT_VIEWERS_AT_ONCE_MAX
-            && unread <= limits::TEXT_UPDATES_BYTES_MAX as u64
+            && unread <= limits::TEXT_UPDATES_BYTES_MAX
         {
             viewers.turns_left = viewers.watching.len();
             return;
@@ -384,9 +390,8 @@ impl Sessions {
             ..
         } = &self.text_viewers;
         assert!(*next_turn <= watching.len(), "the next turn is a viewer's");
-        let unread = (log.released - log.begin) as usize;
         assert!(
-            unread <= limits::TEXT_UPDATES_BYTES_MAX + CHUNK_BYTES,
+            log.unread() <= limits::TEXT_UPDATES_BYTES_MAX + CHUNK_BYTES,
             "what waits for turns is bounded"
         );
         for position in watching.iter().filter_map(|conn| self.get(*conn)?.text_position) {
