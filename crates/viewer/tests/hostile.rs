@@ -3,6 +3,7 @@
 //! What each message may do is tested with the client; here nothing around it keeps what it drops.
 
 #![cfg(target_os = "linux")]
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::TcpListener;

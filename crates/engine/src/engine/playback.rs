@@ -213,7 +213,7 @@ impl Engine {
         self.text_updates
             .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
         self.sessions.rejoin_all(before);
-        for conn in self.sessions.text_viewers.joining.to_vec() {
+        for conn in self.sessions.text_viewers.joining.clone() {
             self.continue_answer_at(conn, now);
         }
     }

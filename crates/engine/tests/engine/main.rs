@@ -3,8 +3,6 @@
 //!
 //! In builds with assertions the engine compares its parts after every verb.
 
-#![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
-
 mod arrival;
 mod bursts;
 mod control;
