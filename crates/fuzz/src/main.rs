@@ -1,6 +1,6 @@
-//! `trantor-fuzz`: other broken inputs for as long as you like.
+//! `trantor-fuzz`: runs the targets on mutated inputs for a given time.
 //!
-//! An input that makes a target panic is written to `crates/fuzz/findings/NAME/`, where the tests find it from then on.
+//! An input that makes a target panic is written to `crates/fuzz/findings/NAME/`, which the tests run from then on.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use trantor_time::{Clock, RealSpan};
 #[command(
     name = "trantor-fuzz",
     version,
-    about = "Hostile bytes for everything that reads bytes from outside."
+    about = "Fuzz everything that reads bytes from outside."
 )]
 struct Options {
     /// Only these targets
@@ -25,13 +25,13 @@ struct Options {
     /// Seconds for each target
     #[arg(long, default_value_t = 60)]
     seconds: i64,
-    /// What the inputs are drawn from; other inputs for another number
+    /// Seed of the mutator
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where findings are kept
+    /// Folder for findings
     #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/findings"))]
     findings: PathBuf,
-    /// Write the seeds of each target to DIR/NAME and end: what libFuzzer begins with
+    /// Write the corpus of each target to DIR/NAME for libFuzzer, and exit
     #[arg(long, value_name = "DIR", conflicts_with = "seconds")]
     write_seeds: Option<PathBuf>,
 }
@@ -47,12 +47,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Answers whether nothing was found.
+/// Returns whether there are no findings.
 fn run(options: &Options) -> Result<bool> {
     for name in &options.targets {
         anyhow::ensure!(
             TARGETS.iter().any(|target| target.name == name),
-            "there is no target {name:?}; there are {}",
+            "unknown target {name:?}; the targets are {}",
             TARGETS.map(|target| target.name).join(", ")
         );
     }
@@ -73,7 +73,7 @@ fn run(options: &Options) -> Result<bool> {
     Ok(is_clean)
 }
 
-/// A fuzzer that begins with nothing would have to guess magics and checksums first.
+/// Writes the corpus of a target, since a fuzzer without one would have to guess magic numbers and checksums.
 fn write_seeds(folder: &Path, target: &Target) -> Result<()> {
     let seeds = (target.seeds)();
     std::fs::create_dir_all(folder)
@@ -81,7 +81,7 @@ fn write_seeds(folder: &Path, target: &Target) -> Result<()> {
             (seeds.iter().enumerate())
                 .try_for_each(|(number, seed)| std::fs::write(folder.join(format!("{number:03}")), seed))
         })
-        .with_context(|| format!("the seeds cannot be written to {}", folder.display()))?;
+        .with_context(|| format!("cannot write the seeds to {}", folder.display()))?;
     println!("{}: {} seeds", folder.display(), seeds.len());
     Ok(())
 }
@@ -99,7 +99,7 @@ fn run_target(options: &Options, target: &Target) -> Result<bool> {
             let path = folder.join(format!("{:016x}-{inputs}", options.seed));
             std::fs::create_dir_all(&folder)
                 .and_then(|()| std::fs::write(&path, &input))
-                .with_context(|| format!("the finding cannot be kept in {}", path.display()))?;
+                .with_context(|| format!("cannot write the finding to {}", path.display()))?;
             println!("| {} | {inputs} | {} |", target.name, path.display());
             return Ok(false);
         }

@@ -1,23 +1,23 @@
-//! Breaks inputs that make sense: bits, bytes, pieces moved, repeated, cut out, or taken from another input.
+//! Mutates inputs: flips bits, replaces bytes, and removes, repeats or splices ranges.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Bytes of an input at most: several lines or frames of the greatest length.
+/// Longest input: room for several lines or frames of the greatest length.
 const INPUT_BYTES_MAX: usize = 64 * 1_024;
 
-/// Breaks in one input at most: more, and nothing is left of the sense.
-const BREAKS_MAX: usize = 8;
+/// Most mutations of an input; more would leave nothing valid.
+const MUTATIONS_MAX: usize = 8;
 
-/// Inputs kept besides the seeds, so that what was broken is broken further.
+/// Mutated inputs kept in the pool for further mutation.
 const POOL_INPUTS_MAX: usize = 256;
 
-/// Bytes that mean something in one of the formats: ends of lines, signs, limits of numbers.
-const TELLING_BYTES: [u8; 14] = [
+/// Bytes with a meaning in one of the formats: line ends, signs, limits of numbers.
+const SPECIAL_BYTES: [u8; 14] = [
     0, 1, b'\n', b'\r', b' ', b'#', b'-', b'0', b'9', 0x7f, 0x80, 0xfe, 0xff, b'"',
 ];
 
-/// Makes inputs for one target, the same ones for the same seed.
+/// Generates inputs for one target, deterministically from a seed.
 #[derive(Debug)]
 pub struct Mutator {
     random: Pcg64Mcg,
@@ -26,7 +26,7 @@ pub struct Mutator {
 }
 
 impl Mutator {
-    /// From inputs that make sense; an empty one is added to them.
+    /// With a corpus of valid inputs, to which an empty one is added.
     pub fn new(seed: u64, mut inputs: Vec<Vec<u8>>) -> Self {
         inputs.push(Vec::new());
         Self {
@@ -36,15 +36,15 @@ impl Mutator {
         }
     }
 
-    /// The next input.
+    /// A mutated input from the pool.
     pub fn next_input(&mut self) -> Vec<u8> {
         let from = self.below(self.pool.len());
         let mut input = self.pool[from].clone();
-        for _ in 0..=self.below(BREAKS_MAX) {
-            self.break_once(&mut input);
+        for _ in 0..=self.below(MUTATIONS_MAX) {
+            self.mutate(&mut input);
         }
         input.truncate(INPUT_BYTES_MAX);
-        // One in eight is broken further later on.
+        // One in eight enters the pool.
         if self.below(8) == 0 {
             if self.pool.len() < self.seeds + POOL_INPUTS_MAX {
                 self.pool.push(input.clone());
@@ -56,7 +56,7 @@ impl Mutator {
         input
     }
 
-    fn break_once(&mut self, input: &mut Vec<u8>) {
+    fn mutate(&mut self, input: &mut Vec<u8>) {
         let kind = if input.is_empty() { 0 } else { self.below(9) };
         match kind {
             0 => {
@@ -71,7 +71,7 @@ impl Mutator {
             }
             2 => {
                 let at = self.below(input.len());
-                input[at] = TELLING_BYTES[self.below(TELLING_BYTES.len())];
+                input[at] = SPECIAL_BYTES[self.below(SPECIAL_BYTES.len())];
             }
             3 => {
                 let at = self.below(input.len());
@@ -98,20 +98,20 @@ impl Mutator {
             }
             _ => {
                 let range = self.range(input.len());
-                let fill = TELLING_BYTES[self.below(TELLING_BYTES.len())];
+                let fill = SPECIAL_BYTES[self.below(SPECIAL_BYTES.len())];
                 input[range].fill(fill);
             }
         }
     }
 
-    /// A piece of something of that length, mostly a short one.
+    /// A range within `len`, mostly a short one.
     fn range(&mut self, len: usize) -> std::ops::Range<usize> {
         let from = self.below(len);
         let most = (len - from).min(if self.below(4) == 0 { usize::MAX } else { 16 });
         from..from + 1 + self.below(most)
     }
 
-    /// A number below `count`, which is not 0.
+    /// A number in `0..count`; `count` is not 0.
     fn below(&mut self, count: usize) -> usize {
         (self.random.next_u64() % count as u64) as usize
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_makes_the_same_inputs_and_they_differ() {
+    fn the_same_seed_gives_the_same_inputs_and_they_differ() {
         let inputs = |seed| {
             let mut mutator = Mutator::new(seed, vec![b"Forward\n".to_vec()]);
             (0..2_000).map(|_| mutator.next_input()).collect::<Vec<_>>()
@@ -132,6 +132,6 @@ mod tests {
         assert_ne!(first, inputs(2));
         assert!(first.iter().all(|input| input.len() <= INPUT_BYTES_MAX));
         let different: std::collections::BTreeSet<_> = first.iter().collect();
-        assert!(different.len() > 1_500, "{} different ones", different.len());
+        assert!(different.len() > 1_500, "only {} are distinct", different.len());
     }
 }

@@ -1,8 +1,8 @@
-//! Every target over some thousand broken inputs, the same ones every time; and over all that was ever found.
+//! Every target on its corpus, past findings and a fixed number of mutated inputs.
 
 use trantor_fuzz::{Mutator, TARGETS};
 
-/// Inputs for each target.
+/// Mutated inputs for each target.
 const INPUTS: usize = 2_000;
 
 fn run(name: &str) {
@@ -10,13 +10,13 @@ fn run(name: &str) {
     let target = target.expect("a test for each target");
     let seeds = (target.seeds)();
     let mut mutator = Mutator::new(1, seeds.clone());
-    let broken = (0..INPUTS).map(|_| mutator.next_input());
-    for input in seeds.into_iter().chain(findings(name)).chain(broken) {
+    let mutated = (0..INPUTS).map(|_| mutator.next_input());
+    for input in seeds.into_iter().chain(findings(name)).chain(mutated) {
         trantor_fuzz::run(name, &input);
     }
 }
 
-/// Inputs that once showed a mistake.
+/// Inputs that once made the target panic.
 fn findings(name: &str) -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("findings")
@@ -25,10 +25,10 @@ fn findings(name: &str) -> Vec<Vec<u8>> {
         return Vec::new();
     };
     let mut paths: Vec<_> = files
-        .map(|file| file.expect("a folder of ours can be read").path())
+        .map(|file| file.expect("the folder of findings is readable").path())
         .collect();
     paths.sort();
-    let read = |path| std::fs::read(path).expect("a file of ours can be read");
+    let read = |path| std::fs::read(path).expect("a finding is readable");
     paths.iter().map(read).collect()
 }
 
@@ -39,14 +39,14 @@ macro_rules! each {
 each! { line_cutter command_parser client_parser frame_decoder journal_reader journal_content snapshot_reader config_file sessions }
 
 #[test]
-fn every_target_is_tested_and_kept_for_libfuzzer() {
+fn every_target_has_a_test_and_a_libfuzzer_binary() {
     for target in TARGETS {
         let name = target.name;
         assert!(include_str!("targets.rs").contains(name), "{name} has a test");
         let binary = format!("name = \"{name}\"");
         assert!(
             include_str!("../../../fuzz/Cargo.toml").contains(&binary),
-            "{name} is kept"
+            "{name} has a libFuzzer binary"
         );
     }
 }

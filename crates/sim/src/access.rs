@@ -1,40 +1,39 @@
-//! Who may control the server: the rule said again, and what has been in force since the server began.
+//! Model of access control: the current rule and its history.
 //!
-//! What a peer says is under way while a reload changes the rule. A peer therefore judges an answer by all that was in force
-//! since it connected; the host judges what is carried out by what is in force at that instant.
+//! A reload may change the rule while a request is in flight. A peer therefore checks an answer against all rules since it
+//! connected; the host checks the execution of a request against the current rule.
 
 use trantor_engine::{Control, Token};
 
 use crate::rng::Rng;
 
-/// A token, by its number. No number is used for another token later.
+/// Number of a token, never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TokenNumber(u32);
 
 impl TokenNumber {
-    /// Never a server's token.
+    /// Never the server's token.
     const WRONG: Self = Self(u32::MAX);
 
-    /// The token as peers show it.
+    /// The token as peers present it.
     pub(crate) fn text(self) -> String {
         format!("token-of-the-server-{}", self.0)
     }
 
-    /// The token as the server has it.
+    /// The token as the server is configured with it.
     pub(crate) fn token(self) -> Token {
         Token::read(&self.text()).expect("a token")
     }
 }
 
-/// What a peer has to show for itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credentials {
-    /// Whether it connects from the server's own machine.
+    /// Connects from a loopback address.
     pub(crate) is_local: bool,
     pub(crate) token: Option<TokenNumber>,
 }
 
-/// A rule that is in force: with a token where it asks for one.
+/// Access rule; `token` is set where `control` requires one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     pub(crate) control: Control,
@@ -42,12 +41,11 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// With a token where `control` asks for one.
     pub(crate) fn first(control: Control) -> Self {
-        let asks_for_token = matches!(control, Control::Token | Control::User);
+        let needs_token = matches!(control, Control::Token | Control::User);
         Self {
             control,
-            token: asks_for_token.then_some(TokenNumber(0)),
+            token: needs_token.then_some(TokenNumber(0)),
         }
     }
 
@@ -60,7 +58,7 @@ impl Rule {
         }
     }
 
-    /// The same for the speed, where text viewers of the server's own machine may do more.
+    /// For changes of speed: under [`Control::User`] local text viewers need no token.
     pub(crate) fn allows_speed(self, peer: Credentials, is_text_viewer: bool) -> bool {
         let is_excepted = is_text_viewer && peer.is_local && self.control == Control::User;
         is_excepted || self.allows(peer)
@@ -71,14 +69,14 @@ impl Rule {
     }
 }
 
-/// What a peer may have been answered since it connected.
+/// What a peer was allowed since it connected, for as long as requests and answers may be in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowed {
-    /// At some time it could control the server.
+    /// Some rule allowed control.
     pub(crate) once: bool,
-    /// At all times.
+    /// Every rule allowed control.
     pub(crate) always: bool,
-    /// At some time its token was a wrong one.
+    /// Some rule refused its token.
     pub(crate) is_token_refused: bool,
 }
 
@@ -95,7 +93,7 @@ impl Allowed {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Access {
-    /// In order; the last one is in force. Never empty.
+    /// Oldest first; the last one is current. Never empty.
     rules: Vec<Rule>,
 }
 
@@ -105,24 +103,23 @@ impl Access {
     }
 
     pub(crate) fn now(&self) -> Rule {
-        *self.rules.last().expect("one is in force")
+        *self.rules.last().expect("rules are never empty")
     }
 
-    /// How many rules have been in force.
     pub(crate) fn count(&self) -> usize {
         self.rules.len()
     }
 
-    pub(crate) fn put_into_force(&mut self, rule: Rule) {
+    pub(crate) fn set(&mut self, rule: Rule) {
         self.rules.push(rule);
     }
 
-    /// What a peer may have been answered that connected when there were `count` rules.
+    /// For a peer that connected when there were `count` rules.
     pub(crate) fn allowed_since(&self, count: usize, peer: Credentials) -> Allowed {
         Allowed::new(&self.rules[count - 1..], peer)
     }
 
-    /// Another rule, or the same once more.
+    /// A random rule, maybe the current one.
     pub(crate) fn draw_next(&self, rng: &mut Rng) -> Rule {
         let kinds = [
             Control::Token,
@@ -134,17 +131,17 @@ impl Access {
             Control::Nobody,
         ];
         let control = *rng.pick(&kinds);
-        let asks_for_token = matches!(control, Control::Token | Control::User);
+        let needs_token = matches!(control, Control::Token | Control::User);
         let kept = self.now().token.filter(|_| rng.one_in(2));
         let another = TokenNumber(self.rules.len() as u32);
         Rule {
             control,
-            token: asks_for_token.then(|| kept.unwrap_or(another)),
+            token: needs_token.then(|| kept.unwrap_or(another)),
         }
     }
 
-    /// The token that a peer shows: mostly the right one, or that of earlier, a wrong one, none.
-    pub(crate) fn draw_shown(&self, rng: &mut Rng) -> Option<TokenNumber> {
+    /// The token that a peer presents: mostly the current one, else an earlier one, a wrong one or none.
+    pub(crate) fn draw_presented(&self, rng: &mut Rng) -> Option<TokenNumber> {
         let right = self.now().token;
         let mut used = self.rules.iter().rev().filter_map(|rule| rule.token);
         match rng.below(6) {

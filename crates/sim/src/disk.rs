@@ -1,9 +1,8 @@
-//! The disk under the shipped recorder and autosave: writes fail, are slow or torn, a crash takes what was not synced,
-//! and bits change.
+//! Simulated disk under the shipped recorder and autosave: writes fail, are slow or torn, a crash loses unsynced data, and
+//! bits flip.
 //!
-//! It promises what disks promise: synced bytes stay, names stay once their directory is synced, and a file is renamed
-//! or not. Of everything else a crash leaves as much as is drawn. Planted faults of storage are here: what the shipped
-//! code asks for is left out, as if it had not asked.
+//! Guarantees: synced bytes survive a crash, names survive once their directory is synced, and a rename is atomic. A random
+//! part of everything else survives. Injected storage faults ignore a request of the shipped code, as if it was forgotten.
 
 use std::collections::BTreeMap;
 use std::fs::TryLockError;
@@ -16,24 +15,24 @@ use std::time::{Duration, SystemTime};
 use trantor_server::store::{Entry, Files, Handle, OpenFile};
 use trantor_time::RealSpan;
 
-use crate::fault::{Fault, Sabotage};
+use crate::fault::{Fault, FaultInjector};
 use crate::plan::Storage;
 use crate::rng::Rng;
 
-/// The most bytes at the end of what was not synced that a crash turns into zeros.
+/// Most unsynced bytes that a crash turns into zeros.
 const ZEROED_BYTES_MAX: u32 = 600;
 
-/// Writes that a full disk refuses before there is room again.
-const REFUSED_WHILE_FULL: u32 = 4;
+/// Writes that fail before a full disk has room again.
+const WRITES_FAILED_WHILE_FULL: u32 = 4;
 
-/// The longest that a slow write takes.
+/// Longest slow write.
 const SLOW_MS_MAX: u32 = 150;
 
-/// The directory of saves, and that of recordings.
+/// Directories of the server.
 pub(crate) const SAVES: &str = "/saves";
 pub(crate) const RECORDINGS: &str = "/recordings";
 
-/// All files; clones share them.
+/// Clones share the files.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk(Arc<Mutex<Content>>);
 
@@ -41,21 +40,21 @@ pub(crate) struct Disk(Arc<Mutex<Content>>);
 struct Content {
     nodes: Vec<Node>,
     rng: Rng,
-    /// What goes wrong, and how often; see [`Storage`].
+    /// Rates of faults.
     storage: Storage,
-    sabotage: Sabotage,
-    /// So many more writes find it full.
+    injector: FaultInjector,
+    /// Writes until it has room again.
     full_for: u32,
-    /// How long the loop has waited for writes.
-    took: RealSpan,
-    /// Whether a job is writing, for which the loop does not wait.
+    /// Time that the server's loop waited for writes.
+    write_wait: RealSpan,
+    /// A job is running; the loop does not wait for it.
     is_job: bool,
-    /// Operations until the power fails.
+    /// Operations until the power fails; `None` if it does not.
     power: Option<u32>,
     refused: u64,
-    /// Everything that was appended to pieces of the journal, whatever became of it.
+    /// All bytes appended to each piece of the journal, written or not.
     appended: BTreeMap<PathBuf, Vec<u8>>,
-    /// The bytes of the latest save, and journal bytes held back, for sabotage.
+    /// For injected faults: bytes of the latest save, and delayed journal bytes.
     last_save: Vec<u8>,
     held: Vec<u8>,
 }
@@ -64,15 +63,15 @@ struct Content {
 #[derive(Debug)]
 struct Node {
     is_directory: bool,
-    /// The name that a crash leaves, and those that it was given since; `None` while it has none.
+    /// The synced name, then later ones, any of which a crash may leave; `None` for none.
     names: Vec<Option<PathBuf>>,
     bytes: Vec<u8>,
-    /// Bytes from the beginning that stay.
+    /// Length of the prefix that survives a crash.
     synced: usize,
-    /// A sync has failed: later ones do nothing.
-    is_lost: bool,
+    /// A sync has failed: later ones have no effect, as on Linux.
+    has_sync_failed: bool,
     is_locked: bool,
-    is_rotten: bool,
+    is_corrupt: bool,
 }
 
 impl Node {
@@ -95,14 +94,14 @@ struct Opened {
 }
 
 impl Disk {
-    pub(crate) fn new(storage: Storage, sabotage: Sabotage, rng: Rng) -> Self {
+    pub(crate) fn new(storage: Storage, injector: FaultInjector, rng: Rng) -> Self {
         Self(Arc::new(Mutex::new(Content {
             nodes: Vec::new(),
             rng,
             storage,
-            sabotage,
+            injector,
             full_for: 0,
-            took: RealSpan::ZERO,
+            write_wait: RealSpan::ZERO,
             is_job: false,
             power: None,
             refused: 0,
@@ -116,8 +115,8 @@ impl Disk {
         self.0.lock().expect("no thread panics with it")
     }
 
-    /// From now on it takes everything, at once.
-    pub(crate) fn calm(&self) {
+    /// From now on writes and syncs succeed without delay.
+    pub(crate) fn stop_faults(&self) {
         let mut content = self.content();
         content.storage = Storage {
             refuse_one_in: 0,
@@ -129,17 +128,17 @@ impl Disk {
         content.full_for = 0;
     }
 
-    /// How long the loop has waited for writes since the last call.
-    pub(crate) fn take_time(&self) -> RealSpan {
-        std::mem::replace(&mut self.content().took, RealSpan::ZERO)
+    /// Time that the loop waited for writes since the last call.
+    pub(crate) fn take_write_wait(&self) -> RealSpan {
+        std::mem::replace(&mut self.content().write_wait, RealSpan::ZERO)
     }
 
-    /// Writes refused so far.
+    /// Failed writes.
     pub(crate) fn refused(&self) -> u64 {
         self.content().refused
     }
 
-    /// Does what a job does, after which the power fails if it does so within `power` operations.
+    /// Runs a job; operations after the first `power` fail.
     pub(crate) fn job<T>(&self, power: Option<u32>, work: impl FnOnce() -> T) -> T {
         self.content().is_job = true;
         self.content().power = power;
@@ -148,32 +147,32 @@ impl Disk {
         done
     }
 
-    /// Changes a bit of what was synced, in some files. Answers how many.
-    pub(crate) fn rot(&self) -> u64 {
+    /// Flips a synced bit in some files; returns their number.
+    pub(crate) fn flip_bits(&self) -> u64 {
         let mut content = self.content();
         let Content {
             nodes, rng, storage, ..
         } = &mut *content;
         let mut count = 0;
         for node in nodes.iter_mut().filter(|node| node.synced > 0) {
-            if rng.one_in(storage.rot_one_in) {
+            if rng.one_in(storage.corrupt_one_in) {
                 let at = rng.below(node.synced as u32) as usize;
                 node.bytes[at] ^= 1 << rng.below(8);
-                node.is_rotten = true;
+                node.is_corrupt = true;
                 count += 1;
             }
         }
         count
     }
 
-    /// Whether a bit has changed in a file, or in one below a directory.
-    pub(crate) fn has_rot(&self, path: &Path) -> bool {
+    /// Whether a bit was flipped in this file or below this directory.
+    pub(crate) fn is_corrupt_below(&self, path: &Path) -> bool {
         let content = self.content();
-        let mut rotten = content.nodes.iter().filter(|node| node.is_rotten);
+        let mut rotten = content.nodes.iter().filter(|node| node.is_corrupt);
         rotten.any(|node| node.name().is_some_and(|name| name.starts_with(path)))
     }
 
-    /// The lengths of the files in a directory whose names end so.
+    /// Files of a directory with this name ending, and their lengths.
     pub(crate) fn lengths(&self, directory: &Path, ending: &str) -> Vec<(PathBuf, usize)> {
         let content = self.content();
         let files = content.nodes.iter().filter(|node| node.is_named(ending));
@@ -183,7 +182,7 @@ impl Disk {
             .collect()
     }
 
-    /// One of these files that has less on the disk, if there is one.
+    /// A file whose synced part is shorter than this length.
     pub(crate) fn unsynced(&self, lengths: &[(PathBuf, usize)]) -> Option<PathBuf> {
         let content = self.content();
         let is_short = |(name, length): &&(PathBuf, usize)| {
@@ -194,7 +193,7 @@ impl Disk {
         lengths.iter().find(is_short).map(|(name, _)| name.clone())
     }
 
-    /// Removes a directory with all that is in it, as an operator might.
+    /// Removes a directory and its content, as an operator might.
     pub(crate) fn remove_all(&self, directory: &Path) {
         for node in &mut self.content().nodes {
             if node.name().is_some_and(|name| name.starts_with(directory)) {
@@ -203,25 +202,25 @@ impl Disk {
         }
     }
 
-    /// Puts a copy of one file in the place of another, to stay.
+    /// Replaces the content of `to` by that of `from`, synced.
     pub(crate) fn put_back(&self, from: &Path, to: &Path) {
         let mut content = self.content();
         if let (Some(from), Some(to)) = (content.find(from), content.find(to)) {
             let bytes = content.nodes[from].bytes.clone();
-            let is_rotten = content.nodes[from].is_rotten;
+            let is_corrupt = content.nodes[from].is_corrupt;
             let node = &mut content.nodes[to];
-            (node.synced, node.bytes, node.is_rotten) = (bytes.len(), bytes, is_rotten);
+            (node.synced, node.bytes, node.is_corrupt) = (bytes.len(), bytes, is_corrupt);
         }
     }
 
-    /// All that was appended to the piece that has this name, packed or not.
+    /// All bytes appended to a piece, given by its plain or packed name.
     pub(crate) fn appended(&self, piece: &Path) -> Option<Vec<u8>> {
         let plain = piece.to_string_lossy();
         let plain = plain.strip_suffix(".zst").unwrap_or(&plain);
         self.content().appended.get(Path::new(plain)).cloned()
     }
 
-    /// The power fails, and comes back.
+    /// Power failure and restart.
     pub(crate) fn crash(&self) {
         let mut content = self.content();
         let Content { nodes, rng, .. } = &mut *content;
@@ -235,13 +234,13 @@ impl Disk {
             let kept = rng.below(unsynced as u32 + 1) as usize;
             node.bytes.truncate(node.synced + kept);
             if rng.one_in(3) {
-                // The file was made longer, and what belongs there was not written.
+                // The length was written, and the data was not.
                 let zeroed = (rng.below(ZEROED_BYTES_MAX) as usize).min(kept);
                 let from = node.bytes.len() - zeroed;
                 node.bytes[from..].fill(0);
             }
             node.synced = node.bytes.len();
-            (node.is_locked, node.is_lost) = (false, false);
+            (node.is_locked, node.has_sync_failed) = (false, false);
             node.names = vec![Some(name.clone())];
             left.insert(name, node);
         }
@@ -258,7 +257,6 @@ impl Disk {
 }
 
 impl Content {
-    /// Counts an operation.
     fn operate(&mut self) -> io::Result<()> {
         match &mut self.power {
             Some(0) => Err(io::Error::other("the power has failed")),
@@ -296,9 +294,9 @@ impl Content {
             names: vec![None, Some(path.to_owned())],
             bytes: Vec::new(),
             synced: 0,
-            is_lost: false,
+            has_sync_failed: false,
             is_locked: false,
-            is_rotten: false,
+            is_corrupt: false,
         });
         Ok(self.nodes.len() - 1)
     }
@@ -308,10 +306,10 @@ impl Content {
         let bytes = self.tampered(node, bytes);
         if self.rng.one_in(self.storage.slow_one_in) && !self.is_job {
             let millis = self.rng.between(1, SLOW_MS_MAX);
-            self.took += RealSpan::from_millis(i64::from(millis));
+            self.write_wait += RealSpan::from_millis(i64::from(millis));
         }
         if self.rng.one_in(self.storage.full_one_in) {
-            self.full_for = REFUSED_WHILE_FULL;
+            self.full_for = WRITES_FAILED_WHILE_FULL;
         }
         let is_full = self.full_for > 0;
         self.full_for -= u32::from(is_full);
@@ -322,17 +320,17 @@ impl Content {
         };
         self.nodes[node].bytes.extend(&bytes[..written]);
         self.refused += u64::from(is_refused);
-        match is_refused && !self.sabotage.is(Fault::UnnoticedRefusal) {
+        match is_refused && !self.injector.is(Fault::IgnoredWriteError) {
             true => Err(ErrorKind::StorageFull.into()),
             false => Ok(()),
         }
     }
 
-    /// The bytes that a planted fault appends in place of `bytes`.
+    /// The bytes to append after an injected fault.
     fn tampered(&mut self, node: usize, bytes: &[u8]) -> Vec<u8> {
         if self.nodes[node].is_named(".trs.aside") {
             let last = std::mem::replace(&mut self.last_save, bytes.to_vec());
-            return match self.sabotage.is(Fault::StaleSave) && !last.is_empty() {
+            return match self.injector.is(Fault::StaleSave) && !last.is_empty() {
                 true => last,
                 false => bytes.to_vec(),
             };
@@ -345,11 +343,11 @@ impl Content {
         }
         let mut bytes = bytes.to_vec();
         bytes.append(&mut self.held);
-        if self.sabotage.is(Fault::ShortJournal)
-            && (self.sabotage.has_struck() || self.sabotage.strikes(Fault::ShortJournal))
+        if self.injector.is(Fault::TruncatedJournal)
+            && (self.injector.has_injected() || self.injector.injects(Fault::TruncatedJournal))
         {
             bytes.clear();
-        } else if self.sabotage.strikes(Fault::JournalOutOfOrder) {
+        } else if self.injector.injects(Fault::JournalOutOfOrder) {
             self.held = std::mem::take(&mut bytes);
         }
         bytes
@@ -361,11 +359,11 @@ impl Content {
             return Ok(());
         }
         if self.rng.one_in(self.storage.unsynced_one_in) {
-            self.nodes[node].is_lost = true;
+            self.nodes[node].has_sync_failed = true;
             return Err(io::Error::other("input/output error"));
         }
         let synced = &mut self.nodes[node];
-        if !synced.is_lost {
+        if !synced.has_sync_failed {
             synced.synced = synced.bytes.len();
         }
         if let (true, Some(directory)) = (synced.is_directory, synced.name().map(Path::to_owned)) {
@@ -384,11 +382,11 @@ impl Content {
                 .iter()
                 .all(|other| !other.is_named(".trj") || other.name() <= node.name())
         };
-        self.sabotage.is(Fault::HastySave) && node.is_named(".trs.aside")
-            || self.sabotage.is(Fault::HastyPack) && node.is_named(".zst.aside")
-            || self.sabotage.is(Fault::UnlistedSave) && node.is_named(SAVES)
-            || self.sabotage.is(Fault::UnlistedRun) && node.is_named(RECORDINGS)
-            || self.sabotage.is(Fault::OneSyncedPiece) && node.is_named(".trj") && !is_newest()
+        self.injector.is(Fault::UnsyncedSave) && node.is_named(".trs.aside")
+            || self.injector.is(Fault::UnsyncedPack) && node.is_named(".zst.aside")
+            || self.injector.is(Fault::UnsyncedSaveName) && node.is_named(SAVES)
+            || self.injector.is(Fault::UnsyncedRunName) && node.is_named(RECORDINGS)
+            || self.injector.is(Fault::UnsyncedEarlierPieces) && node.is_named(".trj") && !is_newest()
     }
 }
 
@@ -401,7 +399,7 @@ impl Files for Disk {
         match self.create_directory(path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             made => {
-                // The directories of saves and recordings were there long before.
+                // The directories of saves and recordings survive every crash.
                 let mut content = self.content();
                 if let Some(node) = content.find(path) {
                     content.nodes[node].names.drain(..1);
@@ -440,7 +438,7 @@ impl Files for Disk {
                 modified: SystemTime::UNIX_EPOCH + Duration::from_secs(place as u64),
             })
             .collect();
-        if content.sabotage.is(Fault::OlderSave) && directory == Path::new(SAVES) && entries.len() > 1 {
+        if content.injector.is(Fault::OlderSave) && directory == Path::new(SAVES) && entries.len() > 1 {
             entries.sort_by(|one, other| one.path.cmp(&other.path));
             entries.pop();
         }
@@ -501,7 +499,7 @@ impl Handle for Opened {
     fn truncate(&self, length: u64) -> io::Result<()> {
         let mut content = self.disk.content();
         content.operate()?;
-        if !content.sabotage.is(Fault::TornRun) {
+        if !content.injector.is(Fault::TornRecord) {
             let node = &mut content.nodes[self.node];
             node.bytes.truncate(length as usize);
             node.synced = node.synced.min(node.bytes.len());
@@ -525,7 +523,7 @@ impl Handle for Opened {
 
     fn is_at(&self, path: &Path) -> bool {
         let content = self.disk.content();
-        content.sabotage.is(Fault::UnnoticedRemoval) || content.nodes[self.node].name() == Some(path)
+        content.injector.is(Fault::IgnoredRemoval) || content.nodes[self.node].name() == Some(path)
     }
 }
 

@@ -1,69 +1,69 @@
-//! Rules broken on purpose, to see that the simulation finds them.
+//! Fault injection: shows that the checks of the simulation detect bugs.
 //!
-//! Nothing in the server or the client is changed: what passes between them and the world is tampered with here,
-//! as a mistake in them would. Only the feature `faults` lets anybody ask for it.
+//! Server and client stay unchanged; the simulation tampers with their inputs and outputs as a bug would. Only the feature
+//! `faults` exposes it.
 
-/// What is broken in a run.
+/// A fault to inject into a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// One answer to an agent is not sent.
+    /// An answer to an agent is dropped.
     DroppedReply,
-    /// One acknowledgement of a viewer's message is not sent, and none after it.
+    /// An acknowledgement of a viewer's request is dropped, and all after it.
     DroppedAck,
-    /// One message of changes to a viewer is not sent.
+    /// A `Changes` message to a viewer is dropped.
     DroppedDelta,
-    /// One line about the ground to a viewer in text is not sent.
+    /// A `bct` line to a text viewer is dropped.
     DroppedLine,
-    /// Two runs of the journal are kept in the wrong order.
+    /// Two appends to the journal are swapped.
     JournalOutOfOrder,
-    /// The server once sleeps longer than to its next deadline.
+    /// The server once sleeps past its next deadline.
     LostWakeUp,
-    /// The rules are others: nobody is hungry.
+    /// Agents consume no food.
     NoHunger,
-    /// Saves are given their names before they are on the disk.
-    HastySave,
-    /// The limits that were asked for do not hold.
+    /// A save is renamed before it is synced.
+    UnsyncedSave,
+    /// The configured limits are not enforced.
     IgnoredLimits,
-    /// The server is not told that a connection has ended.
-    LostHangUp,
-    /// One line to a viewer in text is not sent, where there are so many that they take turns.
-    DroppedLateLine,
-    /// One line about a broadcast to a viewer in text is not sent.
-    DroppedSaid,
-    /// One piece of a snapshot of several is not sent.
-    DroppedPiece,
-    /// A save has the state of the one before.
+    /// The end of a connection is not reported to the engine.
+    LostDisconnect,
+    /// A `bct` line to a text viewer that is served in rotation is dropped.
+    DroppedRotatedLine,
+    /// A `pbc` line to a text viewer is dropped.
+    DroppedBroadcast,
+    /// A part of a snapshot is dropped.
+    DroppedSnapshotPart,
+    /// A save holds the state of the previous one.
     StaleSave,
-    /// The game goes on from an older save than the newest.
+    /// The server resumes from an older save than the newest.
     OlderSave,
-    /// What the disk refuses counts as recorded.
-    UnnoticedRefusal,
-    /// The end of the journal is not written.
-    ShortJournal,
-    /// Only that piece of the journal is synced that is being written.
-    OneSyncedPiece,
-    /// Pieces are packed, and the plain ones removed, before the packed ones are on the disk.
-    HastyPack,
-    /// The name of a save is not forced to the disk.
-    UnlistedSave,
-    /// The name of a run is not forced to the disk.
-    UnlistedRun,
-    /// What was written of a record that the disk refused is not taken back.
-    TornRun,
-    /// A run that was removed is written on.
-    UnnoticedRemoval,
-    /// A reload leaves it to the last token to say who may control the server.
-    OldToken,
+    /// A failed write counts as recorded.
+    IgnoredWriteError,
+    /// The end of the journal is missing.
+    TruncatedJournal,
+    /// Only the newest piece of the journal is synced.
+    UnsyncedEarlierPieces,
+    /// A plain piece is removed before its packed copy is synced.
+    UnsyncedPack,
+    /// The directory of saves is not synced.
+    UnsyncedSaveName,
+    /// The directory of recordings is not synced.
+    UnsyncedRunName,
+    /// A partly written record is not truncated.
+    TornRecord,
+    /// The recorder keeps writing to a removed run.
+    IgnoredRemoval,
+    /// A reload keeps the old token.
+    StaleToken,
 }
 
-/// A fault that strikes at the third opportunity: not in the very beginning, where much is special.
+/// Injects a fault at the third opportunity: the first ones lie in the start phase, which is special.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sabotage {
+pub(crate) struct FaultInjector {
     fault: Option<Fault>,
     opportunities: u32,
 }
 
-impl Sabotage {
+impl FaultInjector {
     pub(crate) fn new(fault: Option<Fault>) -> Self {
         Self {
             fault,
@@ -71,13 +71,13 @@ impl Sabotage {
         }
     }
 
-    /// Whether this fault is the one of this run, at all.
+    /// Whether this is the fault of the run.
     pub(crate) fn is(&self, fault: Fault) -> bool {
         self.fault == Some(fault)
     }
 
-    /// Whether the fault strikes now, at an opportunity for it. It does so once.
-    pub(crate) fn strikes(&mut self, fault: Fault) -> bool {
+    /// Counts an opportunity; `true` once, when the fault shall happen.
+    pub(crate) fn injects(&mut self, fault: Fault) -> bool {
         if !self.is(fault) {
             return false;
         }
@@ -85,8 +85,7 @@ impl Sabotage {
         self.opportunities == 3
     }
 
-    /// Whether it has struck.
-    pub(crate) fn has_struck(&self) -> bool {
+    pub(crate) fn has_injected(&self) -> bool {
         self.opportunities >= 3
     }
 }

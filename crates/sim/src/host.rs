@@ -1,8 +1,8 @@
-//! The server's machine: the real engine, the lines to its peers, its passes, and the journal it keeps.
+//! The server's machine: the engine, its connections, its passes and its storage.
 
 mod control;
-mod knowing;
 mod operators;
+mod spectators;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -11,72 +11,71 @@ use trantor_engine::limits::Limits;
 use trantor_engine::{AdminRequest, CloseCause, ConnId, Engine, FiredKind, Input, Output};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
-use crate::Reached;
+use crate::Coverage;
 use crate::access::{Access, Credentials, Rule, TokenNumber};
 use crate::actors::CheckResult;
-use crate::fault::{Fault, Sabotage};
+use crate::fault::{Fault, FaultInjector};
 use crate::line::{Item, Line};
 use crate::lock_step_check::LockStepCheck;
 use crate::operator::{AdminOp, Sprints};
-use crate::past::Past;
 use crate::picture::{Picture, Pictures, Ticked};
 use crate::plan::{Plan, Reload};
 use crate::replayed::Received;
 use crate::rng::Rng;
 use crate::storage::Storage;
 use crate::trace::Trace;
+use crate::world_history::WorldHistory;
 
-/// Lateness that rounding to whole nanoseconds explains, with room.
+/// Tolerance for rounding to whole nanoseconds.
 const LATENESS_NS_MAX: u64 = 1_000;
 
-/// A connection, from both ends.
+/// Both ends of a connection.
 #[derive(Debug)]
 pub(crate) struct Conn {
     pub(crate) id: ConnId,
     pub(crate) up: Line,
     pub(crate) down: Line,
-    /// Whether the server's end is open.
+    /// The server's end is open.
     pub(crate) is_served: bool,
-    /// Whether the server reads what comes.
+    /// The server reads from it; `false` while the engine throttles it.
     is_read: bool,
     pub(crate) credentials: Credentials,
-    /// Rules of control that there had been when it connected.
+    /// Number of access rules when it connected.
     pub(crate) rules_before: usize,
-    /// How much later than it happens it is told of the game, since it watches.
+    /// Spectator delay, fixed when it begins to watch.
     delay: Option<RealSpan>,
 }
 
 /// See the module.
 pub(crate) struct Host {
     pub(crate) engine: Engine,
-    /// When the game was as this life of the server found it.
+    /// Game time at which this server process started.
     pub(crate) begins: GameTime,
     pub(crate) conns: Vec<Conn>,
     pub(crate) pictures: Pictures,
-    pub(crate) past: Past,
+    pub(crate) world_history: WorldHistory,
     pub(crate) trace: Trace,
     served: BTreeMap<ConnId, usize>,
     free_slots: BTreeSet<u32>,
     generations: Vec<u32>,
-    waiting: Vec<Waiting>,
+    pending: Vec<Pending>,
     pub(crate) storage: Storage,
     pub(crate) sprints: Sprints,
     pub(crate) lock_step: LockStepCheck,
     pub(crate) access: Access,
-    /// What the limits are now.
     pub(crate) limits: Limits,
-    pub(crate) reached: Reached,
+    pub(crate) coverage: Coverage,
     rng: Rng,
     window_bytes: usize,
     piece_bytes_max: u32,
     pass_budget: Option<u32>,
     input_ns_max: u32,
-    /// The machine stood still: what is late now is not the server's doing.
-    is_excused: bool,
+    /// A stall or a change of speed explains late deadlines in this pass.
+    is_late_expected: bool,
 }
 
-/// What the next pass begins with.
-enum Waiting {
+/// Inputs of the next pass.
+enum Pending {
     Opened(usize),
     Gone(usize),
     AdminOp(AdminOp),
@@ -84,20 +83,20 @@ enum Waiting {
 }
 
 impl Host {
-    pub(crate) fn new(seed: u64, plan: &Plan, sabotage: &Sabotage, now: RealTime) -> Self {
+    pub(crate) fn new(seed: u64, plan: &Plan, injector: &FaultInjector, now: RealTime) -> Self {
         let mut config = plan.config.clone();
-        if sabotage.is(Fault::IgnoredLimits) {
+        if injector.is(Fault::IgnoredLimits) {
             config.limits = Limits::default();
         }
         let mut engine = Engine::new(config, now);
-        let mut storage = Storage::new(seed, plan.storage, *sabotage);
+        let mut storage = Storage::new(seed, plan.storage, *injector);
         storage
             .start(&mut engine, now)
-            .expect("a new disk takes everything");
+            .expect("a new disk fails no write before the chaos phase");
         Self::around(engine, storage, seed, plan)
     }
 
-    /// A server whose engine exists.
+    /// A server around this engine.
     pub(crate) fn around(engine: Engine, storage: Storage, seed: u64, plan: &Plan) -> Self {
         Self {
             storage,
@@ -105,27 +104,27 @@ impl Host {
             engine,
             conns: Vec::new(),
             pictures: Pictures::new(),
-            past: Past::new(plan.config.spectator_delay),
+            world_history: WorldHistory::new(plan.config.spectator_delay),
             trace: Trace::new(),
             served: BTreeMap::new(),
             free_slots: BTreeSet::new(),
             generations: Vec::new(),
-            waiting: Vec::new(),
+            pending: Vec::new(),
             sprints: Sprints::default(),
             lock_step: LockStepCheck::new(plan.config.lock_step),
             access: Access::new(Rule::first(plan.config.control)),
             limits: plan.config.limits.clone(),
-            reached: Reached::default(),
+            coverage: Coverage::default(),
             rng: Rng::new(seed, 2),
             window_bytes: plan.network_faults.window_bytes,
             piece_bytes_max: plan.network_faults.piece_bytes_max,
             pass_budget: plan.machine.pass_budget,
             input_ns_max: plan.machine.input_ns_max,
-            is_excused: false,
+            is_late_expected: false,
         }
     }
 
-    /// A peer connects that has this token to show; answers the connection's place in [`Self::conns`].
+    /// Opens a connection of a peer that presents `token`; returns its index in [`Self::conns`].
     pub(crate) fn connect(&mut self, lines: [Line; 2], token: Option<TokenNumber>) -> usize {
         let slot = self.free_slots.pop_first().unwrap_or_else(|| {
             self.generations.push(0);
@@ -149,46 +148,46 @@ impl Host {
         });
         let conn = self.conns.len() - 1;
         self.served.insert(id, conn);
-        self.waiting.push(Waiting::Opened(conn));
+        self.pending.push(Pending::Opened(conn));
         conn
     }
 
-    /// The network tells the server that a connection broke.
+    /// The network reports a broken connection to the server.
     pub(crate) fn reset(&mut self, conn: usize) {
-        self.waiting.push(Waiting::Gone(conn));
+        self.pending.push(Pending::Gone(conn));
     }
 
-    /// Everybody has gone: where bytes arrive all the same, the peer's machine resets the connection.
+    /// All peers are gone: bytes that still arrive make their machines reset the connection.
     pub(crate) fn reset_unread(&mut self) {
         let unread = self
             .served
             .values()
             .filter(|conn| self.conns[**conn].down.bytes() > 0);
-        self.waiting.extend(unread.map(|conn| Waiting::Gone(*conn)));
+        self.pending.extend(unread.map(|conn| Pending::Gone(*conn)));
     }
 
     pub(crate) fn ask(&mut self, request: AdminRequest) {
         self.operate(AdminOp::Engine(request));
     }
 
-    /// The operator at the server's own console enters a command.
+    /// Queues a command from the server's console.
     pub(crate) fn operate(&mut self, op: AdminOp) {
-        self.waiting.push(Waiting::AdminOp(op));
+        self.pending.push(Pending::AdminOp(op));
     }
 
-    /// The options are read again.
+    /// Queues a reload of the options.
     pub(crate) fn reload(&mut self, reload: Reload) {
-        self.waiting.push(Waiting::Reload(reload));
+        self.pending.push(Pending::Reload(reload));
     }
 
-    /// The machine stood still.
-    pub(crate) fn excuse(&mut self) {
-        self.is_excused = true;
+    /// The machine stalled: late deadlines in the next pass are no finding.
+    pub(crate) fn expect_lateness(&mut self) {
+        self.is_late_expected = true;
     }
 
-    /// When there is something to do.
+    /// Instant of the next pass.
     pub(crate) fn wake(&self, now: RealTime) -> Option<RealTime> {
-        if !self.waiting.is_empty() {
+        if !self.pending.is_empty() {
             return Some(now);
         }
         let arrivals = self
@@ -202,15 +201,15 @@ impl Host {
             .min()
     }
 
-    /// Passes until nothing is left to be done. The first begins at `began`; answers when the last one ended, since reading
+    /// Runs passes until all work is done. The first starts at `began`; returns the end of the last, since handling inputs
     /// takes time.
-    pub(crate) fn run(&mut self, began: RealTime, sabotage: &mut Sabotage) -> Result<RealTime, String> {
+    pub(crate) fn run(&mut self, began: RealTime, injector: &mut FaultInjector) -> Result<RealTime, String> {
         self.sprints.begin_pass(&mut self.engine, began)?;
         let speed = self.engine.game_clock().frequency();
-        let now = self.take_in(began, sabotage)?;
+        let now = self.handle_inputs(began, injector)?;
         let lateness_ns_max = LATENESS_NS_MAX + (now - began).as_nanos().unsigned_abs();
-        // Lateness is counted at the present speed, which was another when those became due.
-        self.is_excused |= now > began && self.engine.game_clock().frequency() != speed;
+        // Lateness is computed at the current speed, and the deadlines became due at another.
+        self.is_late_expected |= now > began && self.engine.game_clock().frequency() != speed;
         loop {
             let mut budget = self.pass_budget.unwrap_or(u32::MAX);
             let mut is_done = false;
@@ -220,26 +219,25 @@ impl Host {
                 self.is_excused |= self.engine.is_playback() && self.engine.game_clock().frequency() != speed;
                 budget -= 1;
             }
-            self.carry_out(now);
+            self.process_outputs(now);
             self.answer_operators(now)?;
             self.storage.pass(&mut self.engine, now)?;
             self.write_all(now);
-            // What was written may let a peer go on that had not read its answers.
+            // Writing may resume a peer that was throttled for unread answers.
             let has_more = self.engine.poll_timeout().is_some_and(|wake| wake <= now);
             if is_done && !has_more {
                 break;
             }
             self.sprints.begin_pass(&mut self.engine, now)?;
         }
-        self.is_excused = false;
-        self.note_spectators();
-        self.past.note(began, now, self.engine.game().world());
-        self.check_rest(now)?;
+        self.is_late_expected = false;
+        self.record_delays();
+        self.world_history.note(began, now, self.engine.game().world());
+        self.check_idle(now)?;
         Ok(now)
     }
 
-    /// The power of the server's machine fails, and comes back at once: everybody is gone, and the game goes on from what
-    /// was on the disk.
+    /// Power failure and restart: all connections are lost, and the game resumes from the disk.
     pub(crate) fn crash(&mut self, now: RealTime, received: &[Received]) -> CheckResult {
         self.trace.note(now, b'!', 0, &[]);
         for conn in std::mem::take(&mut self.served).into_values() {
@@ -247,10 +245,10 @@ impl Host {
         }
         self.free_slots.clear();
         self.generations.clear();
-        self.waiting.clear();
+        self.pending.clear();
         self.pictures.clear();
         let config = self.engine.config().clone();
-        self.past = Past::new(config.spectator_delay);
+        self.world_history = WorldHistory::new(config.spectator_delay);
         self.engine = match self.storage.crash(&self.engine, received)? {
             Some(game) => Engine::resume(config, game, now),
             None => Engine::new(config, now),
@@ -259,17 +257,17 @@ impl Host {
         self.storage.start(&mut self.engine, now)?;
         self.sprints.forget();
         self.lock_step.forget();
-        self.is_excused = false;
+        self.is_late_expected = false;
         Ok(())
     }
 
-    /// Takes in what has come by the beginning of a pass, one thing after another; answers when it was done.
-    fn take_in(&mut self, began: RealTime, sabotage: &mut Sabotage) -> Result<RealTime, String> {
+    /// Handles all inputs that arrived before the pass; returns the instant at which that was done.
+    fn handle_inputs(&mut self, began: RealTime, injector: &mut FaultInjector) -> Result<RealTime, String> {
         let mut now = began;
-        let mut reload_at_last = None;
-        for waiting in std::mem::take(&mut self.waiting) {
-            match waiting {
-                Waiting::Opened(conn) => {
+        let mut late_reload = None;
+        for pending in std::mem::take(&mut self.pending) {
+            match pending {
+                Pending::Opened(conn) => {
                     let Conn {
                         id: conn,
                         credentials,
@@ -279,40 +277,40 @@ impl Host {
                     let peer = IpAddr::V4(Ipv4Addr::new(network, 0, 0, 1));
                     self.engine.handle(Input::Opened { conn, peer }, now);
                 }
-                Waiting::Gone(conn) => self.hang_up(conn, CloseCause::Failed, now, sabotage),
-                Waiting::AdminOp(op) => {
-                    // What makes no sense at the moment is refused, as it is to an operator.
-                    let _refusal = self.fulfil(op, now)?;
+                Pending::Gone(conn) => self.handle_disconnect(conn, CloseCause::Failed, now, injector),
+                Pending::AdminOp(op) => {
+                    // A refusal is a valid answer.
+                    let _refusal = self.execute(op, now)?;
                 }
-                // Also between what an operator says and when it is carried out.
-                Waiting::Reload(reload) if self.rng.one_in(2) => reload_at_last = Some(reload),
-                Waiting::Reload(reload) => self.carry_out_reload(&reload, sabotage),
+                // A reload may also come between an operator's line and its execution.
+                Pending::Reload(reload) if self.rng.one_in(2) => late_reload = Some(reload),
+                Pending::Reload(reload) => self.apply_reload(&reload, injector),
             }
-            now += self.input_takes();
+            now += self.draw_input_cost();
         }
         for conn in self.served.values().copied().collect::<Vec<_>>() {
             while self.conns[conn].is_served
                 && self.conns[conn].is_read
                 && let Some(item) = self.conns[conn].up.take(began)
             {
-                now += self.input_takes();
+                now += self.draw_input_cost();
                 match item {
                     Item::Bytes(bytes) => {
                         self.trace.note(now, b'<', conn, &bytes);
-                        self.hear(conn, &bytes, now)?;
+                        self.handle_bytes(conn, &bytes, now)?;
                     }
-                    Item::End => self.hang_up(conn, CloseCause::EndOfStream, now, sabotage),
+                    Item::End => self.handle_disconnect(conn, CloseCause::EndOfStream, now, injector),
                 }
-                self.carry_out(now);
+                self.process_outputs(now);
             }
         }
-        if let Some(reload) = reload_at_last {
-            self.carry_out_reload(&reload, sabotage);
+        if let Some(reload) = late_reload {
+            self.apply_reload(&reload, injector);
         }
         Ok(now)
     }
 
-    fn input_takes(&mut self) -> RealSpan {
+    fn draw_input_cost(&mut self) -> RealSpan {
         let takes_ns = match self.input_ns_max {
             0 => 0,
             most => self.rng.between(0, most),
@@ -321,16 +319,16 @@ impl Host {
     }
 
     fn fire(&mut self, now: RealTime, lateness_ns_max: u64) -> Result<bool, String> {
-        // As a shell does: nothing is asked for where nothing is due.
+        // As the server's loop does: fire only what is due.
         let is_due = self.engine.poll_timeout().is_some_and(|at| at <= now);
-        let before = self.lock_step.look(&self.engine, now);
+        let before = self.lock_step.before_fire(&self.engine, now);
         let Some(fired) = is_due.then(|| self.engine.fire_next(now)).flatten() else {
             return Ok(false);
         };
         if let (Some(before), FiredKind::Game(_)) = (before, fired.kind) {
-            self.lock_step.judge(&before, &self.engine, now)?;
+            self.lock_step.check_fired(&before, &self.engine, now)?;
         }
-        if fired.lateness_ns > lateness_ns_max && !self.is_excused {
+        if fired.lateness_ns > lateness_ns_max && !self.is_late_expected {
             return Err(format!("{} was {} ns late", fired.kind.name(), fired.lateness_ns));
         }
         if fired.kind == FiredKind::Tick {
@@ -350,7 +348,7 @@ impl Host {
         Ok(true)
     }
 
-    /// Writes what waits wherever there is room, and carries out what the engine asks for.
+    /// Writes all outboxes as far as windows allow, and handles the engine's outputs.
     fn write_all(&mut self, now: RealTime) {
         while let Some(id) = self.engine.next_dirty() {
             if let Some(conn) = self.served.get(&id).copied() {
@@ -360,7 +358,7 @@ impl Host {
         for conn in self.served.values().copied().collect::<Vec<_>>() {
             self.write(conn, now);
         }
-        self.carry_out(now);
+        self.process_outputs(now);
     }
 
     fn write(&mut self, index: usize, now: RealTime) {
@@ -382,7 +380,7 @@ impl Host {
         }
     }
 
-    fn carry_out(&mut self, now: RealTime) {
+    fn process_outputs(&mut self, now: RealTime) {
         while let Some(output) = self.engine.poll_output() {
             match output {
                 Output::ShutdownWrite { conn } => {
@@ -410,12 +408,18 @@ impl Host {
         }
     }
 
-    fn hang_up(&mut self, conn: usize, cause: CloseCause, now: RealTime, sabotage: &mut Sabotage) {
+    fn handle_disconnect(
+        &mut self,
+        conn: usize,
+        cause: CloseCause,
+        now: RealTime,
+        injector: &mut FaultInjector,
+    ) {
         if self.conns[conn].is_served {
             self.trace.note(now, b'c', conn, &[]);
             let id = self.conns[conn].id;
             self.forget(conn);
-            if !sabotage.strikes(Fault::LostHangUp) {
+            if !injector.injects(Fault::LostDisconnect) {
                 self.engine.handle(Input::Closed { conn: id, cause }, now);
             }
         }
@@ -429,19 +433,19 @@ impl Host {
         self.free_slots.insert(conn.id.slot);
     }
 
-    /// Between two passes nothing is left that could have been done.
-    fn check_rest(&self, now: RealTime) -> CheckResult {
+    /// Invariants between two passes: no work is left.
+    fn check_idle(&self, now: RealTime) -> CheckResult {
         if let Some(wake) = self.engine.poll_timeout().filter(|wake| *wake <= now) {
-            return Err(format!("work is left over since {wake:?}"));
+            return Err(format!("work is pending since {wake:?}"));
         }
         if self.engine.has_operator_line() {
-            return Err("what an operator said is left over".to_owned());
+            return Err("an operator's line is pending".to_owned());
         }
-        self.lock_step.check_rest(&self.engine)?;
+        self.lock_step.check_idle(&self.engine)?;
         let known = self.engine.clients().count();
         if known != self.served.len() {
             return Err(format!(
-                "{} connections are open, the server has {known}",
+                "{} connections are open, the engine has {known}",
                 self.served.len()
             ));
         }
@@ -449,7 +453,7 @@ impl Host {
             let waiting = self.engine.unsent(*id).len();
             if waiting > 0 && self.conns[*conn].down.bytes() < self.window_bytes {
                 return Err(format!(
-                    "{waiting} bytes for connection {conn} wait although there is room"
+                    "{waiting} bytes for connection {conn} are unsent although its window has room"
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! Lock-step: game time advances only without idle agents, or after the wait reached its cap.
+//! Checks lock-step: game time advances only when each agent has a command or the cap has passed.
 
 use std::collections::BTreeSet;
 
@@ -8,29 +8,29 @@ use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::actors::CheckResult;
 
-/// What it needs to know to judge the next thing that is carried out.
+/// State for the check of the next deadline.
 #[derive(Debug)]
 pub(crate) struct LockStepCheck {
-    /// The longest wait at one moment; `None` if the game is not in lock-step.
+    /// The longest wait at one instant; `None` if the game is not in lock-step.
     cap: Option<RealSpan>,
-    /// A moment of the game, and since when it stands there.
+    /// The current instant of the game, and since when it lasts.
     moment: Option<(GameTime, RealTime)>,
-    /// Who was waited for in vain, and has begun nothing since.
-    given_up: BTreeSet<AgentId>,
-    /// Moments that were passed.
-    pub(crate) leaps: u64,
-    /// Those of them that had been waited at for as long as is allowed.
+    /// Agents that exceeded the cap and have started no command since.
+    timed_out: BTreeSet<AgentId>,
+    /// Instants passed.
+    pub(crate) advances: u64,
+    /// Instants passed because of the cap.
     pub(crate) waited: u64,
 }
 
-/// How the game stood before something was carried out.
+/// State of the game before a deadline fires.
 #[derive(Debug)]
-pub(crate) struct Stand {
+pub(crate) struct StateBefore {
     at: GameTime,
-    /// What is due now and is no start belongs to the moment: it waits for nobody.
-    belongs_to_moment: bool,
+    /// A deadline at this instant, other than a start, fires without waiting.
+    is_due_now: bool,
     state: LockStepState,
-    idle: BTreeSet<AgentId>,
+    idle_agents: BTreeSet<AgentId>,
     living: usize,
 }
 
@@ -39,20 +39,20 @@ impl LockStepCheck {
         Self {
             cap,
             moment: None,
-            given_up: BTreeSet::new(),
-            leaps: 0,
+            timed_out: BTreeSet::new(),
+            advances: 0,
             waited: 0,
         }
     }
 
-    /// The server begins anew.
+    /// The server restarts.
     pub(crate) fn forget(&mut self) {
         self.moment = None;
-        self.given_up.clear();
+        self.timed_out.clear();
     }
 
-    /// Looks at a game in lock-step before something is carried out.
-    pub(crate) fn look(&mut self, engine: &Engine, now: RealTime) -> Option<Stand> {
+    /// Records the state of a lock-step game before a deadline fires.
+    pub(crate) fn before_fire(&mut self, engine: &Engine, now: RealTime) -> Option<StateBefore> {
         let state = engine.lock_step_state()?;
         let game = engine.game();
         let at = game.now();
@@ -60,64 +60,75 @@ impl LockStepCheck {
             self.moment = Some((at, now));
         }
         for agent in game.world().agents().filter(|agent| agent.action().is_some()) {
-            self.given_up.remove(&agent.id());
+            self.timed_out.remove(&agent.id());
         }
-        Some(Stand {
+        Some(StateBefore {
             at,
-            belongs_to_moment: game.next_deadline() == Some(at) && !game.is_start_next(),
+            is_due_now: game.next_deadline() == Some(at) && !game.is_start_next(),
             state,
-            idle: game.idle_agents().collect(),
+            idle_agents: game.idle_agents().collect(),
             living: game.world().agents().len(),
         })
     }
 
-    /// Something of the game was carried out.
-    pub(crate) fn judge(&mut self, before: &Stand, engine: &Engine, now: RealTime) -> CheckResult {
-        let stands_for = self.moment.map_or(RealSpan::ZERO, |(_, since)| now.since(since));
-        let has_waited = self.cap.is_some_and(|cap| stands_for >= cap);
-        let may_go_on = match before.state {
+    /// Checks that the deadline was allowed to fire.
+    pub(crate) fn check_fired(
+        &mut self,
+        before: &StateBefore,
+        engine: &Engine,
+        now: RealTime,
+    ) -> CheckResult {
+        let standing_for = self.moment.map_or(RealSpan::ZERO, |(_, since)| now.since(since));
+        let has_waited = self.cap.is_some_and(|cap| standing_for >= cap);
+        let may_advance = match before.state {
             LockStepState::Playing { .. } => true,
-            // The wait for the other places may end just before.
+            // The wait for free places may have reached the cap.
             LockStepState::Gathering { .. } => has_waited,
             LockStepState::Frozen => false,
         };
-        if !may_go_on {
+        if !may_advance {
             return Err(format!(
-                "the game advanced at {:?} although it is {:?}",
+                "the game advances at {:?} although it is {:?}",
                 before.at, before.state
             ));
         }
-        if before.belongs_to_moment {
+        if before.is_due_now {
             return Ok(());
         }
-        self.leaps += u64::from(engine.game().now() > before.at);
+        self.advances += u64::from(engine.game().now() > before.at);
         if has_waited {
-            self.waited += u64::from(!before.idle.is_empty());
-            self.given_up.extend(&before.idle);
+            self.waited += u64::from(!before.idle_agents.is_empty());
+            self.timed_out.extend(&before.idle_agents);
             return Ok(());
         }
-        if let Some(agent) = before.idle.iter().find(|agent| !self.given_up.contains(agent)) {
+        if let Some(agent) = before
+            .idle_agents
+            .iter()
+            .find(|agent| !self.timed_out.contains(agent))
+        {
             return Err(format!(
-                "the game advanced from {:?} while {agent:?} was idle",
+                "the game advances from {:?} while {agent:?} is idle",
                 before.at
             ));
         }
-        // Else time would leap to their death.
-        match before.living > 0 && before.idle.len() == before.living {
+        // Else time would advance at once until all agents starve.
+        match before.living > 0 && before.idle_agents.len() == before.living {
             true => Err(format!(
-                "the game advanced from {:?} while all agents were idle",
+                "the game advances from {:?} while all agents are idle",
                 before.at
             )),
             false => Ok(()),
         }
     }
 
-    /// Between two passes: without idle agents the game does not wait.
-    pub(crate) fn check_rest(&self, engine: &Engine) -> CheckResult {
+    /// Between two passes: the game does not wait while no agent is idle.
+    pub(crate) fn check_idle(&self, engine: &Engine) -> CheckResult {
         let is_playing = matches!(engine.lock_step_state(), Some(LockStepState::Playing { .. }));
         let is_idle = is_playing && engine.is_started() && engine.game().idle_agents().next().is_none();
         match engine.game().next_deadline() {
-            Some(due) if is_idle => Err(format!("no agent is idle, but the deadline at {due:?} waits")),
+            Some(due) if is_idle => Err(format!(
+                "no agent is idle, and the deadline at {due:?} has not fired"
+            )),
             _ => Ok(()),
         }
     }

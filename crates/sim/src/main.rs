@@ -1,30 +1,30 @@
-//! Runs seeds: one, so many, or as many as fit into so many minutes. Ends with status 1 at the first that finds
-//! something, and says how to have it again.
+//! Runs one seed, a number of seeds, or seeds for a number of minutes. Stops with status 1 at the first finding and prints
+//! the command that reproduces it.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use trantor_runtime::real_clock::RealClock;
-use trantor_sim::Reached;
+use trantor_sim::Coverage;
 use trantor_time::{Clock, RealSpan};
 
 #[derive(Parser)]
 #[command(
     name = "trantor-sim",
-    about = "The whole system in one thread under one seed",
+    about = "Deterministic simulation: server, viewers, agents, network and disk under one seed",
     version
 )]
 struct Options {
-    /// Run this seed alone; hexadecimal with 0x, or decimal
+    /// Run this seed only; hexadecimal with 0x, or decimal
     #[arg(long, value_parser = read_seed, conflicts_with_all = ["seeds", "minutes"])]
     seed: Option<u64>,
-    /// Run so many seeds
+    /// Number of seeds
     #[arg(long, default_value_t = 256, conflicts_with = "minutes", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// Run seeds for so many minutes, at least one
+    /// Run seeds for this many minutes, and at least one seed
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: Option<u32>,
-    /// What the seeds of a sweep are made from; hexadecimal with 0x, or decimal
+    /// Base from which the seeds of a sweep are derived; hexadecimal with 0x, or decimal
     #[arg(long, value_parser = read_seed, default_value = "0")]
     base: u64,
 }
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Some(seed) => trantor_sim::run(seed).map(|outcome| {
             println!(
                 "seed 0x{seed:x}: digest {:016x}; {}",
-                outcome.digest, outcome.reached
+                outcome.digest, outcome.coverage
             )
         }),
         None => sweep(&options),
@@ -57,15 +57,15 @@ fn sweep(options: &Options) -> Result<(), trantor_sim::Failure> {
         None => done >= options.seeds,
     };
     let mut done = 0;
-    let mut reached = Reached::default();
+    let mut coverage = Coverage::default();
     while !is_over(done) {
-        reached.add(&trantor_sim::run(trantor_sim::sweep_seed(options.base, done))?.reached);
+        coverage.add(&trantor_sim::run(trantor_sim::sweep_seed(options.base, done))?.coverage);
         done += 1;
     }
-    println!("{reached}");
+    println!("{coverage}");
     let seconds = clock.now().since(began).as_secs_f64();
     println!(
-        "{done} seeds from 0x{:x} in {seconds:.1} s: nothing found",
+        "{done} seeds from 0x{:x} in {seconds:.1} s: no findings",
         options.base
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! Commands of operators, drawn and checked: what is done is so at once, and what is refused has changed nothing.
+//! Draws admin operations and checks their effects: success takes effect at once, refusal changes nothing.
 
 use trantor_engine::{AdminRefusal, AdminRequest, ConnId, Engine, LockStepState, Step};
 use trantor_game::{AdminAction, GameConfig};
@@ -10,25 +10,24 @@ use crate::picture::Picture;
 use crate::plan;
 use crate::rng::Rng;
 
-/// Speeds that anybody asks for lie below this one, which is that of a sprint.
+/// Speed of a sprint, above every speed that operators set.
 const SPRINT_HERTZ: u32 = trantor_engine::limits::FREQUENCY_ASKED_MAX;
 
-/// The highest speed an operator asks for.
+/// The highest speed an operator sets.
 const HERTZ_MAX: u32 = 3_000;
 
-/// The longest sprint: at full speed a few tenths of a second, so that several fit into a run.
+/// The longest sprint; some tenths of a second at sprint speed, so that several fit into a run.
 const SPRINT_UNITS_MAX: u32 = 1_500;
 
-/// A command of an operator.
 #[derive(Clone, Debug)]
 pub(crate) enum AdminOp {
     Engine(AdminRequest),
-    /// A save at once, which is the shell's to write.
+    /// Save now; handled by storage, not by the engine.
     Save,
 }
 
 impl AdminOp {
-    /// Anything, sensible or not.
+    /// A random operation, maybe an invalid one.
     pub(crate) fn draw(game: &GameConfig, rng: &mut Rng) -> Self {
         let agent = AgentId(rng.below(12));
         let tile = game.size.tile_at(rng.below(game.size.area() as u32) as usize);
@@ -49,7 +48,7 @@ impl AdminOp {
             }),
             15 | 16 => {
                 let facing = rng.one_in(2).then(|| *rng.pick(&Direction::ALL));
-                // One beyond the edge now and then.
+                // Sometimes off the map.
                 let tile = if rng.one_in(8) {
                     Tile {
                         x: game.size.width(),
@@ -61,7 +60,7 @@ impl AdminOp {
                 return act(AdminAction::Teleport { agent, tile, facing });
             }
             17 => {
-                // The last level may end the game, and then little happens.
+                // Rare, since the last level may end the game.
                 let level = if rng.one_in(10) {
                     8
                 } else {
@@ -103,7 +102,7 @@ impl AdminOp {
     }
 }
 
-/// What the engine was like before it was asked.
+/// State of the engine before a request.
 struct Before {
     picture: Picture,
     game_now: GameTime,
@@ -126,23 +125,23 @@ impl Before {
     }
 }
 
-/// Asks the engine; answers what it said, or what is wrong with what it did.
+/// Executes a request and checks its effect; returns the engine's answer.
 pub(crate) fn ask(
     engine: &mut Engine,
     request: AdminRequest,
     now: RealTime,
 ) -> Result<Result<(), AdminRefusal>, String> {
     let before = Before::of(engine);
-    let told = engine.admin(request.clone(), now);
-    let judged = match &told {
-        Ok(()) => judge_done(engine, &request, &before),
-        Err(_) => judge_refused(engine, &before),
+    let result = engine.admin(request.clone(), now);
+    let checked = match &result {
+        Ok(()) => check_done_op(engine, &request, &before),
+        Err(_) => check_refused_op(engine, &before),
     };
-    judged.map_err(|reason| format!("an operator asked for {request:?}: {reason}"))?;
-    Ok(told)
+    checked.map_err(|reason| format!("admin request {request:?}: {reason}"))?;
+    Ok(result)
 }
 
-fn judge_refused(engine: &Engine, before: &Before) -> CheckResult {
+fn check_refused_op(engine: &Engine, before: &Before) -> CheckResult {
     let after = Before::of(engine);
     let is_same = after.game_now == before.game_now
         && after.frequency == before.frequency
@@ -151,17 +150,17 @@ fn judge_refused(engine: &Engine, before: &Before) -> CheckResult {
         && after.picture == before.picture;
     match is_same {
         true => Ok(()),
-        false => Err("it was refused, and something is otherwise".to_owned()),
+        false => Err("it was refused and changed the engine".to_owned()),
     }
 }
 
-fn judge_done(engine: &Engine, request: &AdminRequest, before: &Before) -> CheckResult {
+fn check_done_op(engine: &Engine, request: &AdminRequest, before: &Before) -> CheckResult {
     let (game, clock) = (engine.game(), engine.game_clock());
     let world = game.world();
     let hertz = clock.frequency().get();
     let next_unit = before.game_now.whole_units() + 1;
     let units = |units: i128| GameTime::from_units(i64::try_from(units).expect("a short game"));
-    // A recording ends where it ends.
+    // A recording may end first.
     let ends_before =
         |to: GameTime| engine.is_playback() && (before.game_now..=to).contains(&engine.game_now());
     let moved_to = |to: GameTime| is_held(engine) && (engine.game_now() == to || ends_before(to));
@@ -174,7 +173,7 @@ fn judge_done(engine: &Engine, request: &AdminRequest, before: &Before) -> Check
         AdminRequest::Step(Step::Units(count)) => {
             moved_to(units(next_unit - 1 + i128::from((*count).max(1))))
         }
-        // Of a recording the next thing may be a record.
+        // In a playback the next event may be a record.
         AdminRequest::Step(Step::Event) if engine.is_playback() => is_held(engine),
         AdminRequest::Step(Step::Event) => before
             .next_deadline
@@ -197,7 +196,7 @@ fn judge_done(engine: &Engine, request: &AdminRequest, before: &Before) -> Check
     match is_so {
         true => Ok(()),
         false => Err(format!(
-            "it was said to be done, and is not; the game is at {:?}",
+            "it was accepted without its effect; the game is at {:?}",
             engine.game_now()
         )),
     }
@@ -209,7 +208,7 @@ fn is_done(engine: &Engine, action: &AdminAction, before: &Before) -> bool {
         AdminAction::Teleport { agent, tile, facing } => world.agent(*agent).is_some_and(|agent| {
             agent.tile() == *tile && facing.is_none_or(|facing| agent.facing() == facing)
         }),
-        // Who reaches the last level may end the game, and then all agents go.
+        // The last level may end the game, which removes all agents.
         AdminAction::SetLevel { agent, level } => match world.agent(*agent) {
             Some(agent) => agent.level() == *level,
             None => world.winner().is_some(),
@@ -233,7 +232,6 @@ fn is_done(engine: &Engine, action: &AdminAction, before: &Before) -> bool {
     }
 }
 
-/// Whether the game is paused.
 pub(crate) fn is_held(engine: &Engine) -> bool {
     match engine.lock_step_state() {
         Some(state) => state == LockStepState::Frozen,
@@ -241,40 +239,40 @@ pub(crate) fn is_held(engine: &Engine) -> bool {
     }
 }
 
-/// Follows sprints: each ends at the unit it was asked for, at the speed before it, and only then.
+/// Checks sprints: each ends exactly at the requested unit and restores the previous speed.
 #[derive(Debug, Default)]
 pub(crate) struct Sprints {
-    /// Where the one under way ends, and the speed to go back to.
-    under_way: Option<(GameTime, Frequency)>,
-    /// How many ended where they should.
+    /// End of the current sprint, and the speed to restore.
+    current: Option<(GameTime, Frequency)>,
+    /// Sprints that ended as requested.
     pub(crate) ended: u64,
 }
 
 impl Sprints {
-    /// An operator's request was carried out at the speed there was `before`.
+    /// Call after each admin request, with the speed `before` it.
     pub(crate) fn note(&mut self, engine: &Engine, before: Frequency) {
         if let Some(until) = engine.sprint_until() {
-            let back_to = self.under_way.map_or(before, |(_, back_to)| back_to);
-            self.under_way = Some((until, back_to));
+            let back_to = self.current.map_or(before, |(_, back_to)| back_to);
+            self.current = Some((until, back_to));
         } else {
-            self.under_way = None;
+            self.current = None;
         }
     }
 
-    /// A server begins.
+    /// The server restarts.
     pub(crate) fn forget(&mut self) {
-        self.under_way = None;
+        self.current = None;
     }
 
-    /// Begins a pass of the engine, and looks at what that does to a sprint.
+    /// Begins a pass of the engine and checks whether it ends a sprint correctly.
     pub(crate) fn begin_pass(&mut self, engine: &mut Engine, now: RealTime) -> CheckResult {
         if engine.is_playback() {
-            // A recording goes at the speeds of its own sprints.
+            // A playback follows the sprints of its recording.
             engine.begin_pass(now);
             return Ok(());
         }
         self.check(engine)?;
-        let Some((until, back_to)) = self.under_way else {
+        let Some((until, back_to)) = self.current else {
             engine.begin_pass(now);
             return Ok(());
         };
@@ -285,10 +283,10 @@ impl Sprints {
         if engine.sprint_until().is_some() {
             return match reached < until {
                 true => Ok(()),
-                false => Err(format!("a sprint to {until:?} goes on at {reached:?}")),
+                false => Err(format!("a sprint to {until:?} still runs at {reached:?}")),
             };
         }
-        self.under_way = None;
+        self.current = None;
         self.ended += 1;
         let Some(ends_at) = ends_at.filter(|at| *at <= now) else {
             return Err(format!("a sprint to {until:?} ended at {reached:?}"));
@@ -308,19 +306,19 @@ impl Sprints {
         }
     }
 
-    /// The game goes at full speed exactly while it sprints: nobody asks for that speed otherwise.
+    /// The game runs at sprint speed exactly while it sprints.
     fn check(&mut self, engine: &Engine) -> CheckResult {
         let is_fast = engine.game_clock().frequency().get() == SPRINT_HERTZ;
         let sprints_to = engine.sprint_until();
         if sprints_to.is_none() {
-            // Another speed was asked for.
-            self.under_way = None;
+            // An operator set another speed.
+            self.current = None;
         }
-        match is_fast == sprints_to.is_some() && self.under_way.map(|(until, _)| until) == sprints_to {
+        match is_fast == sprints_to.is_some() && self.current.map(|(until, _)| until) == sprints_to {
             true => Ok(()),
             false => Err(format!(
-                "a sprint to {sprints_to:?}, asked for as {:?}, at {:?}",
-                self.under_way,
+                "a sprint to {sprints_to:?}, requested as {:?}, at {:?}",
+                self.current,
                 engine.game_clock().frequency()
             )),
         }

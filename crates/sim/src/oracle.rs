@@ -1,4 +1,4 @@
-//! What must be true of the server at every step, said again in the dullest way.
+//! Oracle: invariants of the server, recomputed by brute force after each step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -9,28 +9,27 @@ use trantor_game::OUTSTANDING_MAX;
 use trantor_model::{AgentId, Resource};
 use trantor_time::{GameSpan, GameTime};
 
-/// Units that one food keeps an agent alive.
+/// Lifetime of one food.
 const FOOD_UNITS: i64 = 126;
 
-/// Steps between two looks at what takes long to count.
+/// Steps between two slow checks.
 const SLOW_CHECK_STEPS: u64 = 64;
 
-/// Remembers what it needs to judge the next step.
 #[derive(Debug)]
 pub(crate) struct Oracle {
     game_now: GameTime,
-    /// Connections at the last step, in all and by address: lower limits send nobody away.
+    /// Connections at the last step, in all and by address: a lower limit closes none of them.
     connections: BTreeMap<Option<IpAddr>, u32>,
-    /// The limits at the last step, which held until those of now were put into force.
+    /// The limits at the last step, before a reload.
     limits: Limits,
-    /// When each agent's food is all used up.
+    /// When each agent has used up its food.
     lives: BTreeMap<AgentId, GameTime>,
-    /// Who was seen above level 1.
+    /// Agents above level 1.
     elevated: BTreeSet<AgentId>,
 }
 
 impl Oracle {
-    /// The judge of a server that begins with these limits.
+    /// Limits at the start of the server.
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             game_now: GameTime::default(),
@@ -41,7 +40,7 @@ impl Oracle {
         }
     }
 
-    /// Looks at the server between two passes.
+    /// Checks the server between two passes.
     pub(crate) fn check(&mut self, engine: &Engine, limits: &Limits, step: u64) -> Result<(), String> {
         engine.check();
         self.check_connections(engine, limits)?;
@@ -62,7 +61,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// No more connections than may be, in all and from each address, and nobody came where there were more already.
+    /// Connections stay within the limits, in all and by address; above a lowered limit their number does not grow.
     fn check_connections(&mut self, engine: &Engine, limits: &Limits) -> Result<(), String> {
         let mut counts = BTreeMap::new();
         for client in engine.clients() {
@@ -78,25 +77,25 @@ impl Oracle {
                 || self.connections.get(peer) >= Some(count)
         };
         if !counts.iter().all(is_within) {
-            return Err(format!("more connections than may be: {counts:?}"));
+            return Err(format!("the limit of connections is exceeded: {counts:?}"));
         }
         self.connections = counts;
         Ok(())
     }
 
-    /// How many agents rose.
+    /// Agents that reached level 2.
     pub(crate) fn elevated(&self) -> u64 {
         self.elevated.len() as u64
     }
 
-    /// Nobody starves late, and food comes and goes in whole pieces.
+    /// Agents starve on time, and lifetimes change by whole foods.
     fn check_lives(&mut self, engine: &Engine) -> Result<(), String> {
         let game = engine.game();
         let mut lives = BTreeMap::new();
         for agent in game.world().agents() {
             let id = agent.id();
             if agent.outstanding() > OUTSTANDING_MAX {
-                return Err(format!("{id:?} has {} commands open", agent.outstanding()));
+                return Err(format!("{id:?} has {} outstanding commands", agent.outstanding()));
             }
             if agent.level().get() > 1 {
                 self.elevated.insert(id);
@@ -118,7 +117,9 @@ impl Oracle {
             if let Some(before) = self.lives.get(&id) {
                 let gained_nu = (life_ends - *before).as_nanounits();
                 if gained_nu % GameSpan::from_units(FOOD_UNITS).as_nanounits() != 0 {
-                    return Err(format!("{id:?} gained a part of a food: {gained_nu} nanounits"));
+                    return Err(format!(
+                        "{id:?} gained a fraction of a food: {gained_nu} nanounits"
+                    ));
                 }
             }
             lives.insert(id, life_ends);
@@ -128,7 +129,7 @@ impl Oracle {
     }
 }
 
-/// Agents and eggs, counted one by one.
+/// Compares the counters of teams with their agents and eggs.
 fn check_teams(engine: &Engine) -> Result<(), String> {
     let world = engine.game().world();
     let hatches_at_once = engine.config().game.rules.egg_hatch_units == 0;
@@ -154,7 +155,7 @@ fn check_teams(engine: &Engine) -> Result<(), String> {
     Ok(())
 }
 
-/// What lies on all tiles, added up.
+/// Compares the totals of resources with the sums over all tiles.
 fn check_ground(engine: &Engine) -> Result<(), String> {
     let world = engine.game().world();
     let mut totals = [0u64; Resource::COUNT];
@@ -168,7 +169,7 @@ fn check_ground(engine: &Engine) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{totals:?} lie there, {:?} were counted",
+        "the tiles hold {totals:?}, the totals are {:?}",
         world.ground_totals()
     ))
 }

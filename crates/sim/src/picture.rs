@@ -1,4 +1,4 @@
-//! The world as a viewer should have it, taken when a tick ends, to be compared with the viewer's later.
+//! Copies of the world for comparison with viewers' worlds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,24 +7,24 @@ use trantor_game::World;
 use trantor_model::{AgentId, AgentView, Counts, EggId, Level, TeamId, Tile};
 use trantor_time::{GameTime, RealTime};
 
-/// Pictures by the number of the tick they belong to.
+/// Pictures by tick number.
 pub(crate) type Pictures = BTreeMap<u64, Ticked>;
 
 /// The world at the end of a tick.
 #[derive(Clone, Debug)]
 pub(crate) struct Ticked {
-    /// When that was.
+    /// When the tick ended.
     pub(crate) at: RealTime,
     pub(crate) picture: Picture,
-    /// Those who were told all that is in it.
+    /// Viewers that were sent all of it.
     pub(crate) up_to_date: BTreeSet<ConnId>,
 }
 
-/// All of a world that a viewer is told and keeps.
+/// The part of a world that viewers receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Picture {
     ground: Vec<Counts>,
-    /// With the ends of what they eat, which nobody comes to once a team has won.
+    /// With the ends of their current food, `None` once a team has won.
     agents: Vec<(AgentView, Option<GameTime>)>,
     eggs: Vec<(EggId, TeamId, Tile)>,
     rituals: Vec<(GameTime, Tile, Level, Vec<AgentId>)>,
@@ -75,28 +75,27 @@ impl Picture {
         }
     }
 
-    /// Where eggs lie, in the order of their numbers.
+    /// Tiles of eggs, ordered by number.
     pub(crate) fn eggs(&self) -> impl Iterator<Item = (EggId, Tile)> {
         self.eggs.iter().map(|(egg, _, tile)| (*egg, *tile))
     }
 
-    /// Whether a match is over: all agents are gone, and who comes then is told who was there.
+    /// Whether the match is over. All agents are gone then, and new viewers are still sent the last ones.
     pub(crate) fn is_over(&self) -> bool {
         self.winner.is_some() && self.agents.is_empty()
     }
 
-    /// Whether a team has won.
     pub(crate) fn has_winner(&self) -> bool {
         self.winner.is_some()
     }
 
-    /// What `mirror` has otherwise than the world had, in words.
+    /// Describes how `mirror` differs from this world.
     pub(crate) fn difference(&self, mirror: &Self) -> Option<String> {
         if self == mirror {
             return None;
         }
         let parts = [
-            (self.ground == mirror.ground, "the ground".to_owned()),
+            (self.ground == mirror.ground, "ground".to_owned()),
             (
                 self.agents == mirror.agents || self.is_over(),
                 format!("agents {:?}, mirrored as {:?}", self.agents, mirror.agents),
@@ -109,13 +108,13 @@ impl Picture {
                 self.rituals == mirror.rituals || self.has_winner(),
                 format!("elevations {:?}, mirrored as {:?}", self.rituals, mirror.rituals),
             ),
-            (self.winner == mirror.winner, "the winner".to_owned()),
+            (self.winner == mirror.winner, "winner".to_owned()),
         ];
         named(parts)
     }
 
-    /// The same for what a viewer in text is sent, of eggs from `first_egg` on: not whose an egg is, nor when food and
-    /// elevations end.
+    /// The same for the text protocol, which sends eggs from `first_egg` on, without their teams, and no ends of food and
+    /// elevations.
     pub(crate) fn difference_in_text(
         &self,
         mirror: &Self,
@@ -135,7 +134,7 @@ impl Picture {
             |picture: &Self| -> BTreeSet<_> { picture.eggs().filter(|(egg, _)| *egg >= first_egg).collect() };
         let ([here, there], [eggs_here, eggs_there]) = ([self, mirror].map(agents), [self, mirror].map(eggs));
         named([
-            (self.ground == mirror.ground, "the ground".to_owned()),
+            (self.ground == mirror.ground, "ground".to_owned()),
             (
                 here == there || self.is_over(),
                 format!("agents {here:?}, mirrored as {there:?}"),
@@ -148,7 +147,7 @@ impl Picture {
     }
 }
 
-/// The parts that are not the same, if there are any.
+/// Descriptions of the parts that differ.
 fn named<const COUNT: usize>(parts: [(bool, String); COUNT]) -> Option<String> {
     let different = parts.into_iter().filter(|(same, _)| !same);
     let named: Vec<_> = different.map(|(_, part)| part).collect();

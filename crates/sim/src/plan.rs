@@ -1,7 +1,7 @@
-//! What a run is like, drawn from its seed: game, actors, faults of the network and of the machine.
+//! The plan of a run, drawn from its seed: game, actors, faults of network, machine and disk.
 //!
-//! Each seed leaves some things out entirely. Bugs hide behind what usually happens first, so that many lopsided
-//! worlds find more than many balanced ones.
+//! Each seed leaves some features out entirely (swarm testing): frequent events mask others, so many lopsided runs find
+//! more than many balanced ones.
 
 use std::num::NonZeroU64;
 
@@ -16,7 +16,6 @@ use trantor_time::{Frequency, GameSpan, LinkSettings, RealSpan};
 use crate::access::{Rule, TokenNumber};
 use crate::rng::Rng;
 
-/// Everything about a run that is settled before it begins.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) config: EngineConfig,
@@ -24,92 +23,91 @@ pub(crate) struct Plan {
     pub(crate) network_faults: NetworkFaults,
     pub(crate) machine: Machine,
     pub(crate) storage: Storage,
-    /// How long things go wrong.
+    /// Length of the phase with faults.
     pub(crate) chaos: RealSpan,
-    /// Mean of milliseconds between two requests of the operator; 0 for no operator.
+    /// Mean interval between commands at the server's console; 0 for none.
     pub(crate) admin_ms: u32,
-    /// Mean of milliseconds between two reloads of the options; 0 for none.
+    /// Mean interval between reloads of the options; 0 for none.
     pub(crate) reload_ms: u32,
-    /// Whether all resources lie everywhere at the start, so that elevations succeed.
+    /// All resources lie on every tile at the start, so that elevations succeed.
     pub(crate) is_rich: bool,
 }
 
-/// Who takes part.
+/// Behaviour of an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// An agent that asks for one thing after the other.
+    /// An agent with one command outstanding.
     Steady,
-    /// An agent that asks for anything, ten at a time.
+    /// An agent that sends random commands, up to ten at a time.
     Random,
-    /// An agent of a team that elevates.
-    Asker,
-    /// An agent that sends far more than it may.
+    /// An agent that starts elevations.
+    Incanter,
+    /// An agent that exceeds the limit of outstanding commands.
     Flooder,
-    /// A flooder that hardly reads.
+    /// A flooder that reads slowly.
     SlowReader,
-    /// A peer that breaks every protocol.
+    /// A peer that violates every protocol.
     Byzantine,
-    /// One who operates the server over a connection.
+    /// An operator on an `ADMIN` connection.
     Operator,
-    /// Our viewer, in frames.
+    /// The real client over the wire protocol.
     Viewer,
-    /// Our viewer, in text.
+    /// The real client over the text protocol.
     TextViewer,
 }
 
-/// What the network does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NetworkFaults {
     pub(crate) latency_ms_max: u32,
     pub(crate) jitter_ms_max: u32,
     pub(crate) bytes_per_second: Option<u32>,
-    /// Longest piece that arrives at once.
+    /// Longest segment.
     pub(crate) piece_bytes_max: u32,
-    /// One in so many steps some line stalls, some connection breaks, or its peer vanishes; 0 is never.
+    /// Each step stalls a line, resets a connection or leaves it half open with probability `1 / n`; 0 is never.
     pub(crate) stall_one_in: u32,
     pub(crate) reset_one_in: u32,
     pub(crate) half_open_one_in: u32,
-    /// Bytes that the receiving machine keeps for a peer that does not read.
+    /// Receive window of peers.
     pub(crate) window_bytes: usize,
 }
 
-/// How the machine under the server behaves.
+/// Faults of the server's machine. `one_in` fields are probabilities `1 / n`; 0 is never.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine {
-    /// Deadlines carried out in one pass, at most.
+    /// Most deadlines fired in one pass.
     pub(crate) pass_budget: Option<u32>,
-    /// The longest that taking one thing in takes, in nanoseconds.
+    /// Longest time to handle one input.
     pub(crate) input_ns_max: u32,
-    /// One in so many steps it stands still for a while; 0 is never.
+    /// The machine stalls in a step.
     pub(crate) stall_one_in: u32,
-    /// One in so many steps its power fails; 0 is never.
+    /// The power fails in a step.
     pub(crate) crash_one_in: u32,
 }
 
-/// What is kept on the disk, and how that behaves.
+/// Storage options and faults of the disk. `one_in` fields are probabilities `1 / n`; 0 is never.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Storage {
-    /// Time between saves; zero: nothing is saved.
+    /// Autosave interval; zero: no saves.
     pub(crate) save_every: RealSpan,
-    /// How long what was written may wait until it is synced.
+    /// Longest time between a write and its sync.
     pub(crate) sync_every: RealSpan,
-    /// The longest that one step of a job takes.
+    /// Longest duration of a job.
     pub(crate) job_ms_max: u32,
-    /// Bytes after which another piece of the journal is begun.
+    /// Size at which the journal starts another piece.
     pub(crate) piece_bytes: usize,
-    /// One write in so many is refused; 0 is never.
+    /// A write fails.
     pub(crate) refuse_one_in: u32,
-    /// One write in so many finds the disk full, which then refuses everything for a while; 0 is never.
+    /// The disk becomes full and fails writes for a while.
     pub(crate) full_one_in: u32,
-    /// One write in so many takes long, and the server's loop waits for it; 0 is never.
+    /// A write blocks the server's loop.
     pub(crate) slow_one_in: u32,
-    /// One file in so many has another bit when the power comes back; 0 is never.
-    pub(crate) rot_one_in: u32,
-    /// One sync in so many fails, and what it was about is lost; 0 is never.
+    /// A crash flips a bit in a file.
+    pub(crate) corrupt_one_in: u32,
+    /// A sync fails, and the unsynced data is lost.
     pub(crate) unsynced_one_in: u32,
-    /// One pass in so many somebody removes the run being recorded; 0 is never.
+    /// A pass finds the directory of the current run removed.
     pub(crate) removed_one_in: u32,
-    /// Whether the newest save is lost with the power, or an older one is put back in its place.
+    /// A crash loses the newest save, or replaces it with an older one.
     pub(crate) loses_save: bool,
 }
 
@@ -119,12 +117,12 @@ impl Plan {
         let is_rich = rng.one_in(2);
         let mut config = draw_config(rng, seed);
         let mut roles = draw_roles(rng);
-        // What few runs have is drawn apart, so that the others stay as they are.
+        // Rare features have their own stream, so that they do not change the other runs.
         let rare = &mut Rng::new(seed, 8);
         let is_large = rare.one_in(24);
         if is_large {
             let side = |rng: &mut Rng| rng.between(33, 40);
-            config.game.size = MapSize::new(side(rare), side(rare)).expect("sides of a map");
+            config.game.size = MapSize::new(side(rare), side(rare)).expect("a valid size");
             config.spectator_delay = RealSpan::ZERO;
         }
         if rare.one_in(8) {
@@ -159,7 +157,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// For viewers and an operator of a recording.
+    /// Viewers and an operator of a playback.
     pub(crate) fn of_playback(config: EngineConfig, rng: &mut Rng) -> Self {
         Self {
             config,
@@ -181,7 +179,7 @@ impl Plan {
 }
 
 impl NetworkFaults {
-    /// How one direction of a new connection behaves.
+    /// Settings of one direction of a new connection.
     pub(crate) fn draw_line(&self, rng: &mut Rng) -> LinkSettings<RealSpan> {
         let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
         LinkSettings {
@@ -201,7 +199,7 @@ impl NetworkFaults {
 }
 
 fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
-    let size = MapSize::new(rng.between(1, 9), rng.between(1, 9)).expect("sides of a map");
+    let size = MapSize::new(rng.between(1, 9), rng.between(1, 9)).expect("a valid size");
     let teams = ["red", "blue", "green"][..rng.between(1, 3) as usize].to_vec();
     let mut config = EngineConfig::new(GameConfig {
         size,
@@ -218,7 +216,7 @@ fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
         },
     });
     let hertz = *rng.pick(&[7, 50, 100, 100, 333, 1_000, 3_000]);
-    config.frequency = Frequency::new(hertz).expect("a frequency");
+    config.frequency = Frequency::new(hertz).expect("a valid frequency");
     config.dialect = *rng.pick(&Dialect::ALL);
     config.gui_ids = *rng.pick(&[GuiIds::Hash, GuiIds::Plain, GuiIds::Pnw]);
     config.refill_news = *rng.pick(&[RefillNews::Changed, RefillNews::All]);
@@ -232,7 +230,7 @@ fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
     config
 }
 
-/// What a reload of the options changes besides who may control the server.
+/// Options that a reload changes.
 #[derive(Debug)]
 pub(crate) struct Reload {
     pub(crate) rule: Rule,
@@ -253,7 +251,7 @@ impl Reload {
     }
 }
 
-/// How what agents say travels: late, lost, doubled, out of range.
+/// Lag of broadcasts: latency, loss, duplication, range.
 pub(crate) fn draw_lag(rng: &mut Rng) -> LinkSettings<GameSpan> {
     let units = |units: u32| GameSpan::from_units(i64::from(units));
     let chance = |rng: &mut Rng| {
@@ -276,7 +274,7 @@ fn draw_roles(rng: &mut Rng) -> Vec<Role> {
     let kinds = [
         (Role::Steady, 3),
         (Role::Random, 3),
-        (Role::Asker, 3),
+        (Role::Incanter, 3),
         (Role::Flooder, 1),
         (Role::SlowReader, 1),
         (Role::Byzantine, 2),
@@ -296,7 +294,7 @@ fn draw_roles(rng: &mut Rng) -> Vec<Role> {
     roles
 }
 
-/// Limits that few peers reach: some small, the others as usual.
+/// Some limits small, the others at their defaults.
 fn draw_limits(rng: &mut Rng) -> Limits {
     let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
     let mut limits = Limits::default();
@@ -347,7 +345,7 @@ fn draw_storage(rng: &mut Rng) -> Storage {
         refuse_one_in: *rng.pick(&[0, 0, 0, 150]),
         full_one_in: *rng.pick(&[0, 0, 0, 300]),
         slow_one_in: *rng.pick(&[0, 0, 0, 40]),
-        rot_one_in: *rng.pick(&[0, 0, 4]),
+        corrupt_one_in: *rng.pick(&[0, 0, 4]),
         unsynced_one_in: *rng.pick(&[0, 0, 0, 20]),
         removed_one_in: *rng.pick(&[0, 0, 0, 0, 800]),
         loses_save: rng.one_in(4),

@@ -1,4 +1,4 @@
-//! The lines that a replay of a journal sends to a text viewer, and their comparison with what a viewer received live.
+//! Compares the lines that a text viewer received live with those that a replay of the journal sends.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use trantor_engine::{AdminRequest, ConnId, Engine, EngineConfig, Input, Playback
 use trantor_game::replay::Recording;
 use trantor_time::RealTime;
 
-/// A line with its end, and how many deadlines of the game had been carried out when it was sent.
+/// Number of game deadlines fired when the line was sent, and the line with its line feed.
 pub type ReplayedLine = (u64, Vec<u8>);
 
-/// What a text viewer receives that watches a recording from its beginning to its end.
+/// All lines that a playback from begin to end sends to a text viewer.
 ///
 /// # Errors
 /// If the recording cannot be played.
@@ -46,7 +46,7 @@ pub fn lines_to_text_viewer(
             }
         }
         while engine.poll_output().is_some() {}
-        // Game time is paused at the end, and at the beginning until the viewer has the whole world.
+        // The playback is paused at its end, and at its start until the viewer has the whole world.
         let is_waiting = engine.game_clock().is_paused() && engine.is_up_to_date(conn);
         // A recording without length cannot be resumed.
         let is_over = is_waiting && (has_world || engine.admin(AdminRequest::Resume, now).is_err());
@@ -59,18 +59,18 @@ pub fn lines_to_text_viewer(
     }
 }
 
-/// Lines that a text viewer received from the first moment on at which it had been sent all of the world.
+/// Lines that a text viewer received after it first had the whole world.
 #[derive(Debug)]
 pub(crate) struct Received {
     lines: Vec<Vec<u8>>,
-    /// Deadlines carried out until then.
+    /// Deadlines fired at that point.
     from_steps: u64,
-    /// The last such moment: deadlines carried out, and lines received.
+    /// At the last point with nothing in flight: deadlines fired, and lines received.
     last: (u64, usize),
 }
 
 impl Received {
-    /// Nothing, by a viewer that has been sent all until `steps`.
+    /// For a viewer that is up to date at `steps`.
     pub(crate) fn from(steps: u64) -> Self {
         Self {
             lines: Vec::new(),
@@ -85,13 +85,13 @@ impl Received {
         }
     }
 
-    /// The viewer has been sent all until `steps`.
+    /// The viewer is up to date at `steps`.
     pub(crate) fn note_all_until(&mut self, steps: u64) {
         self.last = (steps, self.lines.len());
     }
 }
 
-/// What viewers received is what the recording sends, line for line. Answers how many lines those are.
+/// Checks that viewers received what the recording sends, line by line. Returns the number of compared lines.
 pub(crate) fn check(
     received: &[Received],
     recording: &Arc<Recording>,
@@ -114,7 +114,7 @@ pub(crate) fn check(
         // A recording ends with the victory.
         let victory = lines.iter().position(|line| line.starts_with(b"seg "));
         let lines = &lines[..victory.map_or(lines.len(), |index| index + 1)];
-        // Between two deadlines inputs may have sent lines, before that moment or after it.
+        // Inputs between two deadlines may have sent lines before or after that point.
         let places = |steps: u64| {
             let place = |steps| replayed.partition_point(|(at, _)| *at < steps);
             place(steps)..=place(steps + 1)
@@ -131,7 +131,7 @@ pub(crate) fn check(
             let (from, same) = from.map_or((0, 0), |from| (from, same_from(from)));
             let shown = |line: Option<&Vec<u8>>| line.map(|line| String::from_utf8_lossy(line).into_owned());
             return Err(format!(
-                "after {same} lines of {} a viewer in text received {:?} where the journal sends {:?}",
+                "after {same} lines of {} a text viewer received {:?} where the journal sends {:?}",
                 lines.len(),
                 shown(lines.get(same)),
                 shown(replayed.get(from + same).map(|(_, line)| line)),
@@ -142,8 +142,8 @@ pub(crate) fn check(
     Ok(compared)
 }
 
-/// Whether the journal says that a line is sent, and when. It does not of messages, speeds, answers to questions, and the
-/// ground, which is asked for too and compared with the world.
+/// Whether the journal determines a line and its time. It does not for messages, speeds, answers to requests and the
+/// ground, which is compared with the world instead.
 fn is_compared(line: &[u8]) -> bool {
     !matches!(&line[..line.len().min(4)], b"msz " | b"bct " | b"sgt " | b"smg ")
 }

@@ -1,7 +1,7 @@
-//! The shipped recorder and autosave on a disk that fails, and what a crash must leave there.
+//! The shipped recorder and autosave on a faulty disk, and checks of what a crash leaves there.
 //!
-//! The host calls them as the server's loop does: a pass of the journal before anything is sent, jobs on a worker that
-//! takes its time. A crash comes between two passes, and amid any job.
+//! The host calls them as the server's loop does: the journal before any output, slow jobs on a worker. A crash comes
+//! between two passes or within a job.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -20,19 +20,18 @@ use trantor_time::{RealSpan, RealTime};
 
 use crate::actors::CheckResult;
 use crate::disk::{Disk, RECORDINGS, SAVES};
-use crate::fault::Sabotage;
+use crate::fault::FaultInjector;
 use crate::plan;
 use crate::replayed::{self, Received};
 use crate::rng::Rng;
-use crate::{Reached, rerun};
+use crate::{Coverage, playback};
 
-/// Saves kept.
 const SAVES_KEPT: usize = 3;
 
-/// Operations on the disk that a job does before the power fails, at most. A save does eight.
+/// Most disk operations of a job before a power failure. A save takes eight.
 const OPERATIONS_MAX: u32 = 10;
 
-/// Attempts to write the first save of a server whose disk refuses for a while.
+/// Attempts to write the first save on a disk that fails for a while.
 const ATTEMPTS_MAX: u32 = 100;
 
 /// See the module.
@@ -42,39 +41,39 @@ pub(crate) struct Storage {
     plan: plan::Storage,
     rng: Rng,
     save_at: Option<RealTime>,
-    /// What the worker has to do, each with the time at which it is done.
+    /// Jobs of the worker, each with the instant at which it is done.
     jobs: VecDeque<(RealTime, Job)>,
-    /// The run, and the deadlines that its journal has, since it was last written.
+    /// Run and deadlines in its journal at the last write,
     written: (PathBuf, u64),
-    /// The same when the sync under way began, and of the last one that was done.
+    /// at the start of the current sync, and at the last completed sync.
     syncing: (PathBuf, u64),
     synced: (PathBuf, u64),
-    /// The runs of this life of the server.
+    /// Runs of this server process.
     begun: BTreeSet<PathBuf>,
-    /// The pieces that the sync under way is about, with their lengths.
+    /// Pieces of the current sync, with their lengths.
     to_sync: Vec<(PathBuf, usize)>,
-    /// Deadlines carried out when something was last sent.
+    /// Deadlines fired when bytes were last sent.
     sent_steps: u64,
-    /// The save under way, and those that are done, by their files.
+    /// The current save, and completed saves by file.
     saving: Option<Saved>,
     saved: BTreeMap<PathBuf, Saved>,
-    pub(crate) reached: Reached,
+    pub(crate) coverage: Coverage,
 }
 
-/// A state that was saved.
+/// A saved state.
 #[derive(Clone, Debug)]
 struct Saved {
     digest: u64,
-    /// The run of the journal in which it was.
+    /// The run that was recorded at that time.
     run: PathBuf,
 }
 
 impl Storage {
-    /// A new disk, and nothing that is kept on it until [`Self::start`].
-    pub(crate) fn new(seed: u64, plan: plan::Storage, sabotage: Sabotage) -> Self {
+    /// An empty disk; recorder and autosave start with [`Self::start`].
+    pub(crate) fn new(seed: u64, plan: plan::Storage, injector: FaultInjector) -> Self {
         Self {
             shipped: storage::Storage::default(),
-            disk: Disk::new(plan, sabotage, Rng::new(seed, 5)),
+            disk: Disk::new(plan, injector, Rng::new(seed, 5)),
             plan,
             rng: Rng::new(seed, 6),
             save_at: None,
@@ -87,11 +86,11 @@ impl Storage {
             sent_steps: 0,
             saving: None,
             saved: BTreeMap::new(),
-            reached: Reached::default(),
+            coverage: Coverage::default(),
         }
     }
 
-    /// Begins a life of the server, as it does itself.
+    /// Starts recorder and autosave as the server does.
     pub(crate) fn start(&mut self, engine: &mut Engine, now: RealTime) -> CheckResult {
         let files = || Arc::new(self.disk.clone()) as Arc<dyn Files>;
         let config = RecorderConfig {
@@ -120,7 +119,7 @@ impl Storage {
         Ok(())
     }
 
-    /// When it wants to do something.
+    /// Instant of the next job, save or deadline of the recorder.
     pub(crate) fn wake(&self) -> Option<RealTime> {
         let job = self.jobs.front().map(|(at, _)| *at);
         [self.shipped.next_deadline(), self.save_at, job]
@@ -129,7 +128,7 @@ impl Storage {
             .min()
     }
 
-    /// What a pass does before anything is sent.
+    /// Storage part of a pass, before output.
     pub(crate) fn pass(&mut self, engine: &mut Engine, now: RealTime) -> CheckResult {
         while let Some((_, job)) = self.jobs.pop_front_if(|(at, _)| *at <= now) {
             self.finish_job(job, engine, now)?;
@@ -150,7 +149,7 @@ impl Storage {
                 JobKind::Save | JobKind::Pack => {}
             }
             let begins = self.jobs.back().map_or(now, |(at, _)| *at);
-            // Packing takes the longest, and pieces wait for it.
+            // Packing takes the longest, so that pieces queue up.
             let parts = if job.kind() == JobKind::Pack { 4 } else { 1 };
             let takes = parts * self.rng.below(self.plan.job_ms_max + 1);
             let takes = RealSpan::from_millis(i64::from(takes));
@@ -162,12 +161,12 @@ impl Storage {
             self.disk.remove_all(&run);
             (self.syncing, self.synced) = Default::default();
             self.to_sync.clear();
-            self.reached.count("runs removed", 1);
+            self.coverage.count("runs removed", 1);
         }
         Ok(())
     }
 
-    /// Something is about to be sent.
+    /// Writes the journal before bytes are sent.
     pub(crate) fn write_ahead(&mut self, engine: &mut Engine, now: RealTime) {
         self.shipped.write_ahead(engine, now);
         self.note_written(engine);
@@ -183,12 +182,12 @@ impl Storage {
         }
     }
 
-    /// Saves as soon as it can: a team has won.
+    /// Requests a save after a victory.
     pub(crate) fn save_soon(&mut self) {
         self.shipped.save_soon();
     }
 
-    /// Begins a save, unless one is being written, or none are kept.
+    /// Starts a save unless one is running or saves are off.
     pub(crate) fn save_now(&mut self, engine: &Engine) {
         if self.shipped.save(engine).is_ok() {
             self.begin_save(engine);
@@ -202,14 +201,14 @@ impl Storage {
         });
     }
 
-    /// The save under way has been given its name.
+    /// The current save has its final name.
     fn note_saved(&mut self) {
         let entries = self.disk.list(Path::new(SAVES)).unwrap_or_default();
         let files: BTreeSet<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
         self.saved.retain(|file, _| files.contains(file));
         if let (Some(file), Some(saved)) = (files.last(), self.saving.take()) {
             self.saved.insert(file.clone(), saved);
-            self.reached.count("saves", 1);
+            self.coverage.count("saves", 1);
         }
     }
 
@@ -221,10 +220,10 @@ impl Storage {
             Ok(Done::Synced(true)) => {
                 self.synced = std::mem::take(&mut self.syncing);
                 if let Some(piece) = self.disk.unsynced(&std::mem::take(&mut self.to_sync)) {
-                    return Err(format!("a sync was done, and left {} unsynced", piece.display()));
+                    return Err(format!("a sync left {} unsynced", piece.display()));
                 }
             }
-            Ok(Done::Packed) => self.reached.count("pieces packed", 1),
+            Ok(Done::Packed) => self.coverage.count("pieces packed", 1),
             _ => {}
         }
         if kind == JobKind::Save {
@@ -234,25 +233,25 @@ impl Storage {
         Ok(())
     }
 
-    /// The run being recorded, if one is.
+    /// The current run.
     fn run(&self) -> Option<PathBuf> {
         self.shipped.recorder.as_ref()?.run().map(Path::to_owned)
     }
 
-    /// Whether every run of this life goes on to its end: nothing was refused.
+    /// Whether this process records one run without failures.
     fn is_one_run(&self) -> bool {
         let recorder = self.shipped.recorder.as_ref();
         recorder.is_some_and(|recorder| recorder.stats().failures == 0)
     }
 
-    /// From now on nothing fails, and no save is begun.
-    pub(crate) fn calm(&mut self) {
-        self.disk.calm();
+    /// Stops all faults and autosaves.
+    pub(crate) fn stop_faults(&mut self) {
+        self.disk.stop_faults();
         self.plan.removed_one_in = 0;
         self.save_at = None;
     }
 
-    /// The power fails. Checks what is left, and answers the game to go on with, if there is a save.
+    /// Power failure: checks what is left on the disk, and returns the game to resume, if there is a save.
     pub(crate) fn crash(&mut self, engine: &Engine, received: &[Received]) -> Result<Option<Game>, String> {
         self.check_sent(engine, received)?;
         self.note_stats();
@@ -267,30 +266,34 @@ impl Storage {
             self.lose_newest_save();
         }
         self.disk.crash();
-        self.reached.count("files rotten", self.disk.rot());
+        self.coverage.count("files rotten", self.disk.flip_bits());
         self.check_pieces()?;
         self.check_synced_run()?;
         self.resume()
     }
 
-    /// The shipped start after a crash: the game that it goes on with is as new as it must be, and has been.
+    /// Runs the shipped resume; checks that the game is as new as it must be, and a state that the game was in.
     fn resume(&mut self) -> Result<Option<Game>, String> {
         let (saves, recordings) = (Path::new(SAVES), Path::new(RECORDINGS));
-        let good = self.saved.iter().rev().find(|(file, _)| !self.disk.has_rot(file));
+        let good = self
+            .saved
+            .iter()
+            .rev()
+            .find(|(file, _)| !self.disk.is_corrupt_below(file));
         let newest = match newest_good(&self.disk, saves) {
             Ok(newest) => newest,
             Err(_) if good.is_none() => {
-                // All are rotten or lost: they are moved away, and a new game begins.
+                // All saves are corrupt or lost: an operator removes them, and a new game starts.
                 self.disk.remove_all(saves);
                 self.saved.clear();
                 return Ok(None);
             }
-            Err(error) => return Err(format!("a good save was saved, and {error}")),
+            Err(error) => return Err(format!("an intact save exists, and {error}")),
         };
         let file = newest.as_ref().map(|(_, file)| file);
         if let Some((good, _)) = good.filter(|(good, _)| file < Some(good)) {
             return Err(format!(
-                "the game goes on from an older save than {}",
+                "the game resumes from an older save than {}",
                 good.display()
             ));
         }
@@ -299,24 +302,24 @@ impl Storage {
         };
         let saved = self.saved.get(&file).cloned();
         if let Some(saved) = saved.as_ref().filter(|saved| saved.digest != game.digest()) {
-            return Err(format!("{} holds another state than {saved:?}", file.display()));
+            return Err(format!("{} does not hold {saved:?}", file.display()));
         }
         let rolled =
             storage::resume(&self.disk, saves, Some(recordings)).map_err(|error| error.to_string())?;
-        let rolled = rolled.ok_or("a save was lost between two looks")?;
+        let rolled = rolled.ok_or("a save vanished while resuming")?;
         let is_ahead = rolled.steps() > game.steps();
-        self.reached.count("saves rolled forward", u64::from(is_ahead));
+        self.coverage.count("saves rolled forward", u64::from(is_ahead));
         if is_ahead && !self.has_passed(&rolled)? {
             let steps = rolled.steps();
             return Err(format!(
-                "a save was rolled forward to step {steps}, and no game was there"
+                "a save was rolled forward to step {steps}, a state that the game was never in"
             ));
         }
         let (run, steps) = &self.synced;
-        let must_reach = saved.is_some_and(|saved| saved.run == *run) && !self.disk.has_rot(run);
+        let must_reach = saved.is_some_and(|saved| saved.run == *run) && !self.disk.is_corrupt_below(run);
         match must_reach && rolled.winner().is_none() && rolled.steps() < *steps {
             true => Err(format!(
-                "the game goes on from step {} of {}, and the journal was synced until {steps}",
+                "the game resumes at step {} from {}, and the journal was synced until {steps}",
                 rolled.steps(),
                 file.display()
             )),
@@ -324,7 +327,7 @@ impl Storage {
         }
     }
 
-    /// Whether a run has passed through a game, as the bytes tell that the recorder appended, whatever became of them.
+    /// Whether a run passed through this state, according to all bytes that the recorder appended.
     fn has_passed(&self, game: &Game) -> Result<bool, String> {
         for run in self.runs()? {
             let pieces = self.pieces(&run)?;
@@ -336,7 +339,7 @@ impl Storage {
         Ok(false)
     }
 
-    /// The newest save is gone, or is an older one.
+    /// Removes the newest save, or replaces it with an older one.
     fn lose_newest_save(&mut self) {
         let entries = self.disk.list(Path::new(SAVES)).unwrap_or_default();
         let mut saves: Vec<_> = entries.into_iter().map(|entry| entry.path).collect();
@@ -378,21 +381,21 @@ impl Storage {
             .map_err(|error| error.to_string())
     }
 
-    /// Every piece plays to its last whole record; one with another bit is never taken for whole.
+    /// Every piece replays to its last whole record, and a flipped bit is detected.
     fn check_pieces(&self) -> CheckResult {
         for run in self.runs()? {
             for piece in self.pieces(&run)? {
-                let is_rotten = self.disk.has_rot(&piece);
+                let is_corrupt = self.disk.is_corrupt_below(&piece);
                 let opened = self
                     .read(&piece)
                     .and_then(|bytes| Replay::open(bytes).map_err(|error| error.to_string()));
                 let verified = opened.ok().map(Replay::verify);
                 match verified {
-                    Some(Ok(verified)) if is_rotten && verified.ending == Ending::Closed => {
-                        return Err(format!("{}: another bit was not noticed", piece.display()));
+                    Some(Ok(verified)) if is_corrupt && verified.ending == Ending::Closed => {
+                        return Err(format!("{}: a flipped bit was not detected", piece.display()));
                     }
-                    Some(Err(error)) if !is_rotten => {
-                        return Err(format!("{} is played otherwise: {error}", piece.display()));
+                    Some(Err(error)) if !is_corrupt => {
+                        return Err(format!("{} replays differently: {error}", piece.display()));
                     }
                     _ => {}
                 }
@@ -401,29 +404,29 @@ impl Storage {
         Ok(())
     }
 
-    /// The run that was synced last plays as far as it was synced.
+    /// The last synced run replays as far as it was synced.
     fn check_synced_run(&self) -> CheckResult {
         let (run, steps) = &self.synced;
-        if *steps == 0 || self.disk.has_rot(run) {
+        if *steps == 0 || self.disk.is_corrupt_below(run) {
             return Ok(());
         }
         let pieces = self.pieces(run).unwrap_or_default();
         let open = |place: usize| Replay::open(self.read(&pieces[place]).ok()?).ok();
         let begin = if pieces.is_empty() { None } else { open(0) };
-        let begin = begin.ok_or_else(|| format!("{} was synced, and is lost", run.display()))?;
+        let begin = begin.ok_or_else(|| format!("{} was synced and is lost", run.display()))?;
         let rolled = roll_forward(begin.game(), pieces.len(), open)?;
         let played = rolled.map_or(0, |rolled| rolled.game.steps());
         match played < *steps && begin.game().winner().is_none() {
             true => Err(format!(
-                "{} plays to step {played}, and the journal was synced until {steps}",
+                "{} replays to step {played}, and the journal was synced until {steps}",
                 run.display()
             )),
             false => Ok(()),
         }
     }
 
-    /// The journal plays to the state of which peers were sent the last, and sends the lines that viewers received. Runs
-    /// that the disk ended are whole as far as they go.
+    /// The journal replays to the last state that peers were sent, and sends the lines that viewers received. Runs ended by a
+    /// disk fault end with a whole record.
     fn check_sent(&mut self, engine: &Engine, received: &[Received]) -> CheckResult {
         let Some(run) = self.run() else { return Ok(()) };
         for ended in self.runs()?.into_iter().filter(|other| *other != run) {
@@ -441,24 +444,24 @@ impl Storage {
         let verified = Replay::open(bytes)
             .map_err(|error| format!("the journal cannot be opened: {error}"))?
             .verify()
-            .map_err(|error| format!("the replay parts from the run: {error}"))?;
+            .map_err(|error| format!("the replay diverges: {error}"))?;
         let (replayed, sent) = (verified.game, engine.game());
         let is_other = !engine.is_ahead_of_journal() && replayed.digest() != sent.digest();
         if replayed.steps() < self.sent_steps || is_other {
             return Err(format!(
-                "peers were sent {} steps of the game, and the journal plays {}",
+                "peers were sent {} steps of the game, and the journal replays {}",
                 self.sent_steps,
                 replayed.steps()
             ));
         }
         if !received.is_empty() && self.is_one_run() {
             let lines = replayed::check(received, &self.recording(&run)?, engine.config())?;
-            self.reached.count("lines compared with the journal", lines);
+            self.coverage.count("lines compared with the journal", lines);
         }
         Ok(())
     }
 
-    /// A run that the disk ended ends with a whole record.
+    /// A run ended by a disk fault ends with a whole record.
     fn check_ended(&self, run: &Path) -> CheckResult {
         let pieces = self.pieces(run)?;
         let Some(last) = pieces.last() else {
@@ -479,7 +482,7 @@ impl Storage {
         }
     }
 
-    /// The journal of a run, in all its pieces.
+    /// All pieces of a run, joined.
     fn recording(&self, run: &Path) -> Result<Arc<Recording>, String> {
         let pieces = self
             .pieces(run)?
@@ -491,12 +494,12 @@ impl Storage {
 
     fn note_stats(&mut self) {
         if let Some(recorder) = &self.shipped.recorder {
-            self.reached.count("runs resumed", recorder.stats().resumed);
+            self.coverage.count("runs resumed", recorder.stats().resumed);
         }
     }
 
-    /// The server ends in order: its journal is whole, ends with the game as it is, and can be shown, with the lines that
-    /// viewers received; and the game is saved.
+    /// Clean shutdown: the journal is closed, ends with the current game and can be played with the lines that viewers
+    /// received; the game is saved.
     pub(crate) fn finish(
         &mut self,
         engine: &mut Engine,
@@ -509,12 +512,12 @@ impl Storage {
         self.note_stats();
         let (run, is_one_run) = (self.run(), self.is_one_run());
         std::mem::take(&mut self.shipped).finish(engine, now);
-        self.reached.count("writes refused", self.disk.refused());
+        self.coverage.count("writes refused", self.disk.refused());
         self.check_pieces()?;
         if self.plan.save_every > RealSpan::ZERO {
             let newest = newest_good(&self.disk, Path::new(SAVES)).map_err(|error| error.to_string())?;
             if newest.is_none_or(|(game, _)| game.digest() != engine.state_to_save().digest().whole) {
-                return Err("the last save holds another state than the game ended with".to_owned());
+                return Err("the last save does not hold the final state".to_owned());
             }
         }
         let Some(run) = run.filter(|run| self.pieces(run).is_ok_and(|pieces| !pieces.is_empty())) else {
@@ -522,23 +525,20 @@ impl Storage {
         };
         let recording = self.recording(&run)?;
         if *recording.ends() != RecordingEnd::Closed {
-            return Err(format!(
-                "the journal does not end in order: {:?}",
-                recording.ends()
-            ));
+            return Err(format!("the journal is not closed: {:?}", recording.ends()));
         }
         let (last, _) = recording
             .seek(recording.end())
             .map_err(|error| error.to_string())?;
         if last.digest() != engine.game().digest() && engine.game().winner().is_none() {
-            return Err("the replay ends otherwise than the run".to_owned());
+            return Err("the replay ends in another state than the run".to_owned());
         }
         if is_one_run {
             let lines = replayed::check(received, &recording, engine.config())?;
-            self.reached.count("lines compared with the journal", lines);
+            self.coverage.count("lines compared with the journal", lines);
         }
-        let worlds = rerun::watch(&recording, &mut self.rng)?;
-        self.reached.count("worlds compared in recordings", worlds);
+        let worlds = playback::check_playback(&recording, &mut self.rng)?;
+        self.coverage.count("worlds compared in recordings", worlds);
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! A digest of everything that happened in a run, in order: two runs of one seed have the same.
+//! Digest of all events of a run, in order; equal for two runs of one seed.
 
 use trantor_time::RealTime;
 
-/// FNV-1a over instants, places and bytes.
+/// FNV-1a over instants, kinds, connections and bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trace {
     state: u64,
@@ -15,11 +15,11 @@ impl Trace {
         }
     }
 
-    /// Something happened at `now`: what kind of thing, to whom, and with which bytes.
-    pub(crate) fn note(&mut self, now: RealTime, kind: u8, whom: usize, bytes: &[u8]) {
+    /// Adds an event.
+    pub(crate) fn note(&mut self, now: RealTime, kind: u8, conn: usize, bytes: &[u8]) {
         self.mix(&now.as_nanos().to_le_bytes());
         self.mix(&[kind]);
-        self.mix(&(whom as u64).to_le_bytes());
+        self.mix(&(conn as u64).to_le_bytes());
         self.mix(&(bytes.len() as u64).to_le_bytes());
         self.mix(bytes);
     }

@@ -1,108 +1,108 @@
-//! Rules broken on purpose are found within two hundred seeds (`--features faults`).
+//! Each injected fault is detected within [`SEEDS_MAX`] seeds (`--features faults`).
 
 #![cfg(feature = "faults")]
 
 use trantor_sim::{Fault, run, run_with_fault, sweep_seed};
 
-/// Seeds within which each fault must be found.
+/// Seeds within which each fault must be detected.
 const SEEDS_MAX: u64 = 200;
 
-/// Each fault, and what the finding says of it.
+/// Each fault, and parts of the messages of checks that detect it.
 const FAULTS: &[(Fault, &[&str])] = &[
     (Fault::DroppedReply, &["answers", "no answer came"]),
     (Fault::DroppedAck, &["never acknowledged"]),
     (
         Fault::DroppedDelta,
-        &["the viewer's world is not the world", "a viewer ended"],
+        &["the viewer's world differs", "a viewer failed"],
     ),
     (
         Fault::DroppedLine,
-        &["is not the world: the ground", "before the whole map"],
+        &["differs from the server's: ground", "before all tiles"],
     ),
     (
-        Fault::DroppedLateLine,
-        &["is not the world: the ground", "before the whole map"],
+        Fault::DroppedRotatedLine,
+        &["differs from the server's: ground", "before all tiles"],
     ),
-    (Fault::DroppedSaid, &["where the journal sends"]),
+    (Fault::DroppedBroadcast, &["where the journal sends"]),
     (
-        Fault::DroppedPiece,
-        &["a viewer ended", "the viewer's world is not the world"],
+        Fault::DroppedSnapshotPart,
+        &["a viewer failed", "the viewer's world differs"],
     ),
     (Fault::LostWakeUp, &["ns late"]),
     (Fault::NoHunger, &["is never hungry"]),
-    (Fault::IgnoredLimits, &["more connections than may be"]),
-    (Fault::LostHangUp, &["connections are open, the server has"]),
+    (Fault::IgnoredLimits, &["limit of connections is exceeded"]),
+    (Fault::LostDisconnect, &["connections are open, the engine has"]),
     (
-        Fault::OldToken,
+        Fault::StaleToken,
         &[
             "operates under",
-            "that is Asked heard",
+            "in Asked received",
             "refused for the right token",
-            "told that it may control",
+            "a viewer's hello has may_control",
         ],
     ),
     (Fault::JournalOutOfOrder, JOURNAL_DIFFERS),
-    (Fault::ShortJournal, JOURNAL_DIFFERS),
-    (Fault::UnnoticedRefusal, JOURNAL_DIFFERS),
+    (Fault::TruncatedJournal, JOURNAL_DIFFERS),
+    (Fault::IgnoredWriteError, JOURNAL_DIFFERS),
     (
-        Fault::OneSyncedPiece,
+        Fault::UnsyncedEarlierPieces,
         &[
-            "a sync was done, and left",
+            "a sync left",
             "and the journal was synced until",
-            "was synced, and is lost",
+            "was synced and is lost",
         ],
     ),
     (
-        Fault::HastyPack,
-        &["and the journal was synced until", "was synced, and is lost"],
+        Fault::UnsyncedPack,
+        &["and the journal was synced until", "was synced and is lost"],
     ),
-    (Fault::UnlistedRun, &["was synced, and is lost"]),
+    (Fault::UnsyncedRunName, &["was synced and is lost"]),
     (
-        Fault::UnnoticedRemoval,
+        Fault::IgnoredRemoval,
         &[
-            "does not end in order",
-            "was synced, and is lost",
+            "journal is not closed",
+            "was synced and is lost",
             "and the journal was synced until",
         ],
     ),
-    (Fault::TornRun, &["ended with"]),
+    (Fault::TornRecord, &["ended with"]),
     (
-        Fault::HastySave,
-        &["goes on from an older save", "a good save was saved"],
+        Fault::UnsyncedSave,
+        &["resumes from an older save", "an intact save exists"],
     ),
-    (Fault::UnlistedSave, &["goes on from an older save"]),
-    (Fault::StaleSave, &["holds another state than"]),
+    (Fault::UnsyncedSaveName, &["resumes from an older save"]),
+    (Fault::StaleSave, &["does not hold Saved"]),
     (
         Fault::OlderSave,
-        &["goes on from an older save", "the last save holds another state"],
+        &["resumes from an older save", "the last save does not hold"],
     ),
 ];
 
 const JOURNAL_DIFFERS: &[&str] = &[
-    "the journal does not end in order",
+    "the journal is not closed",
     "the journal cannot be opened",
-    "and the journal plays",
+    "and the journal replays",
     "the journal was synced until",
-    "the replay parts from the run",
-    "is played otherwise",
-    "was synced, and is lost",
+    "the replay diverges",
+    "replays differently",
+    "was synced and is lost",
     "ended with",
 ];
 
-/// Found for the reason that it is, and without it the same seed finds nothing.
+/// The right check detects the fault, and the same seed without it is clean.
 fn check(fault: Fault, reasons: &[&str]) -> Result<(), String> {
     let found = (0..SEEDS_MAX).find_map(|index| run_with_fault(sweep_seed(3, index), fault).err());
-    let found = found.ok_or_else(|| format!("{fault:?} was not found in {SEEDS_MAX} seeds"))?;
+    let found = found.ok_or_else(|| format!("{fault:?} was not detected in {SEEDS_MAX} seeds"))?;
     if !reasons.iter().any(|reason| found.reason.contains(reason)) {
-        return Err(format!("{fault:?} was found for another reason: {found}"));
+        return Err(format!("another check detected {fault:?}: {found}"));
     }
     run(found.seed)
         .map(drop)
-        .map_err(|failure| format!("the seed itself is not clean: {failure}"))
+        .map_err(|failure| format!("the seed fails without a fault: {failure}"))
 }
 
 #[test]
-fn every_planted_fault_is_found() {
+fn every_injected_fault_is_detected() {
     let checks = FAULTS
         .iter()
         .map(|(fault, reasons)| std::thread::spawn(|| check(*fault, reasons)));

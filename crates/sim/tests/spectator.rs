@@ -1,4 +1,4 @@
-//! The real client as a delayed spectator of a real engine: it shows what others saw so long ago, and notices nothing.
+//! The real client as a delayed spectator of a real engine shows what an undelayed viewer showed one delay earlier.
 
 #![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
 
@@ -11,7 +11,7 @@ use trantor_model::{AgentId, MapSize, Tile};
 use trantor_time::{RealSpan, RealTime};
 
 const DELAY: RealSpan = RealSpan::from_secs(12);
-/// A frame of the viewers'.
+/// Frame interval of the viewers.
 const FRAME: RealSpan = RealSpan::from_millis(10);
 const DELAY_FRAMES: usize = 1_200;
 
@@ -27,7 +27,7 @@ fn engine(now: RealTime) -> Engine {
         seed: 5,
         rules: Rules::default(),
     });
-    // Who comes from this machine controls, and sees the present.
+    // Loopback peers have control and therefore no delay.
     config.control = Control::Loopback;
     config.spectator_delay = DELAY;
     Engine::new(config, now)
@@ -42,14 +42,14 @@ fn client(language: Language, now: RealTime) -> Client {
     Client::new(config, now)
 }
 
-/// What a scene shows, as far as two viewers can be compared: the moment, and who stands where.
+/// The comparable part of a scene: game time, and the tiles of agents.
 fn shown(scene: &Scene) -> (f64, Vec<(AgentId, Tile)>) {
     let places = scene.agents.iter().map(|agent| (agent.id, agent.tile));
     (scene.clock.game.as_units_f64(), places.collect())
 }
 
 #[test]
-fn the_client_of_a_spectator_lives_in_the_past_and_notices_nothing() {
+fn a_delayed_spectator_shows_the_game_one_delay_later() {
     let mut now = RealTime::from_nanos(1_000_000_000);
     let mut engine = engine(now);
     let languages = [Language::Frames, Language::Frames, Language::Text];
@@ -57,7 +57,7 @@ fn the_client_of_a_spectator_lives_in_the_past_and_notices_nothing() {
     let from =
         [[127, 0, 0, 1], [10, 0, 0, 7], [10, 0, 0, 8]].map(|address| IpAddr::V4(Ipv4Addr::from(address)));
     let mut scenes = [(); 3].map(|()| Scene::default());
-    // What the first viewer saw, by frame.
+    // What the undelayed viewer showed, by frame.
     let mut seen = Vec::new();
     let mut compared = 0;
     for frame in 0..3_000_usize {
@@ -136,7 +136,7 @@ fn the_client_of_a_spectator_lives_in_the_past_and_notices_nothing() {
         }
         seen.push(shown(&scenes[0]));
 
-        // A while after the spectator's first picture, and as long before it: what the other showed then.
+        // Compare from some seconds after the spectator's first world.
         let Some(expected) = frame.checked_sub(DELAY_FRAMES).filter(|then| *then >= 300) else {
             continue;
         };
@@ -159,7 +159,7 @@ fn the_client_of_a_spectator_lives_in_the_past_and_notices_nothing() {
         compared += usize::from(places.len() == 4);
         if frame == 2_000 {
             let (_, places) = shown(&scenes[2]);
-            assert_eq!(places.len(), 4, "in text, too, it has waited for them");
+            assert_eq!(places.len(), 4, "the delayed text viewer shows all agents");
         }
     }
     assert!(compared > 500, "{compared} frames before the agents starved");

@@ -1,17 +1,17 @@
-//! Sweeps of short seeds, and what the simulation promises of itself.
+//! Sweeps of short runs, and determinism of the simulation.
 
-use trantor_sim::{Reached, run, sweep_seed};
+use trantor_sim::{Coverage, run, sweep_seed};
 
-/// Seeds of one of the tests below; four of them run side by side.
+/// Part of the sweep; four tests run in parallel.
 fn sweep(indices: std::ops::Range<u64>) {
-    let mut reached = Reached::default();
+    let mut coverage = Coverage::default();
     for index in indices {
         match run(sweep_seed(1, index)) {
-            Ok(outcome) => reached.add(&outcome.reached),
+            Ok(outcome) => coverage.add(&outcome.coverage),
             Err(failure) => panic!("{failure}"),
         }
     }
-    assert!(reached.least() > 0, "something never happened: {reached}");
+    assert!(coverage.least() > 0, "a count is zero: {coverage}");
 }
 
 /// Client and server in one process on a manual clock with a simulated link between them.
@@ -36,7 +36,7 @@ fn the_last_quarter_of_the_sweep() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_run() {
+fn the_same_seed_gives_the_same_run() {
     let outcomes: Vec<_> = (0..12).map(|index| run(sweep_seed(2, index)).unwrap()).collect();
     for (index, outcome) in outcomes.iter().enumerate() {
         assert_eq!(run(sweep_seed(2, index as u64)), Ok(*outcome), "seed {index}");
@@ -45,6 +45,6 @@ fn the_same_seed_is_the_same_run() {
         let is_new = outcomes[..index]
             .iter()
             .all(|other| other.digest != outcome.digest);
-        assert!(is_new, "other seeds are other runs");
+        assert!(is_new, "different seeds give different runs");
     }
 }

@@ -1,9 +1,9 @@
-//! The server's file of options.
+//! The server's configuration file.
 
 use trantor_server::options::settings::Origins;
 use trantor_server::options::{Options, layers};
 
-/// A file is taken, or refused in one line that can be printed.
+/// A file is accepted, or refused with messages of one printable line each.
 pub(super) fn read(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -1,4 +1,4 @@
-//! Frames of our own wire protocol: cut from a stream, and read, in both directions.
+//! Frames of the wire protocol: cutting a stream and decoding, in both directions.
 
 use std::fmt::Debug;
 
@@ -7,7 +7,7 @@ use trantor_protocol::wire::{
     write_frame,
 };
 
-/// What is read is the same wherever the stream was cut, and comes back if it is written again.
+/// Frames are the same wherever the stream was cut, and messages round-trip.
 pub(super) fn decode(data: &[u8]) {
     decode_as::<ToServer>(data);
     decode_as::<ToClient>(data);
@@ -19,16 +19,16 @@ fn decode_as<M: FrameMessage + Debug>(data: &[u8]) {
         assert_eq!(frames::<M>(data, size), whole, "in pieces of {size}");
     }
     for frame in whole.iter().flatten() {
-        // Where bytes can be written in several ways, writing them again gives the shortest, which then is final.
+        // A frame may not be in canonical form: compare from the first encoding on.
         if let Ok(message) = read_frame::<M>(frame) {
             let written = rewritten(&message);
-            let again = read_frame::<M>(&written).expect("what was written can be read");
+            let again = read_frame::<M>(&written).expect("an encoded message can be decoded");
             assert_eq!(rewritten(&again), written, "{message:?}");
         }
     }
 }
 
-/// All frames; `None` at the end for a stream that cannot be trusted any more.
+/// All frames; `None` at the end for a framing error.
 fn frames<M: FrameMessage>(data: &[u8], size: usize) -> Vec<Option<Vec<u8>>> {
     let mut cutter = FrameCutter::new::<M>();
     let mut frames = Vec::new();
@@ -45,7 +45,7 @@ fn frames<M: FrameMessage>(data: &[u8], size: usize) -> Vec<Option<Vec<u8>>> {
         }
         assert!(
             cutter.pending_bytes() <= M::FRAME_BYTES_MAX + 4,
-            "what is kept is bounded"
+            "the buffer is bounded"
         );
     }
     frames
@@ -53,7 +53,6 @@ fn frames<M: FrameMessage>(data: &[u8], size: usize) -> Vec<Option<Vec<u8>>> {
 
 fn rewritten<M: FrameMessage>(message: &M) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // A message that was read from a frame may be longer written out; it is refused then, and not cut.
     match write_frame(&mut bytes, message) {
         Ok(()) => bytes.split_off(4),
         Err(_) => panic!("a message that came in a frame fits one"),
@@ -65,7 +64,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         version: WIRE_VERSION,
         program: "fuzz".to_owned(),
     });
-    let said = [
+    let requests = [
         hello,
         ToServer::Probe { token: 7 },
         ToServer::Credit { items: 3 },
@@ -77,9 +76,9 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         ToServer::Goodbye,
     ];
     let mut to_server = Vec::new();
-    for message in &said {
-        write_frame(&mut to_server, message).expect("these are short");
+    for message in &requests {
+        write_frame(&mut to_server, message).expect("a short message");
     }
-    // What a server says is had from one: a viewer's first seconds.
-    vec![to_server, super::sessions::what_a_viewer_is_told()]
+    // Frames of a real server.
+    vec![to_server, super::sessions::viewer_stream()]
 }

@@ -1,4 +1,4 @@
-//! Lines of text: cut from a stream, and understood by either side.
+//! Text lines: cutting a stream, and the parsers of both sides.
 
 use trantor_model::Command;
 use trantor_protocol::limits::LINE_BYTES_MAX;
@@ -8,10 +8,10 @@ use trantor_protocol::text::client::{
 };
 use trantor_protocol::text::{Cut, Dialect, LineCutter, parse_command, parse_gui_request};
 
-/// A limit that short inputs reach, too.
+/// A limit that short inputs reach.
 const SHORT_LINE_BYTES_MAX: usize = 20;
 
-/// Lines come out as a plain reading of the whole gives them, wherever the stream was cut.
+/// The cutter gives the lines of a simple model, wherever the stream was cut.
 pub(super) fn cut(data: &[u8]) {
     for max in [SHORT_LINE_BYTES_MAX, LINE_BYTES_MAX] {
         let expected = plain_lines(data, max);
@@ -25,15 +25,15 @@ pub(super) fn cut(data: &[u8]) {
                         Cut::TooLong => None,
                     });
                 }
-                assert!(piece.is_empty(), "everything is taken");
-                assert!(cutter.pending_bytes() <= max + 1, "what is kept is bounded");
+                assert!(piece.is_empty(), "all input is consumed");
+                assert!(cutter.pending_bytes() <= max + 1, "the buffer is bounded");
             }
             assert_eq!(lines, expected, "in pieces of {size} with lines of {max}");
         }
     }
 }
 
-/// The same, dully: `None` is a line that is too long, which is said even if its end has not come.
+/// The model: `None` is an overlong line, reported before its end.
 fn plain_lines(data: &[u8], max: usize) -> Vec<Option<Vec<u8>>> {
     let without_return = |line: &[u8]| line.strip_suffix(b"\r").unwrap_or(line).to_vec();
     let mut rest = data;
@@ -50,7 +50,7 @@ fn plain_lines(data: &[u8], max: usize) -> Vec<Option<Vec<u8>>> {
     lines
 }
 
-/// Whatever is understood comes back if it is written again.
+/// Parsed commands and requests round-trip.
 pub(super) fn parse(data: &[u8]) {
     for line in data.split(|&byte| byte == b'\n') {
         for dialect in Dialect::ALL {
@@ -73,19 +73,19 @@ pub(super) fn parse(data: &[u8]) {
             assert_eq!(parse_gui_request(again), Ok(request));
         }
         for (is_first, is_team) in [(true, true), (true, false), (false, true), (false, false)] {
-            let _whoever_it_is = read_greeting(line, is_first, |_| is_team);
+            let _greeting = read_greeting(line, is_first, |_| is_team);
         }
     }
 }
 
-/// Nothing that a server says makes a client panic.
+/// No line of a server makes a client panic.
 pub(super) fn parse_as_client(data: &[u8]) {
     for line in data.split(|&byte| byte == b'\n') {
         for dialect in Dialect::ALL {
-            let _whatever_it_means = parse_server_line(dialect, line);
+            let _parsed = parse_server_line(dialect, line);
         }
-        let _whatever_it_means = parse_gui_event(line);
-        let _however_many_there_are = parse_tiles(line).count();
+        let _parsed = parse_gui_event(line);
+        let _tiles = parse_tiles(line).count();
     }
 }
 

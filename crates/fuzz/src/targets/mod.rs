@@ -1,4 +1,4 @@
-//! All targets, and what each is about.
+//! The list of targets.
 
 mod config;
 mod frames;
@@ -6,17 +6,17 @@ mod lines;
 mod recordings;
 mod sessions;
 
-/// Something that reads bytes from outside.
+/// A function under fuzzing.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The word by which it is chosen; the same in `fuzz/Cargo.toml`.
+    /// Name on the command line and in `fuzz/Cargo.toml`.
     pub name: &'static str,
-    /// Reads any bytes.
+    /// Takes any bytes.
     ///
     /// # Panics
-    /// If something is wrong with what reads them.
+    /// If a property is violated.
     pub run: fn(&[u8]),
-    /// Inputs that make sense.
+    /// Corpus of valid inputs.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
@@ -24,36 +24,36 @@ const fn target(name: &'static str, run: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>)
     Target { name, run, seeds }
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 9] = [
-    // Lines out of a stream, however it is cut.
+    // Lines of a stream, wherever it is cut.
     target("line_cutter", lines::cut, lines::seeds),
-    // What players, text viewers and the greeting are told.
+    // Lines from agents and text viewers, and first lines.
     target("command_parser", lines::parse, lines::seeds),
-    // What bots and viewers of text are told by a server.
+    // Lines from a server.
     target("client_parser", lines::parse_as_client, lines::server_seeds),
-    // Frames out of a stream, however it is cut, and the messages in them.
+    // Frames of a stream, wherever it is cut, and their messages.
     target("frame_decoder", frames::decode, frames::seeds),
-    // A piece of a journal, replayed.
+    // Replay of a journal piece.
     target(
         "journal_reader",
         recordings::read_journal,
         recordings::journal_seeds,
     ),
-    // The same behind checksums that fit.
+    // The same with recomputed checksums.
     target(
         "journal_content",
         recordings::read_sealed_journal,
         recordings::journal_seeds,
     ),
-    // A saved game behind a checksum that fits, restored and played on.
+    // A saved game with a recomputed checksum, restored and played.
     target(
         "snapshot_reader",
         recordings::read_snapshot,
         recordings::snapshot_seeds,
     ),
-    // The server's file of options.
+    // The server's configuration file.
     target("config_file", config::read, config::seeds),
-    // Several peers that say anything at any time, to a whole engine that checks itself.
+    // A whole engine with several peers that send anything.
     target("sessions", sessions::play, sessions::seeds),
 ];

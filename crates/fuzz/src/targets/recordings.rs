@@ -1,7 +1,7 @@
-//! Journals and snapshots: what a disk gives back.
+//! Journals and snapshots.
 //!
-//! Checksums find what a disk does, and hide everything behind them from a fuzzer. So they are made to fit where the
-//! content is what is to be read: a file may also have been made by somebody.
+//! Checksums detect disk errors, not crafted files, and they block a fuzzer. Targets of the content therefore recompute
+//! them.
 
 use std::io;
 
@@ -9,31 +9,31 @@ use trantor_game::{Game, GameConfig, GameInput, Handled, PieceWriter, Replay, Ru
 use trantor_model::{AgentId, Command, MapSize, Resource, TeamId, Turn};
 use trantor_server::replay::export_bytes;
 
-/// Magic and version of a journal, before its first frame.
+/// Magic number and version of a journal, before its first frame.
 const JOURNAL_HEAD_BYTES: usize = 10;
 
-/// Length and checksum of a frame of a journal.
+/// Length and checksum of a journal frame.
 const FRAME_HEADER_BYTES: usize = 8;
 
-/// Where a snapshot has its checksum, and where its content begins.
+/// Position of the checksum in a snapshot; the content follows it.
 const SNAPSHOT_CHECKSUM: std::ops::Range<usize> = 10..14;
 
-/// Deadlines that a restored game is played on for.
+/// Deadlines fired in a restored game.
 const STEPS_PLAYED: usize = 64;
 
-/// Tiles of a map beyond which a game is not played: reading it is what is looked at here, and large ones take long.
+/// Larger games are decoded and not played, since that takes long.
 const TILES_PLAYED_MAX: usize = 10_000;
 
-/// A journal that is damaged is told so, or replays, and is told event by event.
+/// A journal is refused, or replays and exports its events.
 pub(super) fn read_journal(data: &[u8]) {
     let Ok(replay) = Replay::open(data) else { return };
     if replay.game().config().size.area() <= TILES_PLAYED_MAX {
-        let _verified_or_told = replay.verify();
-        export_bytes(data, &mut io::sink()).expect("a sink takes everything");
+        let _verified = replay.verify();
+        export_bytes(data, &mut io::sink()).expect("a sink accepts all writes");
     }
 }
 
-/// The same with checksums that fit.
+/// The same with recomputed checksums.
 pub(super) fn read_sealed_journal(data: &[u8]) {
     let mut bytes = data.to_vec();
     let (mut at, mut checksum, mut is_snapshot_next) = (JOURNAL_HEAD_BYTES, 0, false);
@@ -57,7 +57,7 @@ pub(super) fn read_sealed_journal(data: &[u8]) {
     read_journal(&bytes);
 }
 
-/// A snapshot that cannot be is refused; one that is restored is sound, and can be played on and saved again.
+/// A snapshot is refused, or restores a valid game that can be played and saved.
 pub(super) fn read_snapshot(data: &[u8]) {
     let mut bytes = data.to_vec();
     seal_snapshot(&mut bytes);
@@ -75,8 +75,8 @@ pub(super) fn read_snapshot(data: &[u8]) {
         game.fire_next(at);
         while game.poll_event().is_some() {}
     }
-    let again = Snapshot::decode(&game.snapshot().encode()).expect("what was just written can be read");
-    let again = Game::restore(again).expect("a game that plays can be saved");
+    let again = Snapshot::decode(&game.snapshot().encode()).expect("an encoded snapshot can be decoded");
+    let again = Game::restore(again).expect("a saved game can be restored");
     assert_eq!(again.digest(), game.digest());
 }
 
@@ -109,7 +109,10 @@ fn played(seed: u64) -> (Game, Vec<u8>) {
         let at = game.now();
         journal.input(game, &input, at);
         let handled = game.handle(input, at);
-        debug_assert!(!matches!(handled, Handled::Refused(_)), "a seed makes sense");
+        debug_assert!(
+            !matches!(handled, Handled::Refused(_)),
+            "the inputs of a seed are valid"
+        );
         while game.poll_event().is_some() {}
     };
     for team in [0, 1, 0] {
@@ -145,20 +148,20 @@ fn played(seed: u64) -> (Game, Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// What is broken later is sound at first, or nothing behind the first check would ever be reached.
+    /// The corpus is valid, else mutations would reach nothing behind the first check.
     #[test]
-    fn seeds_are_read_to_their_ends() {
+    fn seeds_are_valid() {
         for seed in snapshot_seeds() {
             let mut sealed = seed.clone();
             seal_snapshot(&mut sealed);
-            assert_eq!(sealed, seed, "a sound checksum stays");
-            let snapshot = Snapshot::decode(&seed).expect("it was written just now");
-            let game = Game::restore(snapshot).expect("it was saved just now");
+            assert_eq!(sealed, seed, "recomputing a valid checksum keeps it");
+            let snapshot = Snapshot::decode(&seed).expect("a valid snapshot");
+            let game = Game::restore(snapshot).expect("a valid game");
             assert!(game.world().agents().len() > 1 && game.next_deadline().is_some());
         }
         for seed in journal_seeds() {
-            let verified = Replay::open(&seed[..]).expect("it has a head").verify();
-            assert!(verified.expect("it replays").played.inputs > 20);
+            let verified = Replay::open(&seed[..]).expect("a valid head").verify();
+            assert!(verified.expect("a valid journal").played.inputs > 20);
         }
     }
 }

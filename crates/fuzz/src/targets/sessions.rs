@@ -1,7 +1,7 @@
-//! A whole engine with several peers that say anything at any time.
+//! A whole engine with several peers that send anything at any time.
 //!
-//! An input is a list of steps of two bytes and what follows them: which peer does what. In builds with assertions the
-//! engine compares all its parts after each step.
+//! An input is a list of steps: two bytes for peer and action, then the payload. With assertions on, the engine checks its
+//! invariants after each step.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,23 +11,20 @@ use trantor_model::MapSize;
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{RealSpan, RealTime};
 
-/// Peers at one time.
 const PEERS: usize = 6;
 
-/// Deadlines carried out in one pass.
+/// Deadlines fired in one pass.
 const FIRED_MAX: usize = 64;
 
-/// An engine, and the connections to it.
 struct Play {
     engine: Engine,
     now: RealTime,
     open: [bool; PEERS],
     generations: [u32; PEERS],
-    /// Bytes that went to each peer; kept for the first only.
-    told: Vec<u8>,
+    /// Bytes sent to peer 0.
+    received: Vec<u8>,
 }
 
-/// Plays the steps of an input.
 pub(super) fn play(data: &[u8]) {
     let mut play = Play::new();
     let mut rest = data;
@@ -38,8 +35,8 @@ pub(super) fn play(data: &[u8]) {
             0 => play.open(peer),
             1 => play.close(peer, CloseCause::Failed),
             2 => play.pass(RealSpan::from_millis(i64::from(*size))),
-            // From the fourth kind on the bytes are said, so that most steps are speech.
-            _ => play.say(peer, bytes),
+            // Five of eight actions send bytes.
+            _ => play.send(peer, bytes),
         }
         rest = if step & 7 > 2 { next } else { after };
     }
@@ -64,7 +61,7 @@ impl Play {
             now,
             open: [false; PEERS],
             generations: [0; PEERS],
-            told: Vec::new(),
+            received: Vec::new(),
         }
     }
 
@@ -81,7 +78,7 @@ impl Play {
             let conn = self.conn(peer);
             let from = IpAddr::V4(Ipv4Addr::LOCALHOST);
             self.engine.handle(Input::Opened { conn, peer: from }, self.now);
-            self.carry_out();
+            self.drain_outputs();
         }
     }
 
@@ -90,15 +87,15 @@ impl Play {
             let conn = self.conn(peer);
             self.engine.handle(Input::Closed { conn, cause }, self.now);
             self.forget(peer);
-            self.carry_out();
+            self.drain_outputs();
         }
     }
 
-    fn say(&mut self, peer: usize, bytes: &[u8]) {
+    fn send(&mut self, peer: usize, bytes: &[u8]) {
         if self.open[peer] {
             let conn = self.conn(peer);
             self.engine.handle(Input::Bytes { conn, bytes }, self.now);
-            self.carry_out();
+            self.drain_outputs();
         }
     }
 
@@ -110,14 +107,14 @@ impl Play {
                 break;
             }
         }
-        self.carry_out();
+        self.drain_outputs();
         // Odd peers do not read.
         while let Some(conn) = self.engine.next_dirty() {
             if conn.slot % 2 == 0 {
                 self.read(conn);
             }
         }
-        self.carry_out();
+        self.drain_outputs();
     }
 
     fn read(&mut self, conn: ConnId) {
@@ -128,13 +125,13 @@ impl Play {
                 return;
             }
             if conn.slot == 0 {
-                self.told.extend_from_slice(bytes);
+                self.received.extend_from_slice(bytes);
             }
             self.engine.sent(conn, count);
         }
     }
 
-    fn carry_out(&mut self) {
+    fn drain_outputs(&mut self) {
         while let Some(output) = self.engine.poll_output() {
             if let Output::Close { conn, .. } = output {
                 self.forget(conn.slot as usize);
@@ -149,19 +146,19 @@ impl Play {
     }
 }
 
-/// What a viewer of ours is told in its first moments, without the greeting.
-pub(super) fn what_a_viewer_is_told() -> Vec<u8> {
+/// Bytes that a viewer receives after the greeting at the start of a game.
+pub(super) fn viewer_stream() -> Vec<u8> {
     let mut play = Play::new();
     play.open(0);
     play.pass(RealSpan::ZERO);
-    let greeting = play.told.len();
-    play.say(0, &viewer_hello());
+    let greeting = play.received.len();
+    play.send(0, &viewer_hello());
     play.open(1);
-    play.say(1, b"red\nForward\nLook\nBroadcast hi\n");
+    play.send(1, b"red\nForward\nLook\nBroadcast hi\n");
     for _ in 0..10 {
         play.pass(RealSpan::from_millis(50));
     }
-    play.told.split_off(greeting)
+    play.received.split_off(greeting)
 }
 
 fn viewer_hello() -> Vec<u8> {
@@ -177,15 +174,15 @@ fn viewer_hello() -> Vec<u8> {
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let open = |peer: u8| vec![peer << 3, 0];
     let wait = |ms: u8| vec![2, ms];
-    let say = |peer: u8, bytes: &[u8]| [&[peer << 3 | 3, bytes.len() as u8], bytes].concat();
+    let send = |peer: u8, bytes: &[u8]| [&[peer << 3 | 3, bytes.len() as u8], bytes].concat();
     let players = [
         open(0),
-        say(0, b"red\nForward\nTake food\nLook\nInventory\nFork\n"),
+        send(0, b"red\nForward\nTake food\nLook\nInventory\nFork\n"),
         open(2),
-        say(2, b"blue\nBroadcast hello\nEject\nIncantation\nConnect_nbr\n"),
+        send(2, b"blue\nBroadcast hello\nEject\nIncantation\nConnect_nbr\n"),
         wait(200),
         open(3),
-        say(3, b"red\nLook\nLook\nLook\n"),
+        send(3, b"red\nLook\nLook\nLook\n"),
         wait(255),
         vec![1, 0],
         wait(255),
@@ -193,15 +190,15 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     .concat();
     let viewers = [
         open(0),
-        say(0, b"GRAPHIC\nmct\nbct 1 1\ntna\nppo 0\nsst 300\nsgt\nfoo\n"),
+        send(0, b"GRAPHIC\nmct\nbct 1 1\ntna\nppo 0\nsst 300\nsgt\nfoo\n"),
         open(1),
-        say(1, b"GRAPHIC\nmct\nmct\nmct\n"),
+        send(1, b"GRAPHIC\nmct\nmct\nmct\n"),
         open(2),
-        say(2, &viewer_hello()),
+        send(2, &viewer_hello()),
         open(4),
-        say(4, b"ADMIN\nhelp\ntick query\n"),
+        send(4, b"ADMIN\nhelp\ntick query\n"),
         wait(100),
-        say(2, &[1, 0, 0, 0, 4]),
+        send(2, &[1, 0, 0, 0, 4]),
         wait(100),
     ]
     .concat();

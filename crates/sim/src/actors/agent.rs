@@ -1,4 +1,4 @@
-//! Agents: every answer is awaited, in order, and none may come sooner than its command takes.
+//! Agents: check that each command is answered, in order, and no earlier than its duration.
 
 use std::collections::VecDeque;
 
@@ -8,17 +8,17 @@ use trantor_protocol::limits::ANSWER_BYTES_MAX;
 use trantor_protocol::text::{Cut, LineCutter, Words};
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
-use super::{Actor, CheckResult, Moment};
+use super::{Actor, CheckResult, Context};
 use crate::access::TokenNumber;
-use crate::fault::{Fault, Sabotage};
+use crate::fault::{Fault, FaultInjector};
 use crate::plan::Role;
 use crate::rng::Rng;
 
-/// Commands an agent may have open; see [`trantor_game::OUTSTANDING_MAX`].
+/// Most outstanding commands.
 const OPEN_MAX: usize = trantor_game::OUTSTANDING_MAX;
 
-/// How long an agent without a place waits before it asks again.
-const NEXT_TRY: RealSpan = RealSpan::from_millis(300);
+/// Delay before an agent without a place names its team again.
+const JOIN_RETRY_DELAY: RealSpan = RealSpan::from_millis(300);
 
 /// See the module.
 pub(crate) struct Agent {
@@ -28,25 +28,25 @@ pub(crate) struct Agent {
     cutter: LineCutter,
     phase: Phase,
     wake: Option<RealTime>,
-    is_resting: bool,
-    /// What answers are owed for, oldest first.
+    is_winding_down: bool,
+    /// Outstanding commands, oldest first.
     open: VecDeque<Open>,
-    /// No further answer comes before this.
-    game_least: GameTime,
+    /// Earliest game time of the next answer.
+    game_earliest: GameTime,
     is_in_ritual: bool,
-    /// An elevation ended that may have been the one asked for.
+    /// An elevation ended; it may have been started by this agent.
     has_ritual_result: bool,
-    /// For those who send more than they may: what they sent, and what came back.
+    /// Commands and answers of a flooder.
     sent: u64,
     answered: u64,
 }
 
-/// A command whose answer is awaited.
+/// An outstanding command.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     kind: CommandKind,
-    /// Its answer comes no sooner.
-    game_least: GameTime,
+    /// Earliest game time of its answer.
+    game_earliest: GameTime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ enum Phase {
     Greeting,
     /// It named its team.
     Named,
-    /// The first line of the two that let it in has come.
+    /// It received the first of the two lines that confirm a join.
     Counted,
     Playing,
     Dead,
@@ -70,9 +70,9 @@ impl Agent {
             cutter: LineCutter::with_max(ANSWER_BYTES_MAX),
             phase: Phase::Away,
             wake: None,
-            is_resting: false,
+            is_winding_down: false,
             open: VecDeque::new(),
-            game_least: GameTime::ZERO,
+            game_earliest: GameTime::ZERO,
             is_in_ritual: false,
             has_ritual_result: false,
             sent: 0,
@@ -84,17 +84,17 @@ impl Agent {
         !matches!(self.role, Role::Flooder | Role::SlowReader)
     }
 
-    fn hear_line(&mut self, line: &[u8], moment: &Moment<'_>) -> CheckResult {
+    fn handle_line(&mut self, line: &[u8], context: &Context<'_>) -> CheckResult {
         let shown = || String::from_utf8_lossy(line).into_owned();
         match self.phase {
             Phase::Greeting if line == self.words.greeting.as_bytes() => {
                 self.phase = Phase::Named;
-                self.wake = Some(moment.now);
+                self.wake = Some(context.now);
                 Ok(())
             }
             Phase::Named if line == b"ko" => {
-                // No place is left; there may be one later.
-                self.wake = (!self.is_resting).then(|| moment.now + NEXT_TRY);
+                // No place is free; retry later.
+                self.wake = (!self.is_winding_down).then(|| context.now + JOIN_RETRY_DELAY);
                 Ok(())
             }
             Phase::Named if line.iter().all(u8::is_ascii_digit) => {
@@ -103,15 +103,15 @@ impl Agent {
             }
             Phase::Counted => {
                 self.phase = Phase::Playing;
-                self.wake = Some(moment.now);
+                self.wake = Some(context.now);
                 Ok(())
             }
-            Phase::Playing => self.hear_playing(line, moment),
-            phase => Err(format!("an agent that is {phase:?} heard {:?}", shown())),
+            Phase::Playing => self.handle_playing_line(line, context),
+            phase => Err(format!("an agent in {phase:?} received {:?}", shown())),
         }
     }
 
-    fn hear_playing(&mut self, line: &[u8], moment: &Moment<'_>) -> CheckResult {
+    fn handle_playing_line(&mut self, line: &[u8], context: &Context<'_>) -> CheckResult {
         let words = self.words;
         let begins = |word: &str| line.starts_with(word.as_bytes());
         if begins("message ") || begins(words.ejected) {
@@ -143,13 +143,12 @@ impl Agent {
                 Ok(())
             };
         }
-        self.hear_answer(line, moment)
+        self.handle_answer(line, context)
     }
 
-    fn hear_answer(&mut self, line: &[u8], moment: &Moment<'_>) -> CheckResult {
+    fn handle_answer(&mut self, line: &[u8], context: &Context<'_>) -> CheckResult {
         let shown = || String::from_utf8_lossy(line).into_owned();
-        // An elevation that ended may have been the one that was asked for: then the next answer is to what
-        // was asked after it.
+        // The elevation that ended may be this agent's own: then this line answers the command after it.
         if self.has_ritual_result
             && line != b"ko"
             && self
@@ -174,16 +173,16 @@ impl Agent {
         if !fits {
             return Err(format!("{:?} answers {:?}", shown(), open.kind));
         }
-        if moment.game_most < open.game_least {
+        if context.game_latest < open.game_earliest {
             return Err(format!(
                 "{:?} was answered at {:?}, which takes until {:?}",
-                open.kind, moment.game_most, open.game_least
+                open.kind, context.game_latest, open.game_earliest
             ));
         }
         Ok(())
     }
 
-    fn say(&mut self, kind: CommandKind, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) {
+    fn send_command(&mut self, kind: CommandKind, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) {
         out.extend_from_slice(self.words.command_word(kind).as_bytes());
         match kind {
             CommandKind::Broadcast => {
@@ -194,7 +193,7 @@ impl Agent {
                         .into_iter()
                         .filter(|byte| !matches!(byte, b'\n' | b'\r')),
                 );
-                // Something is always left to be said.
+                // A broadcast is never empty.
                 out.push(b'!');
             }
             CommandKind::Take | CommandKind::Set => {
@@ -214,15 +213,15 @@ impl Agent {
             CommandKind::Incantation => 0,
             kind => i64::from(kind.duration_units()),
         };
-        self.game_least = self.game_least.max(moment.game_least) + GameSpan::from_units(units);
+        self.game_earliest = self.game_earliest.max(context.game_earliest) + GameSpan::from_units(units);
         self.open.push_back(Open {
             kind,
-            game_least: self.game_least,
+            game_earliest: self.game_earliest,
         });
     }
 }
 
-/// What agents ask for, food and stones often enough to live.
+/// Commands of agents; `Take` is frequent enough that they survive.
 const KINDS: [CommandKind; 14] = [
     CommandKind::Forward,
     CommandKind::Forward,
@@ -241,39 +240,44 @@ const KINDS: [CommandKind; 14] = [
 ];
 
 impl Actor for Agent {
-    fn opened(&mut self, _: Option<TokenNumber>, _: RealTime) {
+    fn connected(&mut self, _: Option<TokenNumber>, _: RealTime) {
         self.cutter = LineCutter::with_max(ANSWER_BYTES_MAX);
         self.phase = Phase::Greeting;
         self.wake = None;
         self.open.clear();
-        self.game_least = GameTime::ZERO;
+        self.game_earliest = GameTime::ZERO;
         self.is_in_ritual = false;
         self.has_ritual_result = false;
         (self.sent, self.answered) = (0, 0);
     }
 
-    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> CheckResult {
+    fn receive(
+        &mut self,
+        mut bytes: &[u8],
+        context: &Context<'_>,
+        injector: &mut FaultInjector,
+    ) -> CheckResult {
         let mut cutter = std::mem::take(&mut self.cutter);
         let mut result = Ok(());
         while result.is_ok()
             && let Some(cut) = cutter.next(&mut bytes)
         {
             let Cut::Line(line) = cut else {
-                result = Err("the server sent a line without end".to_owned());
+                result = Err("the server sent an overlong line".to_owned());
                 break;
             };
             let is_answer = self.phase == Phase::Playing && self.is_strict() && line == b"ok";
-            if is_answer && sabotage.strikes(Fault::DroppedReply) {
+            if is_answer && injector.injects(Fault::DroppedReply) {
                 continue;
             }
-            result = self.hear_line(line, moment);
+            result = self.handle_line(line, context);
         }
         self.cutter = cutter;
         result
     }
 
-    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
-        if self.wake.is_none_or(|wake| wake > moment.now) {
+    fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
+        if self.wake.is_none_or(|wake| wake > context.now) {
             return true;
         }
         self.wake = None;
@@ -282,19 +286,19 @@ impl Actor for Agent {
                 out.extend_from_slice(self.team.as_bytes());
                 out.push(b'\n');
             }
-            Phase::Playing if !self.is_resting => {
-                self.wake = Some(moment.now + RealSpan::from_millis(i64::from(rng.between(1, 80))));
+            Phase::Playing if !self.is_winding_down => {
+                self.wake = Some(context.now + RealSpan::from_millis(i64::from(rng.between(1, 80))));
                 match self.role {
                     Role::Flooder | Role::SlowReader => {
                         let kind =
                             *rng.pick(&[CommandKind::Look, CommandKind::Inventory, CommandKind::ConnectNbr]);
                         for _ in 0..rng.between(1, 60) {
-                            self.say(kind, moment, rng, out);
+                            self.send_command(kind, context, rng, out);
                         }
                     }
-                    Role::Asker if self.open.is_empty() && !rng.one_in(3) => {
-                        self.say(CommandKind::Incantation, moment, rng, out);
-                        self.say(CommandKind::ConnectNbr, moment, rng, out);
+                    Role::Incanter if self.open.is_empty() && !rng.one_in(3) => {
+                        self.send_command(CommandKind::Incantation, context, rng, out);
+                        self.send_command(CommandKind::ConnectNbr, context, rng, out);
                     }
                     role => {
                         let room = OPEN_MAX - self.open.len();
@@ -307,7 +311,7 @@ impl Actor for Agent {
                         };
                         for _ in 0..count {
                             let kind = *rng.pick(&KINDS);
-                            self.say(kind, moment, rng, out);
+                            self.send_command(kind, context, rng, out);
                         }
                     }
                 }
@@ -323,15 +327,15 @@ impl Actor for Agent {
     }
 
     fn reading_pause(&self) -> RealSpan {
-        let is_slow = self.role == Role::SlowReader && !self.is_resting;
+        let is_slow = self.role == Role::SlowReader && !self.is_winding_down;
         RealSpan::from_millis(if is_slow { 60 } else { 0 })
     }
 
-    fn rest(&mut self) {
-        self.is_resting = true;
+    fn wind_down(&mut self) {
+        self.is_winding_down = true;
     }
 
-    fn gone(&mut self, _: RealTime) {
+    fn disconnected(&mut self, _: RealTime) {
         self.phase = Phase::Away;
         self.wake = None;
         self.open.clear();

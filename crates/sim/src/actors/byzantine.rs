@@ -1,12 +1,12 @@
-//! A peer that breaks every protocol it can think of. It judges nothing: that nobody else is harmed, others see.
+//! A byzantine client: violates the protocols. It checks nothing; the other actors check that it harms none of them.
 
 use trantor_engine::EngineConfig;
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{RealSpan, RealTime};
 
-use super::{Actor, CheckResult, Moment};
+use super::{Actor, CheckResult, Context};
 use crate::access::TokenNumber;
-use crate::fault::Sabotage;
+use crate::fault::FaultInjector;
 use crate::rng::Rng;
 
 /// See the module.
@@ -25,7 +25,7 @@ impl Byzantine {
         }
     }
 
-    fn misbehave(&mut self, rng: &mut Rng, out: &mut Vec<u8>) {
+    fn write_violation(&mut self, rng: &mut Rng, out: &mut Vec<u8>) {
         match rng.below(10) {
             0 => out.extend(rng.bytes(60)),
             1 => out.extend(std::iter::repeat_n(b'x', rng.between(1, 40_000) as usize)),
@@ -56,26 +56,26 @@ impl Byzantine {
 }
 
 impl Actor for Byzantine {
-    fn opened(&mut self, _: Option<TokenNumber>, now: RealTime) {
+    fn connected(&mut self, _: Option<TokenNumber>, now: RealTime) {
         self.wake = Some(now);
         self.has_greeted = false;
     }
 
-    fn hear(&mut self, _: &[u8], _: &Moment<'_>, _: &mut Sabotage) -> CheckResult {
+    fn receive(&mut self, _: &[u8], _: &Context<'_>, _: &mut FaultInjector) -> CheckResult {
         Ok(())
     }
 
-    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
-        if self.wake.is_none_or(|wake| wake > moment.now) {
+    fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
+        if self.wake.is_none_or(|wake| wake > context.now) {
             return true;
         }
-        self.wake = Some(moment.now + RealSpan::from_millis(i64::from(rng.between(5, 200))));
+        self.wake = Some(context.now + RealSpan::from_millis(i64::from(rng.between(5, 200))));
         if !self.has_greeted && !rng.one_in(4) {
             let words = ["TRANTOR\n", "GRAPHIC\n", "ADMIN\n", "red\n", "nobody\n"];
             out.extend(rng.pick(&words).as_bytes());
         }
         self.has_greeted = true;
-        self.misbehave(rng, out);
+        self.write_violation(rng, out);
         !rng.one_in(20)
     }
 
@@ -83,11 +83,11 @@ impl Actor for Byzantine {
         self.wake
     }
 
-    fn rest(&mut self) {
+    fn wind_down(&mut self) {
         self.wake = None;
     }
 
-    fn gone(&mut self, _: RealTime) {
+    fn disconnected(&mut self, _: RealTime) {
         self.wake = None;
     }
 }

@@ -1,6 +1,6 @@
-//! Those at the other ends of the connections: each says, hears and judges what it hears.
+//! Actors: the simulated peers. Each sends bytes and checks what it receives.
 //!
-//! An actor sees no more than its own bytes; what it may know besides, to judge by, is in [`Moment`].
+//! An actor sees only its own bytes; [`Context`] holds what its checks may know besides.
 
 mod agent;
 mod byzantine;
@@ -13,101 +13,98 @@ use trantor_engine::{ConnId, EngineConfig};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::access::{Allowed, TokenNumber};
-use crate::fault::Sabotage;
+use crate::fault::FaultInjector;
 use crate::picture::{Picture, Pictures};
 use crate::plan::Role;
 use crate::replayed::Received;
 use crate::rng::Rng;
 
-/// What an actor may know when it hears or acts.
-pub(crate) struct Moment<'a> {
+/// What an actor may know when it receives or acts.
+pub(crate) struct Context<'a> {
     pub(crate) now: RealTime,
-    /// The game never answers for an instant before this.
-    pub(crate) game_least: GameTime,
-    /// Nor for one after this.
-    pub(crate) game_most: GameTime,
+    /// Earliest game time of an answer.
+    pub(crate) game_earliest: GameTime,
+    /// Latest game time of an answer.
+    pub(crate) game_latest: GameTime,
     /// The world at the end of each tick.
     pub(crate) pictures: &'a Pictures,
-    /// A recording was moved.
-    pub(crate) has_moved: bool,
-    /// Its own connection.
+    /// The playback has been moved by a seek.
+    pub(crate) has_seeked: bool,
     pub(crate) conn: ConnId,
-    /// How much later than it happens it is told of the game.
+    /// Its spectator delay.
     pub(crate) delay: RealSpan,
-    /// What it may have been answered that wants to control the server.
     pub(crate) allowed: Allowed,
 }
 
-/// What breaks a rule, in words.
+/// The error describes the broken rule.
 pub(crate) type CheckResult = Result<(), String>;
 
 /// One end of a connection.
 pub(crate) trait Actor {
-    /// A connection was opened, on which it may show this token; nothing of the last one counts any more.
-    fn opened(&mut self, token: Option<TokenNumber>, now: RealTime);
+    /// A new connection, on which it may present `token`; resets the state of the last one.
+    fn connected(&mut self, token: Option<TokenNumber>, now: RealTime);
     /// Bytes arrived.
-    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> CheckResult;
-    /// Does what it does by itself; what it says goes into `out`. `false` hangs up.
-    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool;
-    /// When it wants to act again.
+    fn receive(&mut self, bytes: &[u8], context: &Context<'_>, injector: &mut FaultInjector) -> CheckResult;
+    /// Appends what it sends to `out`. `false` disconnects.
+    fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool;
+    /// Instant of its next action.
     fn wake(&self) -> Option<RealTime>;
-    /// How long it leaves what arrives next unread.
+    /// Pause before it reads again.
     fn reading_pause(&self) -> RealSpan {
         RealSpan::ZERO
     }
-    /// From now on it begins nothing new and reads at once.
-    fn rest(&mut self);
-    /// The connection is over.
-    fn gone(&mut self, now: RealTime);
-    /// What must be so while nothing is under way in either direction.
+    /// From now on it starts nothing new and reads at once.
+    fn wind_down(&mut self);
+    fn disconnected(&mut self, now: RealTime);
+    /// Invariants while nothing is in flight in either direction.
     fn check_quiet(&self, _now: RealTime) -> CheckResult {
         Ok(())
     }
-    /// What must be so in the end, as long as it is connected.
+    /// Invariants at the end of the run, if it is connected.
     fn check_done(&self, _now: RealTime) -> CheckResult {
         Ok(())
     }
-    /// Times at which it compared its mirror with the world.
+    /// Ticks at which its world was compared with the server's.
     fn mirrors_compared(&self) -> u64 {
         0
     }
-    /// Times at which it compared all that it was told with the world.
+    /// Comparisons of its whole world with the server's while nothing was in flight.
     fn worlds_compared(&self) -> u64 {
         0
     }
-    /// How often it was refused for the token it showed.
+    /// Refusals of its tokens.
     fn tokens_refused(&self) -> u64 {
         0
     }
-    /// Whether it was told all of the world, and not only of single ticks.
+    /// Whether [`Self::check_world`] can be called.
     fn knows_world(&self) -> bool {
         false
     }
-    /// Compares what it knows with the world, when nothing is under way to it and [`Self::knows_world`]. `steps` are the
-    /// deadlines carried out until then, where a replay of the journal sends it the same from there on.
+    /// Compares its world with the server's, while nothing is in flight. `steps` is the number of deadlines fired, if a
+    /// replay of the journal sends the same lines from here on.
     fn check_world(&mut self, _truth: &Picture, _steps: Option<u64>) -> CheckResult {
         Ok(())
     }
-    /// The lines that it received on the connection that is over, to be compared with a replay of the journal.
+    /// Lines that it received on the last connection, to be compared with a replay of the journal.
     fn take_received(&mut self) -> Option<Received> {
         None
     }
 }
 
-/// An actor for a role. Of many viewers in text some take turns.
-pub(crate) fn cast(role: Role, config: &EngineConfig, takes_turns: bool, rng: &mut Rng) -> Box<dyn Actor> {
+/// An actor for a role. `is_rotated`: there are so many text viewers that the engine serves them in rotation.
+pub(crate) fn create(role: Role, config: &EngineConfig, is_rotated: bool, rng: &mut Rng) -> Box<dyn Actor> {
     match role {
-        Role::Steady | Role::Random | Role::Asker | Role::Flooder | Role::SlowReader => {
+        Role::Steady | Role::Random | Role::Incanter | Role::Flooder | Role::SlowReader => {
             Box::new(agent::Agent::new(role, config, rng))
         }
         Role::Byzantine => Box::new(byzantine::Byzantine::new(config)),
         Role::Operator => Box::new(operator::Operator::new()),
         Role::Viewer => Box::new(viewer::Viewer::new(rng)),
-        Role::TextViewer => Box::new(text_viewer::TextViewer::new(config, takes_turns)),
+        Role::TextViewer => Box::new(text_viewer::TextViewer::new(config, is_rotated)),
     }
 }
 
-/// Moves what a client of ours has to say into `out`.
+/// Moves a client's unsent bytes into `out`.
 fn take_unsent(client: &mut Client, out: &mut Vec<u8>) {
     let unsent = client.unsent();
     let count = unsent.len();

@@ -1,4 +1,4 @@
-//! One who operates the server over a connection: every line is answered, once, in the order in which they were said.
+//! An operator on a connection: checks that each line is answered once, in order.
 
 use std::collections::VecDeque;
 
@@ -6,9 +6,9 @@ use trantor_client::link::write_first_line;
 use trantor_protocol::text::{Cut, LineCutter};
 use trantor_time::{RealSpan, RealTime};
 
-use super::{Actor, CheckResult, Moment};
+use super::{Actor, CheckResult, Context};
 use crate::access::TokenNumber;
-use crate::fault::Sabotage;
+use crate::fault::FaultInjector;
 use crate::rng::Rng;
 
 /// See the module.
@@ -17,8 +17,8 @@ pub(crate) struct Operator {
     cutter: LineCutter,
     phase: Phase,
     wake: Option<RealTime>,
-    is_resting: bool,
-    /// What was said and is not answered, oldest first.
+    is_winding_down: bool,
+    /// Unanswered lines, oldest first.
     open: VecDeque<u32>,
     tokens_refused: u64,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Operator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Greeting,
-    /// It asked to operate.
+    /// It sent `ADMIN`.
     Asked,
     Operating,
     Refused,
@@ -40,46 +40,46 @@ impl Operator {
             cutter: LineCutter::new(),
             phase: Phase::Away,
             wake: None,
-            is_resting: false,
+            is_winding_down: false,
             open: VecDeque::new(),
             tokens_refused: 0,
         }
     }
 
-    fn line(&mut self, line: &str, moment: &Moment<'_>) -> CheckResult {
+    fn line(&mut self, line: &str, context: &Context<'_>) -> CheckResult {
         match self.phase {
             Phase::Greeting => {
                 self.phase = Phase::Asked;
-                self.wake = Some(moment.now);
+                self.wake = Some(context.now);
                 Ok(())
             }
-            Phase::Asked if line == "ok" && moment.allowed.once => {
+            Phase::Asked if line == "ok" && context.allowed.once => {
                 self.phase = Phase::Operating;
-                self.wake = Some(moment.now);
+                self.wake = Some(context.now);
                 Ok(())
             }
-            Phase::Asked if line.starts_with("ko ") && !moment.allowed.always => {
+            Phase::Asked if line.starts_with("ko ") && !context.allowed.always => {
                 let is_for_token = line == "ko this is not the server's token";
                 self.tokens_refused += u64::from(is_for_token);
                 self.phase = Phase::Refused;
-                match is_for_token && !moment.allowed.is_token_refused {
+                match is_for_token && !context.allowed.is_token_refused {
                     true => Err("an operator was refused for the right token".to_owned()),
                     false => Ok(()),
                 }
             }
-            // It may no longer, and this line is not carried out.
-            Phase::Operating if line.starts_with("ko this server is ") && !moment.allowed.always => {
+            // A reload withdrew its access.
+            Phase::Operating if line.starts_with("ko this server is ") && !context.allowed.always => {
                 match self.open.pop_front() {
                     Some(_) => Ok(()),
                     None => Err(format!("{line:?} answers nothing")),
                 }
             }
             Phase::Operating => self.answer(line),
-            phase => Err(format!("an operator that is {phase:?} heard {line:?}")),
+            phase => Err(format!("an operator in {phase:?} received {line:?}")),
         }
     }
 
-    /// An answer says whether it was done, and to which line it belongs.
+    /// An answer is `ok` or `ko` and the number of its line.
     fn answer(&mut self, line: &str) -> CheckResult {
         let mut words = line.split(' ');
         let is_answer = matches!(words.next(), Some("ok" | "ko"));
@@ -93,7 +93,7 @@ impl Operator {
 }
 
 impl Actor for Operator {
-    fn opened(&mut self, token: Option<TokenNumber>, _: RealTime) {
+    fn connected(&mut self, token: Option<TokenNumber>, _: RealTime) {
         self.token = token;
         self.cutter = LineCutter::new();
         self.phase = Phase::Greeting;
@@ -101,23 +101,23 @@ impl Actor for Operator {
         self.open.clear();
     }
 
-    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, _: &mut Sabotage) -> CheckResult {
+    fn receive(&mut self, mut bytes: &[u8], context: &Context<'_>, _: &mut FaultInjector) -> CheckResult {
         let mut cutter = std::mem::take(&mut self.cutter);
         let mut result = Ok(());
         while result.is_ok()
             && let Some(cut) = cutter.next(&mut bytes)
         {
             result = match cut {
-                Cut::Line(line) => self.line(&String::from_utf8_lossy(line), moment),
-                Cut::TooLong => Err("the server sent a line without end".to_owned()),
+                Cut::Line(line) => self.line(&String::from_utf8_lossy(line), context),
+                Cut::TooLong => Err("the server sent an overlong line".to_owned()),
             };
         }
         self.cutter = cutter;
         result
     }
 
-    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
-        if self.wake.is_none_or(|wake| wake > moment.now) {
+    fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
+        if self.wake.is_none_or(|wake| wake > context.now) {
             return true;
         }
         self.wake = None;
@@ -126,10 +126,10 @@ impl Actor for Operator {
                 let token = self.token.map(TokenNumber::text);
                 write_first_line(out, "ADMIN", token.as_deref());
             }
-            Phase::Operating if !self.is_resting => {
-                self.wake = Some(moment.now + RealSpan::from_millis(i64::from(rng.between(1, 150))));
+            Phase::Operating if !self.is_winding_down => {
+                self.wake = Some(context.now + RealSpan::from_millis(i64::from(rng.between(1, 150))));
                 for _ in 0..rng.between(1, 4) {
-                    // The server's end draws a command by the number.
+                    // The host seeds the draw of a command with the number.
                     let number = rng.below(1 << 20);
                     out.extend(format!("{number}\n").into_bytes());
                     self.open.push_back(number);
@@ -145,11 +145,11 @@ impl Actor for Operator {
         self.wake
     }
 
-    fn rest(&mut self) {
-        self.is_resting = true;
+    fn wind_down(&mut self) {
+        self.is_winding_down = true;
     }
 
-    fn gone(&mut self, _: RealTime) {
+    fn disconnected(&mut self, _: RealTime) {
         self.phase = Phase::Away;
         self.wake = None;
         self.open.clear();

@@ -1,6 +1,6 @@
-//! Our viewer over the text protocol: the real client, which is given whole lines.
+//! The real client over the text protocol.
 //!
-//! No line may be one that it cannot use, and whenever nothing is on its way to it, its world must be the server's.
+//! Checks that the client can use every line, and that its world equals the server's while nothing is in flight.
 
 use trantor_client::{Client, ClientConfig, ClientEvent, Language, LinkState, ProtocolError};
 use trantor_engine::EngineConfig;
@@ -8,9 +8,9 @@ use trantor_model::EggId;
 use trantor_protocol::text::{Cut, Dialect, LineCutter};
 use trantor_time::RealTime;
 
-use super::{Actor, CheckResult, Moment, take_unsent};
+use super::{Actor, CheckResult, Context, take_unsent};
 use crate::access::TokenNumber;
-use crate::fault::{Fault, Sabotage};
+use crate::fault::{Fault, FaultInjector};
 use crate::picture::Picture;
 use crate::replayed::Received;
 use crate::rng::Rng;
@@ -19,36 +19,36 @@ use crate::rng::Rng;
 pub(crate) struct TextViewer {
     client: Client,
     cutter: LineCutter,
-    /// Lines that the client could not use since it last connected.
+    /// Lines of this connection that the client could not use.
     ignored: u64,
-    /// Whether it is sent the inventories of agents that are there already.
+    /// The dialect sends inventories of existing agents.
     has_inventories: bool,
-    /// Eggs before this one are not mentioned to it.
+    /// Older eggs are not sent to it.
     first_egg: EggId,
-    /// Whether there are so many that they are served in turns.
-    takes_turns: bool,
+    /// There are so many text viewers that the engine serves them in rotation.
+    is_rotated: bool,
     /// Lines to be compared with a replay of the journal.
     received: Option<Received>,
-    /// A recording that it watches was moved.
-    has_jumped: bool,
+    /// The playback that it watches was moved by a seek.
+    has_seeked: bool,
     is_over: bool,
     worlds_compared: u64,
     tokens_refused: u64,
-    /// For its token; it goes.
+    /// Its token was refused.
     is_refused: bool,
 }
 
 impl TextViewer {
-    pub(crate) fn new(config: &EngineConfig, takes_turns: bool) -> Self {
+    pub(crate) fn new(config: &EngineConfig, is_rotated: bool) -> Self {
         Self {
             client: client(None, RealTime::ZERO),
             cutter: LineCutter::new(),
             ignored: 0,
             has_inventories: !matches!(config.dialect, Dialect::French42 | Dialect::English42),
             first_egg: config.first_egg_told(),
-            takes_turns,
+            is_rotated,
             received: None,
-            has_jumped: false,
+            has_seeked: false,
             is_over: true,
             worlds_compared: 0,
             tokens_refused: 0,
@@ -56,39 +56,38 @@ impl TextViewer {
         }
     }
 
-    /// Gives the client a line.
-    fn line(&mut self, line: &[u8], moment: &Moment<'_>) -> CheckResult {
+    fn line(&mut self, line: &[u8], context: &Context<'_>) -> CheckResult {
         if let Some(received) = &mut self.received {
             received.push(line);
         }
         if line.starts_with(b"tna ")
-            && let LinkState::Loading { tiles, of } = self.client.link(moment.now)
+            && let LinkState::Loading { tiles, of } = self.client.link(context.now)
             && tiles < of
         {
-            return Err("a viewer in text is sent teams before the whole map".to_owned());
+            return Err("a text viewer received teams before all tiles".to_owned());
         }
-        self.client.handle(&[line, b"\n"].concat(), moment.now);
+        self.client.handle(&[line, b"\n"].concat(), context.now);
         while let Some(event) = self.client.poll_event() {
             let ClientEvent::Ended { error, .. } = event else {
                 continue;
             };
             self.is_over = true;
             match error {
-                Some(ProtocolError::TokenRefused) if moment.allowed.is_token_refused => {
+                Some(ProtocolError::TokenRefused) if context.allowed.is_token_refused => {
                     self.tokens_refused += 1;
                     self.is_refused = true;
                 }
                 None | Some(ProtocolError::Silent { .. } | ProtocolError::NotReading) => {}
-                Some(error) => return Err(format!("a viewer in text ended: {error}")),
+                Some(error) => return Err(format!("a text viewer failed: {error}")),
             }
         }
-        let stats = self.client.stats(moment.now);
+        let stats = self.client.stats(context.now);
         let ignored = stats.ignored + stats.ignored_lines;
         let is_new = std::mem::replace(&mut self.ignored, ignored) < ignored;
-        // An elevation may have begun before it came.
+        // An elevation may have begun before it connected.
         match is_new && !line.starts_with(b"pie ") {
             true => Err(format!(
-                "a viewer in text cannot use {:?}",
+                "a text viewer cannot use {:?}",
                 String::from_utf8_lossy(line)
             )),
             false => Ok(()),
@@ -97,7 +96,7 @@ impl TextViewer {
 }
 
 impl Actor for TextViewer {
-    fn opened(&mut self, token: Option<TokenNumber>, now: RealTime) {
+    fn connected(&mut self, token: Option<TokenNumber>, now: RealTime) {
         self.client = client(token, now);
         self.cutter = LineCutter::new();
         self.ignored = 0;
@@ -105,11 +104,16 @@ impl Actor for TextViewer {
         self.is_over = false;
     }
 
-    fn hear(&mut self, mut bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> CheckResult {
-        // A victory is not taken back.
-        self.has_jumped |= moment.has_moved;
-        let ground_fault = match self.takes_turns {
-            true => Fault::DroppedLateLine,
+    fn receive(
+        &mut self,
+        mut bytes: &[u8],
+        context: &Context<'_>,
+        injector: &mut FaultInjector,
+    ) -> CheckResult {
+        // The text protocol cannot take back a victory.
+        self.has_seeked |= context.has_seeked;
+        let ground_fault = match self.is_rotated {
+            true => Fault::DroppedRotatedLine,
             false => Fault::DroppedLine,
         };
         let mut cutter = std::mem::take(&mut self.cutter);
@@ -119,22 +123,22 @@ impl Actor for TextViewer {
         {
             let fault = match cut {
                 Cut::Line(line) if line.starts_with(b"bct ") => Some(ground_fault),
-                Cut::Line(line) if line.starts_with(b"pbc ") => Some(Fault::DroppedSaid),
+                Cut::Line(line) if line.starts_with(b"pbc ") => Some(Fault::DroppedBroadcast),
                 _ => None,
             };
             result = match cut {
-                _ if fault.is_some_and(|fault| sabotage.strikes(fault)) => Ok(()),
-                Cut::Line(line) => self.line(line, moment),
-                Cut::TooLong => Err("the server sent a line without end".to_owned()),
+                _ if fault.is_some_and(|fault| injector.injects(fault)) => Ok(()),
+                Cut::Line(line) => self.line(line, context),
+                Cut::TooLong => Err("the server sent an overlong line".to_owned()),
             };
         }
         self.cutter = cutter;
         result
     }
 
-    fn act(&mut self, moment: &Moment<'_>, _: &mut Rng, out: &mut Vec<u8>) -> bool {
-        if self.client.next_timeout().is_some_and(|at| at <= moment.now) {
-            self.client.handle_timeout(moment.now);
+    fn act(&mut self, context: &Context<'_>, _: &mut Rng, out: &mut Vec<u8>) -> bool {
+        if self.client.next_timeout().is_some_and(|at| at <= context.now) {
+            self.client.handle_timeout(context.now);
         }
         take_unsent(&mut self.client, out);
         !self.is_refused
@@ -144,9 +148,9 @@ impl Actor for TextViewer {
         self.client.next_timeout()
     }
 
-    fn rest(&mut self) {}
+    fn wind_down(&mut self) {}
 
-    fn gone(&mut self, now: RealTime) {
+    fn disconnected(&mut self, now: RealTime) {
         self.client.closed("the connection broke", now);
         self.is_over = true;
     }
@@ -154,7 +158,7 @@ impl Actor for TextViewer {
     fn check_done(&self, _: RealTime) -> CheckResult {
         match self.is_over || self.knows_world() {
             true => Ok(()),
-            false => Err("a viewer in text was never sent the world".to_owned()),
+            false => Err("a text viewer never received the world".to_owned()),
         }
     }
 
@@ -176,16 +180,16 @@ impl Actor for TextViewer {
 
     fn check_world(&mut self, truth: &Picture, steps: Option<u64>) -> CheckResult {
         self.worlds_compared += 1;
-        let newest = self.client.newest_world().ok_or("it knows the world")?;
+        let newest = self.client.newest_world().ok_or("the world is missing")?;
         let newest = Picture::of_viewer(&newest.map_err(|error| error.to_string())?);
         let difference = truth.difference_in_text(&newest, self.first_egg, self.has_inventories);
         if let Some(difference) = difference {
             return Err(format!(
-                "the world of a viewer in text is not the world: {difference}"
+                "the world of a text viewer differs from the server's: {difference}"
             ));
         }
-        if truth.has_winner() != newest.has_winner() && !self.has_jumped {
-            return Err("a viewer in text was sent another victory".to_owned());
+        if truth.has_winner() != newest.has_winner() && !self.has_seeked {
+            return Err("a text viewer received another victory".to_owned());
         }
         if let Some(steps) = steps {
             let received = self.received.get_or_insert(Received::from(steps));

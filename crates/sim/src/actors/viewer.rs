@@ -1,15 +1,14 @@
-//! Our viewer in frames: the real client, with every frame looked at on its way in.
+//! The real client over the wire protocol; every frame is inspected on its way in.
 //!
-//! At each end mark the newest world that the client received is compared with a picture that was taken of the world at that tick,
-//! however long the marks were under way.
+//! At each `TickEnd` the client's newest world is compared with the server's world at that tick, whatever the latency.
 
 use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, ProtocolError, Scene};
 use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, read_frame};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
-use super::{Actor, CheckResult, Moment, take_unsent};
+use super::{Actor, CheckResult, Context, take_unsent};
 use crate::access::TokenNumber;
-use crate::fault::{Fault, Sabotage};
+use crate::fault::{Fault, FaultInjector};
 use crate::picture::Picture;
 use crate::rng::Rng;
 
@@ -19,12 +18,12 @@ pub(crate) struct Viewer {
     scene: Scene,
     cutter: FrameCutter,
     is_greeted: bool,
-    /// Bytes of a frame whose end has not come, kept back while frames may be dropped.
+    /// An incomplete frame, held back while frames may be dropped.
     held: Vec<u8>,
-    /// Whether the client has a world and no other is being sent.
+    /// The client has a world and is not loading another.
     has_world: bool,
-    is_meddling: bool,
-    is_resting: bool,
+    sends_requests: bool,
+    is_winding_down: bool,
     is_over: bool,
     wake: Option<RealTime>,
     ticks_compared: u64,
@@ -40,8 +39,8 @@ impl Viewer {
             is_greeted: false,
             held: Vec::new(),
             has_world: false,
-            is_meddling: rng.one_in(3),
-            is_resting: false,
+            sends_requests: rng.one_in(3),
+            is_winding_down: false,
             is_over: true,
             wake: None,
             ticks_compared: 0,
@@ -56,56 +55,55 @@ impl Viewer {
                 self.is_over = true;
                 return match error {
                     None | Some(ProtocolError::Silent { .. } | ProtocolError::NotReading) => Ok(()),
-                    Some(error) => Err(format!("a viewer ended: {error}")),
+                    Some(error) => Err(format!("a viewer failed: {error}")),
                 };
             }
         }
         Ok(())
     }
 
-    /// Looks at a message that the client has taken.
-    fn judge(&mut self, message: &ToClient, moment: &Moment<'_>) -> CheckResult {
+    fn check_message(&mut self, message: &ToClient, context: &Context<'_>) -> CheckResult {
         match message {
             ToClient::Hello(hello) => {
                 let may_be = match hello.may_control {
-                    true => moment.allowed.once,
-                    false => !moment.allowed.always,
+                    true => context.allowed.once,
+                    false => !context.allowed.always,
                 };
                 if !may_be {
                     return Err(format!(
-                        "a viewer was told that it may control: {}",
+                        "a viewer's hello has may_control = {}",
                         hello.may_control
                     ));
                 }
             }
             ToClient::Refused { reason, .. } if reason == "this is not the server's token" => {
                 self.tokens_refused += 1;
-                if !moment.allowed.is_token_refused {
+                if !context.allowed.is_token_refused {
                     return Err("a viewer was refused for the right token".to_owned());
                 }
             }
             ToClient::Snapshot(_) => self.has_world = false,
             ToClient::SnapshotEnd { .. } => self.has_world = true,
             ToClient::TickEnd { number } if self.has_world => {
-                let ticked = moment
+                let ticked = context
                     .pictures
                     .get(number)
-                    .ok_or_else(|| format!("tick {number} was told and never ran"))?;
-                if moment.now < ticked.at + moment.delay {
-                    return Err(format!("tick {number} was told sooner than it should"));
+                    .ok_or_else(|| format!("tick {number} was sent and never ran"))?;
+                if context.now < ticked.at + context.delay {
+                    return Err(format!("tick {number} was sent earlier than the delay allows"));
                 }
-                // One that was too slow is told nothing until it gets the world anew, and knows it by that.
-                if !ticked.up_to_date.contains(&moment.conn) {
+                // A viewer that was too slow gets a new snapshot instead of changes.
+                if !ticked.up_to_date.contains(&context.conn) {
                     return Ok(());
                 }
                 let newest = self
                     .client
                     .newest_world()
-                    .ok_or("a world came and is not there")?;
-                let newest = newest.map_err(|error| format!("a viewer ended: {error}"))?;
+                    .ok_or("the world is missing after its snapshot")?;
+                let newest = newest.map_err(|error| format!("a viewer failed: {error}"))?;
                 if let Some(difference) = ticked.picture.difference(&Picture::of_viewer(&newest)) {
                     return Err(format!(
-                        "after tick {number} the viewer's world is not the world: {difference}"
+                        "after tick {number} the viewer's world differs: {difference}"
                     ));
                 }
                 self.ticks_compared += 1;
@@ -115,9 +113,9 @@ impl Viewer {
         Ok(())
     }
 
-    fn meddle(&mut self, rng: &mut Rng) {
+    fn send_random_request(&mut self, rng: &mut Rng) {
         let request = match rng.below(7) {
-            // Refused, but of a recording.
+            // Refused unless a recording is played.
             6 => {
                 let to = GameTime::from_units(i64::from(rng.below(1_000)));
                 let _refusal = self.client.seek(to);
@@ -130,13 +128,13 @@ impl Viewer {
             4 => ControlRequest::Step(StepKind::Action),
             _ => ControlRequest::Step(StepKind::Event),
         };
-        // What makes no sense at the moment is refused, as it is to a person.
+        // A refusal is a valid answer.
         let _refusal = self.client.request(request);
     }
 }
 
 impl Actor for Viewer {
-    fn opened(&mut self, token: Option<TokenNumber>, now: RealTime) {
+    fn connected(&mut self, token: Option<TokenNumber>, now: RealTime) {
         self.client = client(token, now);
         self.cutter = FrameCutter::new::<ToClient>();
         self.is_greeted = false;
@@ -146,18 +144,18 @@ impl Actor for Viewer {
         self.wake = Some(now);
     }
 
-    fn hear(&mut self, bytes: &[u8], moment: &Moment<'_>, sabotage: &mut Sabotage) -> CheckResult {
+    fn receive(&mut self, bytes: &[u8], context: &Context<'_>, injector: &mut FaultInjector) -> CheckResult {
         let mut rest = bytes;
         if !self.is_greeted {
             let end = rest.iter().position(|byte| *byte == b'\n');
             let (greeting, frames) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
             self.is_greeted = end.is_some();
-            self.feed(greeting, moment.now)?;
+            self.feed(greeting, context.now)?;
             rest = frames;
         }
-        let may_drop = [Fault::DroppedAck, Fault::DroppedDelta, Fault::DroppedPiece]
+        let may_drop = [Fault::DroppedAck, Fault::DroppedDelta, Fault::DroppedSnapshotPart]
             .into_iter()
-            .any(|fault| sabotage.is(fault));
+            .any(|fault| injector.is(fault));
         let mut cutter = std::mem::replace(&mut self.cutter, FrameCutter::new::<ToClient>());
         while !rest.is_empty() && !self.is_over {
             let before = rest;
@@ -171,42 +169,42 @@ impl Actor for Viewer {
                 if may_drop {
                     self.held.extend_from_slice(part);
                 } else {
-                    self.feed(part, moment.now)?;
+                    self.feed(part, context.now)?;
                 }
                 continue;
             };
             let dropped = match &message {
                 ToClient::Ack { .. } => {
-                    sabotage.strikes(Fault::DroppedAck)
-                        || (sabotage.is(Fault::DroppedAck) && sabotage.has_struck())
+                    injector.injects(Fault::DroppedAck)
+                        || (injector.is(Fault::DroppedAck) && injector.has_injected())
                 }
-                ToClient::Changes { .. } => sabotage.strikes(Fault::DroppedDelta),
-                ToClient::Snapshot(_) => sabotage.strikes(Fault::DroppedPiece),
+                ToClient::Changes { .. } => injector.injects(Fault::DroppedDelta),
+                ToClient::Snapshot(_) => injector.injects(Fault::DroppedSnapshotPart),
                 _ => false,
             };
             let held = std::mem::take(&mut self.held);
             if dropped {
                 continue;
             }
-            self.feed(&held, moment.now)?;
-            self.feed(part, moment.now)?;
-            self.judge(&message, moment)?;
+            self.feed(&held, context.now)?;
+            self.feed(part, context.now)?;
+            self.check_message(&message, context)?;
         }
         self.cutter = cutter;
         Ok(())
     }
 
-    fn act(&mut self, moment: &Moment<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
-        if self.client.next_timeout().is_some_and(|at| at <= moment.now) {
-            self.client.handle_timeout(moment.now);
+    fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
+        if self.client.next_timeout().is_some_and(|at| at <= context.now) {
+            self.client.handle_timeout(context.now);
         }
-        if self.wake.is_some_and(|at| at <= moment.now) {
-            // About as often as a display shows a frame, and as a person does something.
-            self.wake = Some(moment.now + RealSpan::from_millis(i64::from(rng.between(20, 90))));
-            self.client.scene(moment.now, &mut self.scene);
+        if self.wake.is_some_and(|at| at <= context.now) {
+            // About the frame rate of a display, and the rate of a person's actions.
+            self.wake = Some(context.now + RealSpan::from_millis(i64::from(rng.between(20, 90))));
+            self.client.scene(context.now, &mut self.scene);
             while self.client.poll_feed().is_some() {}
-            if self.is_meddling && !self.is_resting && rng.one_in(4) {
-                self.meddle(rng);
+            if self.sends_requests && !self.is_winding_down && rng.one_in(4) {
+                self.send_random_request(rng);
             }
         }
         take_unsent(&mut self.client, out);
@@ -221,11 +219,11 @@ impl Actor for Viewer {
         self.wake.into_iter().chain(timeout).min()
     }
 
-    fn rest(&mut self) {
-        self.is_resting = true;
+    fn wind_down(&mut self) {
+        self.is_winding_down = true;
     }
 
-    fn gone(&mut self, now: RealTime) {
+    fn disconnected(&mut self, now: RealTime) {
         self.client.closed("the connection broke", now);
         self.is_over = true;
     }
@@ -234,7 +232,7 @@ impl Actor for Viewer {
         match self.client.stats(now).unacknowledged {
             0 => Ok(()),
             _ if self.is_over => Ok(()),
-            count => Err(format!("{count} messages were never acknowledged")),
+            count => Err(format!("{count} requests were never acknowledged")),
         }
     }
 
@@ -250,7 +248,7 @@ impl Actor for Viewer {
         if self.is_over || (self.has_world && self.client.newest_world().is_some()) {
             return Ok(());
         }
-        Err("a viewer never got the world".to_owned())
+        Err("a viewer never received the world".to_owned())
     }
 }
 

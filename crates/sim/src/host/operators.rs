@@ -1,4 +1,4 @@
-//! Commands of operators, carried out: from the server's own console, and over connections.
+//! Executes commands of operators, from the server's console and over connections.
 
 use trantor_engine::{AdminRefusal, OperatorLine};
 use trantor_time::RealTime;
@@ -8,20 +8,20 @@ use crate::actors::CheckResult;
 use crate::operator::{self, AdminOp};
 use crate::rng::Rng;
 
-/// The stream of random numbers by which an operator's number is a command.
+/// Random stream that maps an operator's number to a command.
 const ADMIN_OPS: u64 = 7;
 
 impl Host {
-    /// Carries out a command; returns the answer for the operator.
-    pub(super) fn fulfil(&mut self, op: AdminOp, now: RealTime) -> Result<Result<(), AdminRefusal>, String> {
+    /// Executes a command; returns the engine's answer.
+    pub(super) fn execute(&mut self, op: AdminOp, now: RealTime) -> Result<Result<(), AdminRefusal>, String> {
         match op {
             AdminOp::Engine(request) => {
-                // What it does is compared with how things were at this instant.
+                // Its effect is compared with the state at this instant.
                 self.sprints.begin_pass(&mut self.engine, now)?;
                 let speed_before = self.engine.game_clock().frequency();
-                let told = operator::ask(&mut self.engine, request, now)?;
+                let result = operator::ask(&mut self.engine, request, now)?;
                 self.sprints.note(&self.engine, speed_before);
-                Ok(told)
+                Ok(result)
             }
             AdminOp::Save => {
                 self.storage.save_now(&self.engine);
@@ -30,7 +30,7 @@ impl Host {
         }
     }
 
-    /// Does what operators say over their connections. A line is a number, by which a command is drawn.
+    /// Executes and answers operator lines. A line is a number, which seeds the draw of a command.
     pub(super) fn answer_operators(&mut self, now: RealTime) -> CheckResult {
         while let Some(OperatorLine { conn, line }) = self.engine.poll_operator_line() {
             self.check_operator(conn)?;
@@ -38,13 +38,13 @@ impl Host {
                 Ok(number) => {
                     let game = &self.engine.config().game;
                     let op = AdminOp::draw(game, &mut Rng::new(number, ADMIN_OPS));
-                    self.reached.count("operators' lines", 1);
-                    match self.fulfil(op, now)? {
+                    self.coverage.count("operator lines", 1);
+                    match self.execute(op, now)? {
                         Ok(()) => format!("ok {number}\n"),
                         Err(refusal) => format!("ko {number} {refusal}\n"),
                     }
                 }
-                Err(_) => "ko this is no number\n".to_owned(),
+                Err(_) => "ko not a number\n".to_owned(),
             };
             self.engine.answer_operator(conn, &answer);
         }

@@ -1,16 +1,16 @@
-//! What a run or a sweep has reached: a simulation in which nothing happens finds nothing.
+//! Coverage of a run or a sweep: counts of events, each of which must happen in a sweep.
 
 use std::fmt;
 
 use trantor_engine::{CloseReason, EngineStats};
 
-/// What is counted, as it is printed. All but the last must happen in a sweep.
+/// Names of the counts, as printed. All but the last must be positive in a sweep.
 const KINDS: [&str; 29] = [
     "steps",
     "deadlines of the game",
     "agents joined",
     "agents died",
-    "agents rose",
+    "agents elevated",
     "commands dropped",
     "connections closed by peers",
     "protocol errors",
@@ -19,30 +19,30 @@ const KINDS: [&str; 29] = [
     "past worlds in text compared",
     "clock slips",
     "sprints ended",
-    "operators' lines",
+    "operator lines",
     "reloads",
     "wrong tokens",
-    "lock-step moments passed",
-    "lock-step moments passed after the longest wait",
+    "lock-step instants passed",
+    "lock-step instants passed at the cap",
     "crashes",
     "saves",
     "saves rolled forward",
     "writes refused",
     "pieces packed",
     "runs resumed",
-    "files rotten",
+    "files corrupted",
     "limits reached",
     "lines compared with the journal",
     "worlds compared in recordings",
-    // Too few for a short sweep.
+    // Too rare for a short sweep.
     "runs removed",
 ];
 
-/// Counts of one run, or of several added up.
+/// Counts of one run or a sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reached([u64; KINDS.len()]);
+pub struct Coverage([u64; KINDS.len()]);
 
-/// Whether a connection is closed so that a limit holds.
+/// Whether the reason enforces a limit.
 fn is_limit(reason: CloseReason) -> bool {
     matches!(
         reason,
@@ -58,14 +58,14 @@ fn is_limit(reason: CloseReason) -> bool {
 
 fn index(kind: &str) -> usize {
     let index = KINDS.iter().position(|other| *other == kind);
-    index.expect("kinds are named as in the list")
+    index.expect("a name in KINDS")
 }
 
-impl Reached {
-    /// Counts more of a kind.
+impl Coverage {
+    /// Adds to a count.
     ///
     /// # Panics
-    /// If there is no such kind.
+    /// If `kind` is not in [`KINDS`].
     pub(crate) fn count(&mut self, kind: &str, count: u64) {
         self.0[index(kind)] += count;
     }
@@ -74,7 +74,7 @@ impl Reached {
         self.0[index(kind)]
     }
 
-    /// Counts what the engine has counted in one life of a server.
+    /// Adds the engine's counters when a server process ends.
     pub(crate) fn count_life(&mut self, stats: &EngineStats) {
         let counters = &stats.counters;
         let closed = |reason: CloseReason| counters.closed[reason.index()];
@@ -90,21 +90,21 @@ impl Reached {
         self.count("limits reached", limits.map(closed).sum());
     }
 
-    /// Adds what another run has reached.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         for (kind, more) in KINDS.iter().zip(other.0) {
             self.count(kind, more);
         }
     }
 
-    /// The least count of what must happen in a sweep.
+    /// The least count among those that a sweep must reach.
     pub fn least(&self) -> u64 {
         let [needed @ .., _] = self.0;
         needed.into_iter().min().unwrap_or(0)
     }
 }
 
-impl fmt::Display for Reached {
+impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts: Vec<_> = KINDS
             .iter()

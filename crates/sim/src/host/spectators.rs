@@ -1,4 +1,4 @@
-//! What a peer must know by now, if nothing is under way to it.
+//! The world that a viewer must have once nothing is in flight to it.
 
 use trantor_engine::ClientKind;
 use trantor_time::{RealSpan, RealTime};
@@ -7,14 +7,14 @@ use super::Host;
 use crate::picture::Picture;
 
 impl Host {
-    /// How much later than it happens a peer is told of the game: as it was when it began to watch.
+    /// Spectator delay of a peer, as it was when it began to watch.
     pub(crate) fn delay_of(&self, conn: usize) -> RealSpan {
         self.conns[conn].delay.unwrap_or(RealSpan::ZERO)
     }
 
-    /// Takes note of how much later those are told of the game who have begun to watch.
-    pub(super) fn note_spectators(&mut self) {
-        let (rule, delay) = (self.access.now(), self.past.delay());
+    /// Records the delay of new viewers.
+    pub(super) fn record_delays(&mut self) {
+        let (rule, delay) = (self.access.now(), self.world_history.delay());
         for client in self.engine.clients() {
             if matches!(client.kind, ClientKind::TextViewer | ClientKind::Viewer)
                 && let Some(conn) = self.served.get(&client.conn)
@@ -30,11 +30,11 @@ impl Host {
         }
     }
 
-    /// The world as a peer must know it to whom nothing is under way; `None` if it cannot know any yet.
-    pub(crate) fn world_told(&self, conn: usize, now: RealTime) -> Option<Picture> {
+    /// The world that a viewer must have; `None` if it cannot have one yet.
+    pub(crate) fn expected_world(&self, conn: usize, now: RealTime) -> Option<Picture> {
         match self.delay_of(conn) == RealSpan::ZERO {
             true => Some(Picture::of_world(self.engine.game().world())),
-            false => self.past.told_by(now).cloned(),
+            false => self.world_history.world_at(now).cloned(),
         }
     }
 }

@@ -1,33 +1,33 @@
-//! What goes wrong while anything may: the machine, its power, the network, and an operator who does as he likes.
+//! The phase with faults: machine stalls, power failures, network faults, console commands and reloads.
 
 use trantor_time::{Clock, RealSpan};
 
-use super::{CRASHES_MAX, Universe};
+use super::{CRASHES_MAX, Simulation};
 use crate::actors::CheckResult;
 use crate::operator::AdminOp;
 use crate::oracle::Oracle;
 use crate::plan::Reload;
 
-impl Universe {
-    pub(super) fn machine_stalls(&mut self) {
+impl Simulation {
+    pub(super) fn inject_machine_stall(&mut self) {
         if self.rng.one_in(self.plan.machine.stall_one_in) {
             self.clock
                 .advance(RealSpan::from_millis(i64::from(self.rng.between(1, 600))));
-            self.host.excuse();
+            self.host.expect_lateness();
         }
     }
 
-    /// The server's loop has waited for its disk.
-    pub(super) fn disk_is_slow(&mut self) {
-        let took = self.host.storage.disk.take_time();
-        if took > RealSpan::ZERO {
-            self.clock.advance(took);
-            self.host.excuse();
+    /// Advances the clock by the time that the server's loop waited for the disk.
+    pub(super) fn wait_for_disk(&mut self) {
+        let write_wait = self.host.storage.disk.take_write_wait();
+        if write_wait > RealSpan::ZERO {
+            self.clock.advance(write_wait);
+            self.host.expect_lateness();
         }
     }
 
-    /// Everybody's connection breaks, and the server begins again with what was on its disk.
-    pub(super) fn power_fails(&mut self) -> CheckResult {
+    /// All connections break, and the server restarts from its disk.
+    pub(super) fn inject_power_failure(&mut self) -> CheckResult {
         if self.crashes == CRASHES_MAX || !self.rng.one_in(self.plan.machine.crash_one_in) {
             return Ok(());
         }
@@ -37,7 +37,7 @@ impl Universe {
         self.oracle = Oracle::new(self.host.limits.clone());
         for peer in 0..self.peers.len() {
             if self.peers[peer].conn.is_some() {
-                self.lose(peer, now);
+                self.disconnect(peer, now);
             }
         }
         self.host
@@ -45,7 +45,7 @@ impl Universe {
             .map_err(|reason| format!("after crash {}: {reason}", self.crashes))
     }
 
-    pub(super) fn network_fails(&mut self) {
+    pub(super) fn inject_network_faults(&mut self) {
         let open: Vec<usize> = (0..self.peers.len())
             .filter(|peer| self.peers[*peer].conn.is_some())
             .collect();
@@ -55,7 +55,9 @@ impl Universe {
         let now = self.clock.now();
         let network_faults = self.plan.network_faults;
         let peer = *self.rng.pick(&open);
-        let index = self.peers[peer].conn.expect("only those with a connection");
+        let index = self.peers[peer]
+            .conn
+            .expect("`open` holds peers with a connection");
         if self.rng.one_in(network_faults.stall_one_in) {
             let until = now + RealSpan::from_millis(i64::from(self.rng.between(1, 800)));
             let is_up = self.rng.one_in(2);
@@ -65,16 +67,16 @@ impl Universe {
         }
         if self.rng.one_in(network_faults.reset_one_in) {
             self.host.reset(index);
-            self.lose(peer, now);
+            self.disconnect(peer, now);
         } else if self.rng.one_in(network_faults.half_open_one_in) {
             let conn = &mut self.host.conns[index];
             conn.up.die();
             conn.down.die();
-            self.lose(peer, now);
+            self.disconnect(peer, now);
         }
     }
 
-    pub(super) fn operator_acts(&mut self) {
+    pub(super) fn run_operator(&mut self) {
         let now = self.clock.now();
         if self.admin_wake.is_none_or(|wake| wake > now) {
             return;
@@ -85,7 +87,7 @@ impl Universe {
             .operate(AdminOp::draw(&self.plan.config.game, &mut self.rng));
     }
 
-    pub(super) fn options_change(&mut self) {
+    pub(super) fn reload_options(&mut self) {
         let now = self.clock.now();
         if self.reload_wake.is_none_or(|wake| wake > now) {
             return;
