@@ -266,7 +266,7 @@ impl Storage {
             self.lose_newest_save();
         }
         self.disk.crash();
-        self.coverage.count("files rotten", self.disk.flip_bits());
+        self.coverage.count("files corrupted", self.disk.flip_bits());
         self.check_pieces()?;
         self.check_synced_run()?;
         self.resume()

@@ -71,7 +71,7 @@ const FAULTS: &[(Fault, &[&str])] = &[
         &["resumes from an older save", "an intact save exists"],
     ),
     (Fault::UnsyncedSaveName, &["resumes from an older save"]),
-    (Fault::StaleSave, &["does not hold Saved"]),
+    (Fault::StaleSave, &["does not hold"]),
     (
         Fault::OlderSave,
         &["resumes from an older save", "the last save does not hold"],
