@@ -1,4 +1,4 @@
-//! A bot in thirty lines: it says hello, eats what it finds, and tells what it hears.
+//! A bot in thirty lines: it broadcasts hello, takes food and prints received broadcasts.
 //!
 //! `cargo run --example hello -p trantor-bot -- red` plays in team red of a server on this machine.
 

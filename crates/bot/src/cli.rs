@@ -1,6 +1,6 @@
-//! The command line of `trantor-bot`: Zappy's three flags, and a few of our own.
+//! The command line of `trantor-bot`: Zappy's three flags and more.
 //!
-//! `-h` is the host, as everywhere in Zappy, so only `--help` helps. Every mistake is answered by one line.
+//! `-h` is the host, as everywhere in Zappy, so help is `--help` only. Each mistake gives one line.
 
 use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -15,7 +15,7 @@ use crate::manual::{self, Manual};
 /// Exit status for every mistake in the options: the convention of Epitech's tools.
 pub const EXIT_STATUS_USAGE: u8 = 84;
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Debug)]
 pub enum Asked {
     /// Play with these options.
@@ -24,7 +24,7 @@ pub enum Asked {
     Print(String),
 }
 
-/// Plays in a Zappy game, to win: forages, meets its team by sound, and rises to the last level.
+/// Plays a Zappy game to win: forages, meets its team by broadcasts, and elevates to the last level.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
 #[command(name = "trantor-bot", version, disable_help_flag = true)]
 pub struct Options {
@@ -40,35 +40,35 @@ pub struct Options {
     #[arg(short = 'h', long, default_value = "localhost")]
     pub host: String,
 
-    /// Agents to keep in the game, each with a connection of its own (at most 200)
+    /// Agents to keep in the game, each with its own connection (at most 200)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
     pub team_size: u16,
 
-    /// Agents to have at most, where the team needs more to win or to make good for losses [default: twice the team size, at least 9]
+    /// Most agents, where the team needs more to win or to replace losses [default: twice the team size, at least 9]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=400))]
     pub team_size_max: Option<u16>,
 
-    /// Commands that each agent sends ahead at most; 1 for servers that take all that comes at once for one command
+    /// Most outstanding commands of an agent; 1 for servers that read one command per packet
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10))]
     pub in_flight: u16,
 
-    /// How long to go on asking for a place while no agent plays
+    /// How long to keep trying to join while no agent plays
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=86_400))]
     pub patience: u32,
 
-    /// The words the server uses
+    /// Dialect of the server
     #[arg(long, value_enum, default_value_t = DialectName::Epitech)]
     pub dialect: DialectName,
 
-    /// Seed of the random numbers [default: different every time; -v prints it]
+    /// Seed of the random numbers [default: random; -v prints it]
     #[arg(long)]
     pub seed: Option<u64>,
 
-    /// Say more: -v the seed and what becomes of each agent, -vv everything
+    /// Log more: -v the seed and the agents' joins and losses, -vv everything
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 
-    /// Print the manual page, or what a shell needs to complete these options
+    /// Print the manual page or shell completions
     #[arg(long, value_name = "WHAT", value_enum, exclusive = true)]
     generate: Option<Manual>,
 
@@ -77,7 +77,7 @@ pub struct Options {
     help: Option<bool>,
 }
 
-/// The dialects by their names on the command line, which are those of the server.
+/// Names of the dialects, as on the server's command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DialectName {
     /// Forward, Look, …
@@ -128,7 +128,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, Str
     }
 }
 
-/// A name that a team can be joined by.
+/// A valid team name.
 pub(crate) fn team_name(name: &str) -> Result<String, TeamNameError> {
     check_team_name(name).map(|()| name.to_owned())
 }
@@ -136,7 +136,7 @@ pub(crate) fn team_name(name: &str) -> Result<String, TeamNameError> {
 /// The first address of a host.
 ///
 /// # Errors
-/// One line about a name that leads nowhere.
+/// One line if the name does not resolve.
 pub fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
     let found = (host, port).to_socket_addrs();
     let mut addresses = found.map_err(|error| format!("host {host:?} is not known: {error}"))?;
@@ -146,7 +146,7 @@ pub fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
     address.ok_or_else(|| format!("host {host:?} has no address"))
 }
 
-/// What clap has to say, without its lines about usage.
+/// Clap's message without the usage.
 pub fn in_one_line(error: &clap::Error) -> String {
     let context = |kind| error.get(kind).map(ToString::to_string);
     match error.kind() {
@@ -168,7 +168,7 @@ pub fn in_one_line(error: &clap::Error) -> String {
     }
 }
 
-/// The words that would have been right.
+/// The accepted values.
 fn accepted(error: &clap::Error) -> String {
     match error.get(ContextKind::ValidValue) {
         Some(ContextValue::Strings(words)) => words.join(", "),

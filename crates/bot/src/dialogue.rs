@@ -1,7 +1,6 @@
-//! What is said on one connection, from the greeting on: bytes in, meaning out.
+//! Client side of the text protocol on one connection: bytes in, events out.
 //!
-//! No socket and no clock: the caller hands bytes in, and asks what was heard. Answers come with the
-//! command they belong to; all else is news.
+//! It uses no socket and no clock. An answer comes with its command; all else is [`News`].
 
 use std::collections::VecDeque;
 
@@ -11,22 +10,22 @@ use trantor_protocol::text::client::{ServerLine, parse_server_line, write_comman
 use trantor_protocol::text::{Cut, Dialect, LineCutter};
 use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
 
-/// Units of life in one food: some servers send food as life left.
+/// Lifetime of one food, for servers that send food as lifetime.
 const FOOD_LIFE_UNITS: u32 = 126;
 
-/// One thing that was heard.
+/// An event from the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// The agent has a place in its team, and commands may be sent.
     Joined {
-        /// Places the team has left.
+        /// Free places of the team.
         places: u32,
         /// The map's width in tiles.
         width: u32,
         /// The map's height in tiles.
         height: u32,
     },
-    /// There is no such team, or no place in it. Some servers let one try again, some close.
+    /// No such team, or no free place. Some servers allow another try, some close.
     Refused,
     /// The answer to a command.
     Answer {
@@ -35,55 +34,55 @@ pub enum Heard {
         /// Its answer.
         answer: Answer,
     },
-    /// Something that no command asked for.
+    /// An unsolicited event.
     News(News),
 }
 
 /// The answer to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It was done.
+    /// `ok`.
     Ok,
-    /// It was not.
+    /// `ko`.
     Ko,
-    /// To a look: what is in sight, nearest row first, each from left to right, the looker included.
+    /// To `Look`: tiles in sight, nearest row first, each from left to right, with the agent itself.
     Look(Vec<Sight>),
-    /// To an inventory: what is carried.
+    /// To `Inventory`.
     Inventory(Counts),
-    /// To a question for places: how many the team has left.
+    /// To `Connect_nbr`: free places of the team.
     Places(u32),
-    /// To an incantation: the level reached.
+    /// To `Incantation`: the new level.
     Level(Level),
 }
 
-/// What an agent is sent unasked.
+/// An unsolicited event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// An agent spoke.
+    /// A broadcast.
     Message {
-        /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
+        /// Direction of the sender: 0 here, 1 ahead, then counter-clockwise to 8.
         direction: u8,
-        /// What was said, byte for byte.
+        /// The text, byte for byte.
         text: Vec<u8>,
     },
     /// Another agent pushed this one off its tile.
     Pushed {
-        /// Where it came from, as seen by itself: 1, 3, 5 or 7.
+        /// Direction of the other agent: 1, 3, 5 or 7.
         direction: u8,
     },
-    /// An elevation began, with this agent in it. Until it ends nothing else is carried out.
+    /// An elevation of this agent began. Until it ends the server executes no command of the agent.
     ElevationUnderway,
-    /// An elevation that another agent asked for succeeded.
+    /// An elevation started by another agent succeeded.
     Level(Level),
-    /// An elevation that another agent asked for failed.
+    /// An elevation started by another agent failed.
     ElevationFailed,
-    /// The agent starved. The connection ends.
+    /// The agent starved. The server closes the connection.
     Dead,
-    /// A line of which nothing could be made.
+    /// An unknown line.
     Unknown(Vec<u8>),
 }
 
-/// One connection's side of the protocol.
+/// Protocol state of one connection.
 #[derive(Debug)]
 pub struct Dialogue {
     dialect: Dialect,
@@ -93,20 +92,20 @@ pub struct Dialogue {
     flight: Flight,
     in_flight_max: usize,
     is_held: bool,
-    /// Whether this server leaves the looker out of its own tile, as far as was seen.
+    /// Whether this server omits the agent itself from its tile, as observed so far.
     is_looker_left_out: bool,
-    /// Whether this server sends food as life left, once it sent any.
+    /// Whether this server sends food as lifetime; `None` before the first inventory.
     is_food_life: Option<bool>,
     heard: VecDeque<Heard>,
     unsent: Vec<u8>,
 }
 
-/// How far the handshake is.
+/// Phase of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Nothing was received.
     Greeting,
-    /// The team's name was said.
+    /// The team's name was sent.
     Named,
     /// The number of places was received.
     Counted(u32),
@@ -115,7 +114,7 @@ enum Phase {
 }
 
 impl Dialogue {
-    /// Will ask for a place in the team with that name.
+    /// For an agent of this team.
     pub fn new(team: &[u8], dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -132,9 +131,9 @@ impl Dialogue {
         }
     }
 
-    /// Takes in bytes from the server, in any pieces.
+    /// Handles bytes from the server, cut anywhere.
     pub fn take_in(&mut self, mut piece: &[u8]) {
-        // The cutter lends its lines, so it leaves for the time of the loop.
+        // Taken out, since its lines borrow it.
         let mut cutter = std::mem::take(&mut self.cutter);
         while let Some(cut) = cutter.next(&mut piece) {
             match cut {
@@ -145,27 +144,27 @@ impl Dialogue {
         self.cutter = cutter;
     }
 
-    /// The next thing that was heard.
+    /// The next event.
     pub fn poll(&mut self) -> Option<Heard> {
         self.heard.pop_front()
     }
 
-    /// Lets fewer commands be open than ten: some servers take what comes at once for one command.
+    /// Limits the outstanding commands below ten: some servers read one command per packet.
     pub fn limit_in_flight(&mut self, most: usize) {
         self.in_flight_max = most.clamp(1, IN_FLIGHT_MAX);
     }
 
-    /// Whether another command may be sent: ten may be open, and none before a place was given.
+    /// Whether another command may be sent: at most ten are outstanding, and none before the join.
     pub fn may_send(&self) -> bool {
         self.phase == Phase::Playing && self.flight.len() < self.in_flight_max
     }
 
-    /// Commands sent and not answered.
+    /// Outstanding commands.
     pub fn open(&self) -> usize {
         self.flight.len()
     }
 
-    /// Whether an elevation is under way, whose end will be announced.
+    /// Whether an elevation is in progress; the server will send its end.
     pub fn is_held(&self) -> bool {
         self.is_held
     }
@@ -173,18 +172,15 @@ impl Dialogue {
     /// Sends a command.
     ///
     /// # Panics
-    /// If [`Self::may_send`] is not so.
+    /// If [`Self::may_send`] is false.
     pub fn send(&mut self, command: Command) {
-        assert!(
-            self.may_send(),
-            "the caller asks first whether a command may be sent"
-        );
+        assert!(self.may_send(), "the caller checks may_send");
         write_command(&mut self.unsent, self.dialect, &command);
         self.flight.sent(command);
     }
 
-    /// What is open will never be answered, or was answered in a way that nothing could be made of. Answers that come
-    /// all the same are matched to later commands by their kind.
+    /// Drops the outstanding commands: their answers are lost or unknown. Late answers are matched to later commands by
+    /// kind.
     pub fn forget(&mut self) {
         self.flight.forget();
         self.is_held = false;
@@ -198,7 +194,7 @@ impl Dialogue {
     fn line(&mut self, line: &[u8]) {
         let read = parse_server_line(self.dialect, line);
         match self.phase {
-            // Whatever the server says first is its greeting; each has its own word.
+            // The first line is the greeting, whatever its word.
             Phase::Greeting => {
                 self.phase = Phase::Named;
                 self.unsent.extend_from_slice(&self.team);
@@ -263,12 +259,12 @@ impl Dialogue {
         }
     }
 
-    /// An answer, with its command; a stray one, such as the second `ko` of some servers, is no answer.
+    /// Matches an answer with its command; ignores strays such as the second `ko` of some servers.
     fn answer(&mut self, kind: AnswerKind, answer: Answer, stray: &[u8]) -> Heard {
         let had_asked = self.flight.asks_for_ritual();
         match self.flight.answered(kind) {
             Some(command) => {
-                // Nothing is carried out for an agent that is held: the elevation was over, and only others got its end.
+                // An agent in an elevation gets no answers: it is over, and the server sent its end to others only.
                 if !had_asked || command == Command::Incantation {
                     self.is_held = false;
                 }
@@ -286,8 +282,8 @@ impl Dialogue {
         }
     }
 
-    /// The 42 dialects leave the looker out of its own tile, but not all their servers do, and some of the others do:
-    /// those that once tell of nobody there.
+    /// Servers of the 42 dialects omit the agent itself from its tile; some do not, and some of the other dialects do. A first
+    /// tile without an agent shows it.
     fn with_looker(&mut self, mut sights: Vec<Sight>) -> Vec<Sight> {
         if let Some(here) = sights.first_mut() {
             self.is_looker_left_out |= here.agents == 0;
@@ -296,8 +292,8 @@ impl Dialogue {
         sights
     }
 
-    /// Some servers send food as life left, that of the food being digested included: in the 42 dialects they should,
-    /// in the other they should not. The first number shows which, since a newborn has ten food, and that is 1,260 units.
+    /// Some servers send food as lifetime, with the current food: in the 42 dialects they should, in the others they should
+    /// not. The first number decides, since a new agent has ten food, or 1,260 units.
     fn in_whole_food(&mut self, mut carried: Counts) -> Counts {
         let sent = carried[Resource::Food];
         if *self.is_food_life.get_or_insert(sent > FOOD_LIFE_UNITS) {
@@ -384,7 +380,7 @@ mod tests {
         assert_eq!(dialogue.poll(), None);
     }
 
-    /// More than a broadcast may hold can be in sight.
+    /// A look may be longer than a broadcast may be.
     #[test]
     fn a_look_at_a_crowd_is_answered() {
         let mut dialogue = playing(Dialect::Epitech);
@@ -417,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_told_of_the_end_of_an_elevation_is_held_until_the_next_answer() {
+    fn an_elevation_without_an_end_line_ends_with_the_next_answer() {
         let mut other = playing(Dialect::Epitech);
         other.send(Command::Look);
         other.send(Command::Set(Resource::Food));
@@ -478,12 +474,12 @@ mod tests {
         assert_eq!(
             looked(b"[ player,,, ]\n"),
             2,
-            "now it is known that this one leaves it out"
+            "the server is known to omit the agent"
         );
     }
 
     #[test]
-    fn food_may_be_told_as_life_in_any_dialect() {
+    fn food_may_be_a_lifetime_in_any_dialect() {
         for dialect in [Dialect::Epitech, Dialect::French42] {
             for (first, then, whole) in [("9", "8", [9, 8]), ("1260", "127", [9, 1])] {
                 let mut dialogue = playing(dialect);

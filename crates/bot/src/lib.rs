@@ -1,6 +1,6 @@
-//! What a Zappy agent needs: a session with a server, and a team that plays to win.
+//! Zappy agents: a session with a server, and a team that plays to win.
 //!
-//! A bot of your own, in one thread and without a loop, is a [`Session`]:
+//! A simple bot is a blocking [`Session`]:
 //!
 //! ```no_run
 //! use trantor_bot::{Answer, Command, Session};
@@ -13,12 +13,11 @@
 //! # Ok::<(), trantor_bot::SessionError>(())
 //! ```
 //!
-//! The program `trantor-bot` is a [`Team`]: several agents in one thread, each with a connection of its own and
-//! a brain from `trantor-strategy`. What is said on a connection is kept apart from sockets in [`dialogue`], and
-//! when to connect, to try again and to give up apart from both in [`roster`], and when not to wait for an answer any
-//! more in [`overdue`].
+//! The program `trantor-bot` is a [`Team`]: several agents in one thread, each with its own connection and a mind from
+//! `trantor-strategy`. [`dialogue`] is the protocol without sockets, [`roster`] decides when to connect, retry and give
+//! up, and [`overdue`] when to stop waiting for an answer.
 //!
-//! Only the text protocol is spoken, so all of this works with any Zappy server.
+//! It uses only the text protocol, so it works with any Zappy server.
 
 pub mod cli;
 pub mod dialogue;

@@ -1,8 +1,7 @@
 //! `trantor-bot`: one agent, or a whole team in one process.
 //!
 //! Exit status: 0 if the server closes the connections, as at the end of a game, and after an interrupt; 1 if there is no
-//! server or no place, or the connections break off; 84 for a mistake in the options, and if what there is to say cannot
-//! be printed.
+//! server or no place, or the connections break; 84 for invalid options or if output cannot be written.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::ExitCode;
@@ -24,7 +23,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Plays to the end; answers with a line about how it was, or why it was not.
+/// Plays to the end; returns a summary line or an error line.
 fn play(options: &Options) -> Result<String, String> {
     let level = match options.verbose {
         0 => log::LevelFilter::Warn,
@@ -59,12 +58,11 @@ fn play(options: &Options) -> Result<String, String> {
     }
 }
 
-/// A number that differs every time: what the standard library seeds its hash tables with.
+/// A random number, from the seed of the standard library's hash tables.
 fn any_number() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Prints what there is to say, and ends with that.
 fn print(text: &str) -> ExitCode {
     match standard_output::print(text) {
         Ok(()) => ExitCode::SUCCESS,

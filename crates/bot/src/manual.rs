@@ -1,11 +1,11 @@
-//! `--generate`: what `man` and a shell know of a program, made from the options that it parses itself.
+//! `--generate`: manual page and shell completions, generated from the options.
 
 use std::ffi::OsString;
 
 use clap::{Command, Parser, ValueEnum};
 use clap_complete::Shell;
 
-/// What is to be written to standard output.
+/// Format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Manual {
     /// The manual page.
@@ -18,7 +18,7 @@ pub enum Manual {
     CompleteFish,
 }
 
-/// The option by itself: options that are otherwise required are not, where it is given.
+/// The option alone, without options that are required otherwise.
 #[derive(Parser)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
 struct Alone {
@@ -26,7 +26,7 @@ struct Alone {
     generate: Manual,
 }
 
-/// What the command line asks to write, if it asks for that and nothing else.
+/// The requested format, if the command line has only this option.
 pub(crate) fn asked(command: Command, arguments: &[OsString]) -> Option<String> {
     let alone = Alone::try_parse_from(arguments).ok()?;
     Some(written(command, alone.generate))
@@ -73,7 +73,7 @@ mod tests {
             for &what in Manual::value_variants() {
                 let text = written(command.clone(), what);
                 for option in command.get_arguments().filter_map(|option| option.get_long()) {
-                    // A manual page writes a hyphen as one that may be copied.
+                    // A manual page escapes hyphens.
                     let name = match what {
                         Manual::Man => option.replace('-', "\\-"),
                         _ => option.to_owned(),

@@ -1,43 +1,43 @@
-//! When an answer is overdue: where others were answered long since, or after a line that is no known answer.
+//! Detects overdue answers.
 //!
-//! Servers lose commands, and answer in unknown words; an agent that waits for such an answer starves. But a game may
-//! also be paused, or wait for others in lock-step, and then nothing is overdue however long it takes. So time is counted in
-//! units of the game: who is answered after a step knows that seven have passed. Lines wait to be read, some connections' longer
-//! than others', so that this is known to a command or two only. Only where a line was strange, which may have been the
-//! answer, is real time waited for, and how long a unit takes in it is learned from the answers that come.
+//! Servers lose commands or answer in unknown words; an agent that waits for such an answer starves. A game may also be
+//! paused, or wait for others in lock-step, and then no answer is overdue. Waiting is therefore measured in game time, which
+//! the team's answers show: an answered step proves that seven units have passed. It is exact to a command or two, since
+//! connections are read at different times. Real time counts only after an unknown line, which may have been the answer;
+//! the length of a unit is estimated from earlier answers.
 
 use trantor_time::{RealSpan, RealTime};
 
-/// Units without an answer after which none will come: three times what the longest command takes. One of them it takes, and by
-/// as much others' answers may have been read late.
+/// Limit in game time: three times the longest command. One is the command itself, and one the delay of other agents'
+/// answers.
 pub const OVERDUE_UNITS: u32 = 900;
 
-/// The same by the clock after a line of which nothing could be made: a third more than the longest command takes.
+/// Limit in real time after an unknown line, in units at the estimated speed: a third more than the longest command.
 const OVERDUE_STRANGE_UNITS: i64 = 400;
 
-/// How long an answer may take at any pace after a line of which nothing could be made.
+/// Shortest real-time limit.
 const WAIT_MIN: RealSpan = RealSpan::from_secs(1);
 
-/// Units of which the pace is the mean; older ones count less and less, since a game may change its speed.
+/// Window of the speed estimate; older answers decay, since the speed may change.
 const MEMORY_UNITS: u32 = 500;
 
-/// How often the limit doubles at most where all that is said is strange: each time a few commands more are sent.
+/// Most doublings of the limit while all lines are unknown: each time a few more commands are sent.
 const DOUBLINGS_MAX: u32 = 10;
 
-/// The least that has passed of a game, as the agents of a team know from their answers.
+/// Lower bound of the passed game time, from the answers of a team.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TeamUnits(u64);
 
-/// How long one agent has waited, and how long it may.
+/// Wait of one agent.
 #[derive(Clone, Debug)]
 pub struct Overdue {
-    /// What its own answers have taken, from what had passed when it joined.
+    /// Bound when it joined, and the durations of its own answers since.
     own_units: u64,
-    /// What had passed of the game when something was answered last, or the limit was passed.
+    /// Bound at the last answer or exceeded limit.
     since_units: TeamUnits,
     /// The same in real time.
     since: RealTime,
-    /// So much game time took so long.
+    /// Speed estimate: `units` took `span`.
     units: u32,
     span: RealSpan,
     was_strange: bool,
@@ -45,7 +45,7 @@ pub struct Overdue {
 }
 
 impl Overdue {
-    /// Begins to wait at `now`; before anything was answered a server is held to run at the usual hundred units a second.
+    /// Starts at `now` with the default speed of 100 units a second as estimate.
     pub fn new(passed: TeamUnits, now: RealTime) -> Self {
         Self {
             own_units: passed.0,
@@ -58,7 +58,7 @@ impl Overdue {
         }
     }
 
-    /// Something was answered that took so many units, after all that was answered before.
+    /// An answer to a command of this duration, after all earlier answers.
     pub fn answered(&mut self, units: u32, passed: &mut TeamUnits, now: RealTime) {
         self.own_units = self.own_units.saturating_add(u64::from(units));
         passed.0 = passed.0.max(self.own_units);
@@ -74,17 +74,17 @@ impl Overdue {
         self.doublings = 0;
     }
 
-    /// Something was said of which nothing could be made.
+    /// An unknown line.
     pub fn strange(&mut self) {
         self.was_strange = true;
     }
 
-    /// Whether no answer will come any more.
+    /// Whether the answer is overdue.
     pub fn is_overdue(&self, passed: TeamUnits, now: RealTime) -> bool {
         passed.0 - self.since_units.0 >= u64::from(OVERDUE_UNITS) || self.at().is_some_and(|at| at <= now)
     }
 
-    /// When that is so by the clock; `None` where only others' answers can show it.
+    /// When the real-time limit ends; `None` if only game time counts.
     pub fn at(&self) -> Option<RealTime> {
         if !self.was_strange {
             return None;
@@ -95,7 +95,7 @@ impl Overdue {
         Some(self.since.saturating_add(doubled))
     }
 
-    /// It was; something else was asked at `now`.
+    /// The limit was exceeded; the agent sends new commands at `now`.
     pub fn asked_anew(&mut self, passed: TeamUnits, now: RealTime) {
         self.since_units = passed;
         self.since = now;
@@ -112,7 +112,7 @@ mod tests {
         RealTime::ZERO.saturating_add(RealSpan::from_millis(ms))
     }
 
-    /// Has heard a thousand answers to steps, one every so many milliseconds; and when that was.
+    /// After a thousand answered steps, one every `ms` milliseconds.
     fn paced(step_ms: i64) -> (Overdue, TeamUnits, i64) {
         let mut passed = TeamUnits::default();
         let mut overdue = Overdue::new(passed, at_ms(0));
@@ -149,9 +149,9 @@ mod tests {
     fn answers_to_others_make_it_overdue() {
         let (overdue, mut passed, now) = paced(70);
         let mut others = [0, 0].map(|_| Overdue::new(passed, at_ms(now)));
-        // Side by side they do not count twice.
+        // Steps at the same time do not count twice.
         for round in 1..=64 {
-            // One is read twice before the other, which has said as much.
+            // One connection is read twice before the other.
             for other in [0, 0, 1, 1] {
                 others[other].answered(7, &mut passed, at_ms(now));
                 assert!(!overdue.is_overdue(passed, at_ms(now)), "after {round} rounds");

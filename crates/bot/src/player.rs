@@ -1,4 +1,4 @@
-//! A brain on a connection: what is heard goes to the brain, what it decides goes out.
+//! Connects a mind with a dialogue: events go to the mind, its commands to the server.
 
 use trantor_model::{Command, Level};
 use trantor_protocol::text::Dialect;
@@ -13,27 +13,27 @@ pub struct Player {
     team: Vec<u8>,
     seed: u64,
     replacement: u64,
-    /// Of the agent that was born; before, of one that never will be.
+    /// Of the joined agent; a placeholder before.
     brain: Brain,
     state: PlayerState,
     progress: Option<Progress>,
 }
 
-/// What was said lately in answer to what the agent had asked.
+/// Recent answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Answers to commands that took so many units together.
+    /// Answers to commands of this duration in all.
     Answered(u32),
-    /// Only lines of which nothing could be made.
+    /// Only unknown lines.
     Strange,
 }
 
-/// How an agent is doing.
+/// State of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayerState {
-    /// It has not been given a place yet.
+    /// It has not joined yet.
     Joining,
-    /// The server has none for it.
+    /// The server has no place for it.
     Refused,
     /// It plays.
     Playing,
@@ -42,8 +42,7 @@ pub enum PlayerState {
 }
 
 impl Player {
-    /// An agent that will ask for a place in `team`. Its rng is seeded by `seed` and by what it receives at
-    /// birth, and from [`Self::replaces`].
+    /// An agent of `team`. Its generator is seeded by `seed`, the first lines from the server and [`Self::replaces`].
     pub fn new(team: &[u8], dialect: Dialect, seed: u64) -> Self {
         Self {
             dialogue: Dialogue::new(team, dialect),
@@ -56,20 +55,20 @@ impl Player {
         }
     }
 
-    /// Says which of those who come later it is, should it be given a place now: 0 if it is one of the team's first
-    /// agents, and another number for each later one ([`agent_seed`]).
+    /// Sets the number of a replacement, in case it joins now: 0 for one of the team's first agents, and another number for
+    /// each later one ([`agent_seed`]).
     pub fn replaces(&mut self, replacement: u64) {
         self.replacement = replacement;
     }
 
-    /// Lets so many commands be open at most, of the ten that servers take.
+    /// Limits the outstanding commands.
     pub fn limit_in_flight(&mut self, most: usize) {
         self.dialogue.limit_in_flight(most);
     }
 
-    /// Takes in bytes from the server; what follows from them is in [`Self::unsent`].
+    /// Handles bytes from the server; commands go to [`Self::unsent`].
     ///
-    /// It decides after each line, so that it does not matter how the lines were cut on their way.
+    /// It decides after each line, so that cuts of the stream do not matter.
     pub fn take_in(&mut self, bytes: &[u8]) {
         self.dialogue.take_in(bytes);
         while let Some(heard) = self.dialogue.poll() {
@@ -78,17 +77,17 @@ impl Player {
         }
     }
 
-    /// What was said since this was asked last; `None` if it was nothing of the kind.
+    /// Answers since the last call; `None` if there were none.
     pub fn take_progress(&mut self) -> Option<Progress> {
         self.progress.take()
     }
 
-    /// Whether it was asked something, or is held, and the server is to say what came of it.
+    /// Whether it waits for an answer or the end of an elevation.
     pub fn is_waiting(&self) -> bool {
         self.dialogue.open() > 0 || self.dialogue.is_held()
     }
 
-    /// No answer has come for so many units, and none will: it asks anew.
+    /// Drops overdue answers after `units` and sends new commands.
     pub fn forget(&mut self, units: u32) {
         self.dialogue.forget();
         self.brain.forget(u64::from(units));
@@ -117,7 +116,7 @@ impl Player {
         self.dialogue.unsent()
     }
 
-    /// How it is doing.
+    /// Its state.
     pub fn state(&self) -> PlayerState {
         self.state
     }
@@ -127,7 +126,7 @@ impl Player {
         self.brain.level()
     }
 
-    /// Whether it knows of a place for another agent of its team; asking clears it.
+    /// Whether it found a free place for another agent; clears the flag.
     pub fn take_free_place(&mut self) -> bool {
         self.brain.take_free_place()
     }
@@ -147,7 +146,7 @@ impl Player {
             }
             Heard::Answer { command, answer } => {
                 let units = match command {
-                    // A ritual that is refused takes no time; of one that is not, the end is announced.
+                    // A refused ritual takes no time; of an accepted one the server sends the end.
                     Command::Incantation => 0,
                     command => command.duration_units(),
                 };
@@ -201,8 +200,11 @@ mod tests {
         player.unsent().clear();
         player.take_in(b"[ food 9 ]\n[ player linemate,,, ]\n");
         let sent = String::from_utf8(player.unsent().to_vec()).unwrap();
-        assert!(sent.contains("Broadcast t1."), "it says what it has: {sent}");
-        assert!(sent.contains("Incantation\n"), "it rises at once: {sent}");
+        assert!(
+            sent.contains("Broadcast t1."),
+            "it broadcasts its inventory: {sent}"
+        );
+        assert!(sent.contains("Incantation\n"), "it elevates at once: {sent}");
         player.take_in(b"dead\n");
         assert_eq!(player.state(), PlayerState::Dead);
     }

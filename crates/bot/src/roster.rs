@@ -1,43 +1,42 @@
-//! How many agents a team should have connected, when to try again, and when to give up.
+//! Decides how many agents of a team connect, when to retry, and when to give up.
 //!
-//! Time is an argument; the caller owns the connections, reports what became of each, asks
-//! [`Roster::next`] what to do, and does it.
+//! Time is an argument; the caller owns the connections, reports their results, and executes [`Roster::next`].
 
 use trantor_time::{RealSpan, RealTime};
 
-/// Between two tries for a place where there was none. Servers close peers that try too often on one
-/// connection, so each try is a new one, and this keeps them few.
+/// Interval between attempts to join. Each attempt is a new connection, since servers close peers that retry too often on
+/// one.
 const RETRY_AFTER: RealSpan = RealSpan::from_millis(500);
 
-/// What a server has for its answer, however little patience there is: without it nothing at all was asked.
+/// Shortest wait for the server's answer, whatever the patience.
 const ANSWER_SPAN: RealSpan = RealSpan::from_secs(2);
 
-/// The agents of one team in this process, counted.
+/// Counts of the agents of a team in this process.
 #[derive(Clone, Debug)]
 pub struct Roster {
     /// Agents to keep in the game.
     wanted: usize,
-    /// Agents to have at most, where the team itself asks for more.
+    /// Most agents, where the team requests more.
     most: usize,
     /// How long to keep trying while no agent plays.
     patience: RealSpan,
     playing: usize,
     joining: usize,
-    /// Places that the team is known to have, beyond those that are wanted anyway.
+    /// Known free places beyond the wanted number of agents.
     extra: usize,
     next_try_at: RealTime,
-    /// When the newest connection was begun.
+    /// Start of the newest connection.
     asked_at: RealTime,
     /// Since when no agent has played.
     nobody_since: RealTime,
-    /// Agents that were ever given a place.
+    /// Agents that have joined.
     joins: u64,
     was_refused: bool,
     /// The server closed a connection before it answered.
     was_turned_away: bool,
-    /// The server closed the connection of a living agent, and no agent joined or died since: games end so.
+    /// The server closed the connection of a living agent, and no agent joined or died since, as at the end of a game.
     was_closed: bool,
-    /// One of those it closed on was read and answered to the end, and not broken off.
+    /// One of these connections was closed cleanly.
     was_closed_in_order: bool,
 }
 
@@ -46,26 +45,26 @@ pub struct Roster {
 pub enum Next {
     /// Open one more connection, and report it by [`Roster::connecting`].
     Connect,
-    /// Wait for the connections; until that moment at the latest, if there is one.
+    /// Wait for events, at most until this instant.
     Wait(Option<RealTime>),
-    /// It is over.
+    /// Give up or finish.
     Finish(Finish),
 }
 
-/// How it ended.
+/// Reason of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// The server closed the connections, as servers do at the end of a game.
     Closed,
-    /// All connections broke off.
+    /// All connections broke.
     BrokenOff,
     /// The server has no place for this team.
     NoPlace,
-    /// The server closed each connection before it said whether there is a place.
+    /// The server closed each connection before it answered.
     TurnedAway,
-    /// The server says nothing.
+    /// The server does not answer.
     NoAnswer,
-    /// All agents died, and there is no place for others.
+    /// All agents died, and no place is free.
     AllDead,
 }
 
@@ -90,7 +89,7 @@ impl Roster {
         }
     }
 
-    /// What to do now.
+    /// The next action.
     pub fn next(&self, now: RealTime) -> Next {
         let agents = self.playing + self.joining;
         if self.was_closed && agents == 0 {
@@ -138,23 +137,23 @@ impl Roster {
             .saturating_sub(usize::from(self.playing + self.joining > self.wanted));
     }
 
-    /// One of those connecting was given a place.
+    /// A connecting agent joined.
     pub fn joined(&mut self) {
         self.joining -= 1;
         self.playing += 1;
         self.joins += 1;
-        // The game continues: connections closed before were closed one by one.
+        // The game continues: earlier closes were of single connections.
         self.was_closed = false;
         self.was_closed_in_order = false;
     }
 
-    /// One of those connecting was refused.
+    /// A connecting agent was refused.
     pub fn refused(&mut self, now: RealTime) {
         self.was_refused = true;
         self.failed(now);
     }
 
-    /// The connection of one of them ended, or could not be made.
+    /// A connection failed or ended before the answer.
     pub fn turned_away(&mut self, now: RealTime) {
         self.was_turned_away = true;
         self.failed(now);
@@ -166,7 +165,7 @@ impl Roster {
         self.next_try_at = now.saturating_add(RETRY_AFTER);
     }
 
-    /// One that played has died. Its place may be free again: try at once.
+    /// An agent died. Its place may be free: retry at once.
     pub fn died(&mut self, now: RealTime) {
         self.was_closed = false;
         self.was_closed_in_order = false;
@@ -174,7 +173,7 @@ impl Roster {
         self.left(now);
     }
 
-    /// The server closed the connection of one that played and lived, in order, or it broke off.
+    /// The connection of a living agent was closed cleanly or broke.
     pub fn closed(&mut self, in_order: bool, now: RealTime) {
         self.was_closed = true;
         self.was_closed_in_order |= in_order;
@@ -182,14 +181,14 @@ impl Roster {
         self.left(now);
     }
 
-    /// An agent says that its team has a place for another.
+    /// An agent found a free place.
     pub fn free_place(&mut self, now: RealTime) {
         self.extra = 1;
         self.next_try_at = self.next_try_at.min(now);
     }
 
-    /// Which of those who come later the next one is that joins: 0 for the first ones, as many as are wanted, and then
-    /// 1 and so on. How often a place was asked for in vain makes no difference, since that hangs on the time it takes.
+    /// Number of the next agent that joins, as a replacement: 0 for the first `wanted` agents, then 1 and so on. Failed
+    /// attempts do not count, since their number depends on timing.
     pub fn replacement(&self) -> u64 {
         (self.joins + 1).saturating_sub(self.wanted as u64)
     }
@@ -319,7 +318,7 @@ mod tests {
         let mut broken_off = roster.clone();
         for nth in 0..6 {
             assert!(matches!(roster.next(at_ms(9)), Next::Wait(_)));
-            // A server that ends breaks those off whose last words it has not read.
+            // A server that stops resets connections with unread input.
             roster.closed(nth == 0, at_ms(9));
             broken_off.closed(false, at_ms(9));
         }
@@ -349,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn all_dead_is_told_apart() {
+    fn a_dead_team_has_its_own_ending() {
         let mut roster = roster();
         fill(&mut roster);
         for _ in 0..6 {

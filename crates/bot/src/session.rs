@@ -1,6 +1,6 @@
-//! A session for a bot that does one thing after the other: it blocks until the answer is there.
+//! A blocking session for simple bots.
 //!
-//! Up to ten commands may be sent ahead. What is heard in between waits in a list of its own.
+//! Up to ten commands may be outstanding. News wait in a queue.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use trantor_protocol::text::Dialect;
 
 use crate::dialogue::{Answer, Dialogue, Heard, News};
 
-/// News kept for a bot that does not ask for them; the oldest go first. A team of talkers fills it in seconds.
+/// Length of the news queue; the oldest are dropped. A team that broadcasts fills it in seconds.
 const NEWS_MAX: usize = 1_024;
 
 /// Bytes read at once: more than the longest look.
@@ -29,20 +29,20 @@ pub struct Session {
     is_dead: bool,
 }
 
-/// What was received with the place.
+/// Free places and map size, received at the join.
 #[derive(Clone, Copy, Debug)]
 struct Joined {
     places: u32,
     size: (u32, u32),
 }
 
-/// Why a session cannot go on. All but [`SessionError::Full`] end it.
+/// All but [`SessionError::Full`] end the session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// No connection, or it broke.
+    /// The connection failed or broke.
     #[error("connection to the server: {0}")]
     Io(#[from] io::Error),
-    /// No such team, or no place in it.
+    /// No such team, or no free place.
     #[error("the server has no place for team {0:?}")]
     Refused(String),
     /// The agent starved.
@@ -54,18 +54,18 @@ pub enum SessionError {
     /// Ten commands are open; wait for an answer first.
     #[error("ten commands are open already")]
     Full,
-    /// There is nothing to wait for.
+    /// No command is outstanding.
     #[error("no command is open")]
     NothingOpen,
 }
 
 impl Session {
-    /// Connects and takes a place in a team; the words are Epitech's.
+    /// Connects and joins a team, in Epitech's dialect.
     pub fn join(server: impl ToSocketAddrs, team: &str) -> Result<Self, SessionError> {
         Self::join_in(Dialect::Epitech, server, team)
     }
 
-    /// Connects and takes a place in a team of a server that speaks that dialect.
+    /// Connects and joins a team in this dialect.
     pub fn join_in(dialect: Dialect, server: impl ToSocketAddrs, team: &str) -> Result<Self, SessionError> {
         let stream = TcpStream::connect(server)?;
         stream.set_nodelay(true)?;
@@ -87,7 +87,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Places the team had left when this agent joined.
+    /// Free places of the team when this agent joined.
     pub fn places_left(&self) -> u32 {
         self.joined.map_or(0, |joined| joined.places)
     }
@@ -97,7 +97,7 @@ impl Session {
         self.joined.map_or((0, 0), |joined| joined.size)
     }
 
-    /// Sends one command and waits for its answer. Answers to commands sent before are dropped.
+    /// Sends one command and waits for its answer. Answers to earlier commands are dropped.
     pub fn ask(&mut self, command: Command) -> Result<Answer, SessionError> {
         self.send(command)?;
         loop {
@@ -108,7 +108,7 @@ impl Session {
         }
     }
 
-    /// Sends a command without waiting. Ten may be open at a time.
+    /// Sends a command without waiting. Up to ten may be outstanding.
     pub fn send(&mut self, command: Command) -> Result<(), SessionError> {
         if !self.dialogue.may_send() {
             return Err(SessionError::Full);
@@ -117,7 +117,7 @@ impl Session {
         self.flush()
     }
 
-    /// Waits for the answer to the oldest open command.
+    /// Waits for the answer to the oldest outstanding command.
     pub fn wait(&mut self) -> Result<(Command, Answer), SessionError> {
         loop {
             if let Some(answered) = self.answers.pop_front() {
@@ -130,12 +130,12 @@ impl Session {
         }
     }
 
-    /// The oldest news that came while waiting for answers, if there are any. Does not wait.
+    /// The oldest queued news; does not wait.
     pub fn take_news(&mut self) -> Option<News> {
         self.news.pop_front()
     }
 
-    /// Waits for bytes, and puts what they say where it belongs.
+    /// Waits for bytes and queues their events.
     fn receive(&mut self) -> Result<(), SessionError> {
         if self.is_dead {
             return Err(SessionError::Dead);

@@ -1,4 +1,4 @@
-//! A connection in a loop: it never blocks, and asks for write readiness only while bytes wait.
+//! Non-blocking connection; requests write readiness only while bytes are unsent.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -26,12 +26,12 @@ impl Socket {
         })
     }
 
-    /// Reads once; `None` where nothing has come, 0 bytes at the end of the connection.
+    /// Reads once; `None` if it would block, 0 bytes at the end of the stream.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         retried(|| self.stream.read(buffer))
     }
 
-    /// Writes what the system takes of `unsent`, and waits for write readiness if some is left.
+    /// Writes `unsent` as far as possible, and requests write readiness for the rest.
     pub(crate) fn flush(&mut self, unsent: &mut Vec<u8>, registry: &Registry) -> io::Result<()> {
         while !unsent.is_empty() {
             let Some(count) = retried(|| self.stream.write(unsent))? else {
@@ -56,7 +56,7 @@ impl Socket {
     }
 }
 
-/// `None` where the call would block; an interrupted one is made again.
+/// `None` if the call would block; retries if interrupted.
 fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
     loop {
         match call() {

@@ -1,4 +1,4 @@
-//! Several agents of one team in one thread: sockets around [`Player`]s, and a [`Roster`] that says how many.
+//! The agents of a team in one thread: sockets around [`Player`]s, and a [`Roster`].
 //!
 //! One poll for all connections; nothing blocks, and the loop sleeps while nothing arrives.
 
@@ -25,31 +25,31 @@ const EVENTS_CAPACITY: usize = 256;
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
 
-/// Buffers read of one agent before the others have their turn, and signals theirs: a server that talks without end is read
-/// without end. At 16 KiB each that is what our server lets an agent leave unread by default.
+/// Buffers read from one agent in a turn, so that a fast sender starves neither other agents nor signals. At 16 KiB each
+/// it equals the default outbox limit of Trantor's server.
 const READS_PER_TURN_MAX: usize = 16;
 
 /// The token of signals; connections count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
 
-/// What a team is and where it plays.
+/// Configuration of a team.
 #[derive(Clone, Debug)]
 pub struct TeamConfig {
     /// The server.
     pub server: SocketAddr,
     /// The team's name.
     pub team: String,
-    /// The words the server uses.
+    /// Dialect of the server.
     pub dialect: Dialect,
     /// Agents to keep in the game.
     pub size: usize,
-    /// Agents to have at most, where the team asks for more to make good for losses.
+    /// Most agents, where the team requests more to replace losses.
     pub size_max: usize,
-    /// Commands that each agent has open at most.
+    /// Most outstanding commands of an agent.
     pub in_flight: usize,
     /// How long to keep trying while no agent plays.
     pub patience: RealSpan,
-    /// All that is left to chance grows from this.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -61,22 +61,22 @@ struct Agent {
     /// Of answers, while it plays.
     overdue: Overdue,
     was_greeted: bool,
-    /// What was reported to the roster.
+    /// State last reported to the roster.
     is_playing: bool,
 }
 
-/// How much of what an agent was sent has been read.
+/// Result of a turn of reading.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Exchanged {
     All,
-    /// There may be more: readiness is reported once, and not again before more has come.
+    /// There may be more: edge-triggered readiness is not reported again.
     Some,
-    /// All, and nothing more will come.
+    /// The stream has ended.
     Closed,
 }
 
 impl Agent {
-    /// Reads what there is, if it is not too much for one turn, and writes what follows from it.
+    /// Reads for one turn and writes the resulting commands.
     fn exchange(&mut self, registry: &Registry) -> io::Result<Exchanged> {
         let mut bytes = [0; READ_BYTES];
         for _ in 0..READS_PER_TURN_MAX {
@@ -98,19 +98,19 @@ impl Agent {
     }
 }
 
-/// A team under way.
+/// A running team.
 pub struct Team {
     config: TeamConfig,
     poll: Poll,
     signals: Signals,
     agents: Slab<Agent>,
-    /// Those that may have something to read.
+    /// Agents that may have something to read.
     to_read: BTreeSet<usize>,
     roster: Roster,
     passed: TeamUnits,
     clock: RealClock,
     agents_made: u64,
-    /// Whether a server was heard at that address.
+    /// Whether a server has answered at that address.
     was_greeted: bool,
 }
 
@@ -119,11 +119,11 @@ pub struct Team {
 pub enum Ended {
     /// The server closed the connections, as servers do at the end of a game.
     Closed,
-    /// A signal said so.
+    /// A signal.
     Interrupted,
 }
 
-/// Why a team could not play, or not go on.
+/// Why a team could not play or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
     /// No server listens at that address.
@@ -131,13 +131,13 @@ pub enum TeamError {
     Connect {
         /// The address.
         server: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// There is nothing left to try; the line says why.
+    /// The roster gave up; the line has the reason.
     #[error("{0}")]
     GaveUp(String),
-    /// The system refuses what every program needs.
+    /// The system has no poll or signal handler for us.
     #[error("this machine: {0}")]
     System(#[from] io::Error),
 }
@@ -162,7 +162,7 @@ impl Team {
         })
     }
 
-    /// Plays until the game is over, a signal comes, or there is nothing left to try.
+    /// Plays until the game is over, a signal comes, or the roster gives up.
     pub fn play(&mut self) -> Result<Ended, TeamError> {
         let mut events = Events::with_capacity(EVENTS_CAPACITY);
         loop {
@@ -253,8 +253,8 @@ impl Team {
         Ok(())
     }
 
-    /// A connection could not be made, or ended before it led to a place. Where no server listens, nothing better is to be
-    /// hoped for; a server that closes one connection may have room for the next.
+    /// A connection failed or ended before the join. Fails if no server listens; a server that closes one connection may
+    /// accept the next.
     fn connection_failed(&mut self, error: io::Error) -> Result<(), TeamError> {
         self.roster.turned_away(self.clock.now());
         let was_made = matches!(
@@ -275,7 +275,7 @@ impl Team {
         Ok(())
     }
 
-    /// Reads what an agent was sent, answers it, and checks the agent's state.
+    /// Handles input of an agent and reports changes of its state.
     fn serve(&mut self, key: usize) -> Result<(), TeamError> {
         let Some(agent) = self.agents.get_mut(key) else {
             return Ok(());
@@ -327,12 +327,12 @@ impl Team {
         }
     }
 
-    /// Has agents ask anew whose answers are overdue; answers when the next one's are.
+    /// Restarts agents with overdue answers; returns the next deadline.
     fn ask_anew(&mut self) -> io::Result<Option<RealTime>> {
         let now = self.clock.now();
         let mut next_at = None;
         for (key, agent) in &mut self.agents {
-            // A server that reads nothing has nothing to answer.
+            // A server that does not read cannot answer.
             if !agent.is_playing || !agent.player.is_waiting() || !agent.player.unsent().is_empty() {
                 continue;
             }
@@ -347,14 +347,14 @@ impl Team {
         Ok(next_at)
     }
 
-    /// The connection is gone although its agent did not die.
+    /// The connection of a living agent ended.
     fn lost(&mut self, key: usize, error: io::Error) -> Result<(), TeamError> {
         if self.agents[key].is_playing {
             log::debug!(
                 "agent {}: the server closed the connection: {error}",
                 self.agents[key].number
             );
-            // A write to a server that has closed the connection in order breaks the pipe.
+            // A write after a clean close by the server gives a broken pipe.
             let in_order = matches!(
                 error.kind(),
                 io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe
@@ -372,7 +372,7 @@ impl Team {
         Ok(())
     }
 
-    /// How long to wait for `at`; rounded up to the poll's milliseconds, never early.
+    /// Timeout until `at`, rounded up to milliseconds so that it never fires early.
     fn timeout(&self, at: RealTime) -> Duration {
         let now = self.clock.now();
         if at <= now {

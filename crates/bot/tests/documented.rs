@@ -1,4 +1,4 @@
-//! The bots that the documentation shows, run as they stand there.
+//! Runs the bots of the documentation as printed there.
 
 mod support;
 
@@ -11,21 +11,21 @@ use trantor_server::options::Options;
 
 use support::serve;
 
-/// Longer than a few hundred units take on a busy machine.
+/// Ample for a few hundred units on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Ends with the test.
+/// Killed when the test ends.
 struct Bot(Child);
 
 impl Drop for Bot {
     fn drop(&mut self) {
-        self.0.kill().expect("it was not waited for");
-        self.0.wait().expect("it was started");
+        self.0.kill().expect("the process has not been reaped");
+        self.0.wait().expect("the process exists");
     }
 }
 
-/// Runs the first piece of Python in a page until a text viewer is told `news`. The game waits for the bot, so that it
-/// plays the same on a busy machine.
+/// Runs the first Python block of a page until a text viewer receives `news`. Lock-step makes the game independent of the
+/// machine's load.
 fn plays_until(page: &str, news: &str) {
     let server = serve(&Options {
         teams: vec!["red".to_owned()],
@@ -39,7 +39,7 @@ fn plays_until(page: &str, news: &str) {
         .expect("a socket takes a time limit");
     (&stream).write_all(b"GRAPHIC\n").expect("the server reads");
     let (_, from) = page.split_once("```python\n").expect("the page shows a bot");
-    let (program, _) = from.split_once("```").expect("which ends");
+    let (program, _) = from.split_once("```").expect("the code block ends");
     let port = server.address().port().to_string();
     let bot = Command::new("python3")
         .args(["-c", &program.replace("4242", &port)])
@@ -47,7 +47,7 @@ fn plays_until(page: &str, news: &str) {
         .spawn();
     let _bot = Bot(bot.expect("python3 is installed (.ci/run has the list)"));
     let mut lines = BufReader::new(stream).lines();
-    assert!(lines.any(|line| line.expect("it is told in time").starts_with(news)));
+    assert!(lines.any(|line| line.expect("the viewer receives it in time").starts_with(news)));
 }
 
 #[test]

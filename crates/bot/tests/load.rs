@@ -1,4 +1,4 @@
-//! The load generator as a user starts it, against a server of ours.
+//! The program `trantor-load` against Trantor's server and scripted servers.
 
 mod support;
 
@@ -32,7 +32,7 @@ fn start(server: SocketAddr, flags: &str) -> Child {
         .expect("the program was built with the test")
 }
 
-/// Its status, what it found, and what it had to say besides.
+/// Exit status, report and standard error.
 fn found(load: Child) -> (i32, serde_json::Value, String) {
     let output = load.wait_with_output().expect("a process that was started ends");
     (
@@ -55,10 +55,10 @@ fn agents_and_viewers_of_both_kinds_are_served_and_measured() {
         ..Options::default()
     });
     let flags = "-a 20 --text-viewers 2 --frame-viewers 2 -f 1000 -d 0.7 --warm-up 0.2";
-    let (status, report, told) = load(&server, flags);
-    assert_eq!(status, 0, "{told}");
+    let (status, report, stderr) = load(&server, flags);
+    assert_eq!(status, 0, "{stderr}");
     assert_eq!(number(&report, "agents"), 20.0);
-    assert_eq!(number(&report, "frequency"), 1_000.0, "it was set");
+    assert_eq!(number(&report, "frequency"), 1_000.0, "the speed was set");
     assert_eq!(
         number(&report, "connections_lost") + number(&report, "deaths"),
         0.0
@@ -72,29 +72,29 @@ fn agents_and_viewers_of_both_kinds_are_served_and_measured() {
 }
 
 #[test]
-fn a_load_without_places_is_told_in_one_line() {
+fn a_load_without_places_gives_one_error_line() {
     let server = serve(&Options::default());
-    let (status, _, told) = load(&server, "-n green -a 3 -d 0.1");
+    let (status, _, stderr) = load(&server, "-n green -a 3 -d 0.1");
     assert_eq!(status, 1);
     assert_eq!(
-        told,
+        stderr,
         "trantor-load: no agent was given a place: 3 were refused; the server needs these teams (-n green) with places \
          for all (-c 3), and --respawn-slots on if others have played and left\n"
     );
 }
 
 #[test]
-fn a_speed_that_the_server_refuses_is_told_before_anybody_takes_a_place() {
+fn a_refused_speed_is_reported_before_agents_join() {
     let server = serve(&Options::default());
-    // Whoever waited for the patience to end would be told a minute later that nothing was confirmed.
-    let (status, _, told) = load(&server, "-f 20000");
+    // The refusal ends the wait for a confirmation before its time limit.
+    let (status, _, stderr) = load(&server, "-f 20000");
     assert_eq!(status, 1);
     assert_eq!(
-        told,
+        stderr,
         "trantor-load: the server refused 20000 units a second; without -f its own speed is used\n"
     );
-    let (status, report, told) = load(&server, "-a 12 -d 0.1 --warm-up 0");
-    assert_eq!((status, number(&report, "agents")), (0, 12.0), "{told}");
+    let (status, report, stderr) = load(&server, "-a 12 -d 0.1 --warm-up 0");
+    assert_eq!((status, number(&report, "agents")), (0, 12.0), "{stderr}");
 }
 
 /// Greets a peer and reads the first line it sends.
@@ -109,16 +109,16 @@ fn lines(peer: &TcpStream) -> impl Iterator<Item = String> {
     BufReader::new(peer).lines().map_while(Result::ok)
 }
 
-/// How a scripted server treats a viewer that asks for the speed.
+/// How a scripted server treats the control viewer.
 #[derive(Clone, Copy)]
 enum Viewer {
-    /// Sends it unasked.
+    /// Sends the speed at the start.
     Speed(u32),
-    /// Sends 100 when asked, and what the viewer sets as the viewer sent it.
+    /// Answers queries with 100, and echoes a set speed.
     SpeedWhenAsked,
     /// Closes the connection.
     Close,
-    /// None comes.
+    /// No viewer connects.
     Nobody,
 }
 
@@ -145,16 +145,16 @@ impl Viewer {
     }
 }
 
-/// How it treats the one agent.
+/// How a scripted server treats the agent.
 #[derive(Clone, Copy)]
 enum Agent {
     Answer,
-    /// Answers for a second, and reads on.
+    /// Answers for a second, and then only reads.
     Hang,
     /// Answers for a second, and closes the connection.
     Go,
     AnswerNothing,
-    /// Sends messages without end.
+    /// Sends messages forever.
     Flood,
 }
 
@@ -181,7 +181,7 @@ impl Agent {
     }
 }
 
-/// A load of one agent on a scripted server: a viewer comes `before` it, and one `after` it.
+/// Load with one agent on a scripted server; a control viewer connects `before` and `after` it.
 fn load_on_scripted(
     flags: &str,
     before: Viewer,
@@ -189,7 +189,7 @@ fn load_on_scripted(
     after: Viewer,
 ) -> (i32, serde_json::Value, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its number");
+    let address = listener.local_addr().expect("a bound address");
     let server = threads::spawn("scripted", move || {
         let accept = || listener.accept().expect("a peer").0;
         let viewer = accept();
@@ -198,7 +198,7 @@ fn load_on_scripted(
         let _agent = threads::spawn("agent", move || {
             assert_eq!(greet(&agent), "red\n");
             let _ = write!(agent, "1\n5 5\n");
-            viewer.join().expect("it watched");
+            viewer.join().expect("the viewer does not panic");
             play.serve(&agent);
         })
         .expect("a thread");
@@ -206,19 +206,19 @@ fn load_on_scripted(
     })
     .expect("a thread");
     let found = load_on(address, flags);
-    // If it did not come three times, the server is not to wait for it.
+    // Unblock the server if fewer peers connected.
     (0..3).for_each(|_| drop(TcpStream::connect(address)));
-    server.join().expect("the load was as it was to be");
+    server.join().expect("the scripted server does not panic");
     found
 }
 
-/// What is said on standard error; the figures that are checked; and how the server is scripted.
+/// Table of flags, scripted server, standard error and checked figures.
 #[test]
 fn servers_that_change_speed_hang_or_go_are_measured_or_named() {
     const NOTHING: &str = "trantor-load: nothing was answered in 0.2 s: a game that is paused, or a server that hangs or is gone\n";
     let usual = Viewer::Speed(100);
-    for (flags, before, play, after, status, told, figures) in [
-        // A changed speed is found by a viewer that is not there while it is measured.
+    for (flags, before, play, after, status, message, figures) in [
+        // The control viewer connects after the measurement and finds the changed speed.
         (
             "-d 0.2 --warm-up 0.1",
             usual,
@@ -283,11 +283,11 @@ fn servers_that_change_speed_hang_or_go_are_measured_or_named() {
             &[("agents_at_end", 0.0), ("connections_lost", 1.0)],
         ),
     ] {
-        let (got, report, said) = load_on_scripted(&format!("-a 1 {flags}"), before, play, after);
-        assert_eq!(got, status, "{flags}: {said}");
+        let (got, report, stderr) = load_on_scripted(&format!("-a 1 {flags}"), before, play, after);
+        assert_eq!(got, status, "{flags}: {stderr}");
         assert!(
-            said.contains(told) && said.is_empty() == told.is_empty(),
-            "{flags}: {said}"
+            stderr.contains(message) && stderr.is_empty() == message.is_empty(),
+            "{flags}: {stderr}"
         );
         for (name, value) in figures {
             assert_eq!(number(&report, name), *value, "{flags}: {name} in {report}");
@@ -304,8 +304,8 @@ fn number_or_zero(value: &serde_json::Value) -> f64 {
 #[test]
 fn a_load_that_fails_leaves_the_speed_as_it_was() {
     let server = serve(&Options::default());
-    let (status, _, told) = load(&server, "-n green -a 3 -f 500");
-    assert_eq!((status, told.lines().count()), (1, 1), "{told}");
+    let (status, _, stderr) = load(&server, "-n green -a 3 -f 500");
+    assert_eq!((status, stderr.lines().count()), (1, 1), "{stderr}");
     let viewer = TcpStream::connect(server.address()).expect("the server listens");
     (&viewer).write_all(b"GRAPHIC\n").expect("the server reads");
     let mut lines = BufReader::new(viewer).lines().map_while(Result::ok);
@@ -315,52 +315,52 @@ fn a_load_that_fails_leaves_the_speed_as_it_was() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_before_anything_is_measured_is_told_as_that_and_sets_the_speed_back() {
+fn an_interrupt_before_the_measurement_is_reported_and_restores_the_speed() {
     let interrupt = |load: &Child| {
         let pid = rustix::process::Pid::from_child(load);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the process runs");
     };
-    let told = "trantor-load: interrupted before anything was measured\n";
+    let message = "trantor-load: interrupted before anything was measured\n";
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its number");
+    let address = listener.local_addr().expect("a bound address");
 
     let load = start(address, "-a 1");
-    let viewer = listener.accept().expect("it asks for the speed").0;
+    let viewer = listener.accept().expect("the control viewer connects").0;
     assert_eq!(greet(&viewer), "GRAPHIC\n");
     interrupt(&load);
     let (status, _, said) = found(load);
-    assert_eq!((status, said.as_str()), (1, told));
+    assert_eq!((status, said.as_str()), (1, message));
 
     let load = start(address, "-a 1 -f 500");
-    let mut viewer = listener.accept().expect("it asks for the speed").0;
+    let mut viewer = listener.accept().expect("the control viewer connects").0;
     assert_eq!(greet(&viewer), "GRAPHIC\n");
     let lines = BufReader::new(viewer.try_clone().expect("a descriptor")).lines();
-    viewer.write_all(b"sgt 100\n").expect("it reads");
+    viewer.write_all(b"sgt 100\n").expect("the client reads");
     let mut asked = Vec::new();
     for line in lines.map_while(Result::ok) {
-        // It is slowed down, and not told that it is.
+        // It slows the game down; the server does not confirm.
         match line.as_str() {
             "sst 1" => interrupt(&load),
-            "sgt" => viewer.write_all(b"sgt 1\nsgt 100\n").expect("it reads"),
+            "sgt" => viewer.write_all(b"sgt 1\nsgt 100\n").expect("the client reads"),
             _ => viewer
                 .write_all(format!("{line}\n").as_bytes())
-                .expect("it reads"),
+                .expect("the client reads"),
         }
         asked.push(line);
     }
     assert_eq!(asked, ["sst 500", "sst 1", "sst 100", "sgt"]);
     let (status, _, said) = found(load);
-    assert_eq!((status, said.as_str()), (1, told));
+    assert_eq!((status, said.as_str()), (1, message));
 }
 
 #[test]
 fn a_server_that_says_nothing_is_not_said_to_have_refused_anybody() {
-    // It takes connections, and nobody looks at them.
+    // The listener accepts connections in the backlog, and nothing reads them.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its number");
-    let (status, _, told) = load_on(address, "-a 1 --assume 100 --join-patience 0.1");
+    let address = listener.local_addr().expect("a bound address");
+    let (status, _, stderr) = load_on(address, "-a 1 --assume 100 --join-patience 0.1");
     assert_eq!(
-        (status, told.as_str()),
+        (status, stderr.as_str()),
         (
             1,
             "trantor-load: no agent got an answer about its place: a game that waits for its start, or no server of \

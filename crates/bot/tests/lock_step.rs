@@ -1,5 +1,5 @@
-//! Bots as processes against a server in lock-step: the same bots and seeds play the same game, in whichever order
-//! the system lets them run, and it is the game that `trantor-server sim` plays.
+//! Bots as processes against a server in lock-step: the same bots and seeds play the same game whatever the scheduling, and
+//! it is the game that `trantor-server sim` plays.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ mod support;
 
 use support::serve;
 
-/// Longer than a game takes on a busy machine.
+/// Ample for a game on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Some of a team's agents, in a process of their own.
+/// A process with some agents of a team.
 fn bots(server: SocketAddr, team: &str, agents: u32) -> Child {
     Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
         .args(["-h", &server.ip().to_string(), "-p", &server.port().to_string()])
@@ -29,21 +29,21 @@ fn bots(server: SocketAddr, team: &str, agents: u32) -> Child {
         .expect("the program was built with the test")
 }
 
-/// The state in which the server's game is: its digest and its time, once a team has won.
+/// Digest and time of the server's game once a team has won.
 fn end_of(server: &Background) -> Option<(String, i128)> {
-    let (told, state) = mpsc::sync_channel(1);
+    let (sender, state) = mpsc::sync_channel(1);
     let posted = server.tasks().send("end_of", move |shell| {
         let game = shell.engine().game();
         let end = game
             .winner()
             .map(|_| (format!("{:016x}", game.digest()), game.now().whole_units()));
-        told.send(end).expect("the test waits for it");
+        sender.send(end).expect("the test waits for it");
     });
     posted.expect("the server's loop runs");
     state.recv_timeout(PATIENCE).expect("the server's loop runs")
 }
 
-/// A game of two teams of six; `split` says how the first one's agents are spread over processes.
+/// A game of two teams of six; `split` spreads the agents of the first over processes.
 fn played(split: &[u32]) -> (String, i128) {
     let server = serve(&Options {
         width: 10,

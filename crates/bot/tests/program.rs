@@ -1,4 +1,4 @@
-//! The program as a user starts it: whole games against a server of ours, and everything that can be mistaken.
+//! The program `trantor-bot`: whole games against Trantor's server, and its errors.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn bot(server: SocketAddr, flags: &str) -> Child {
         .expect("the program was built with the test")
 }
 
-fn told(output: &Output) -> (i32, String, String) {
+fn outcome(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (
         output.status.code().unwrap_or(-1),
@@ -40,7 +40,7 @@ fn server_at(hertz: u64) -> Background {
     })
 }
 
-/// The next line that a text viewer is told and that starts with `start`.
+/// The next line to a text viewer that starts with `start`.
 fn watch_for(server: &Background, start: &str) -> String {
     let stream = TcpStream::connect(server.address()).expect("the server listens");
     let patience = Duration::from_secs(60);
@@ -49,12 +49,13 @@ fn watch_for(server: &Background, start: &str) -> String {
         .expect("a socket takes a time limit");
     (&stream).write_all(b"GRAPHIC\n").expect("the server reads");
     let lines = BufReader::new(stream).lines();
-    let mut told = lines.map(|line| line.expect("the server goes on talking"));
-    told.find(|line| line.starts_with(start))
-        .expect("it is told in time")
+    let mut received = lines.map(|line| line.expect("the server sends lines in time"));
+    received
+        .find(|line| line.starts_with(start))
+        .expect("the viewer receives it in time")
 }
 
-/// Twelve agents over TCP, from the first egg to the winner; a viewer is told who won.
+/// Twelve agents over TCP, from the first egg to the victory.
 #[test]
 fn two_teams_play_to_the_end_of_a_game() {
     let server = server_at(1_000);
@@ -63,7 +64,7 @@ fn two_teams_play_to_the_end_of_a_game() {
     let winner = watch_for(&server, "seg ");
     assert!(["seg red", "seg blue"].contains(&winner.as_str()), "{winner}");
     for (team, child) in [("red", red), ("blue", blue)] {
-        let (status, out, err) = told(&child.wait_with_output().unwrap());
+        let (status, out, err) = outcome(&child.wait_with_output().unwrap());
         assert_eq!(
             out,
             format!("trantor-bot: team {team}: the server closed the connections\n"),
@@ -74,10 +75,10 @@ fn two_teams_play_to_the_end_of_a_game() {
 }
 
 #[test]
-fn a_server_that_refuses_is_told_in_one_line() {
+fn a_server_that_refuses_gives_one_error_line() {
     let server = server_at(100);
     let child = bot(server.address(), "-n green --patience 0");
-    let (status, _, err) = told(&child.wait_with_output().unwrap());
+    let (status, _, err) = outcome(&child.wait_with_output().unwrap());
     assert_eq!(
         err,
         "trantor-bot: the server has no place for team \"green\": no such team, or it is full\n"
@@ -86,12 +87,12 @@ fn a_server_that_refuses_is_told_in_one_line() {
 }
 
 #[test]
-fn nobody_at_that_address_is_told_in_one_line() {
+fn an_address_without_server_gives_one_error_line() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = unused.local_addr().unwrap();
     drop(unused);
     for flags in ["-n red", "-n red --patience 0"] {
-        let (status, _, err) = told(&bot(address, flags).wait_with_output().unwrap());
+        let (status, _, err) = outcome(&bot(address, flags).wait_with_output().unwrap());
         assert!(
             err.starts_with("trantor-bot: cannot connect to 127.0.0.1:"),
             "{flags}: {err}"
@@ -100,7 +101,7 @@ fn nobody_at_that_address_is_told_in_one_line() {
     }
 }
 
-/// `/dev/full` takes nothing, as a full disk does.
+/// Writes to `/dev/full` fail as on a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_cannot_be_printed_is_status_84() {
@@ -110,7 +111,7 @@ fn what_cannot_be_printed_is_status_84() {
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
         let output = Command::new(program).arg("--help").stdout(full.unwrap()).output();
-        let (status, _, err) = told(&output.unwrap());
+        let (status, _, err) = outcome(&output.unwrap());
         assert_eq!((status, err.lines().count()), (84, 1), "{err}");
     }
 }
@@ -121,7 +122,7 @@ fn mistakes_in_flags_end_with_status_84_and_help_with_0() {
         let output = Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
             .args(flags)
             .output();
-        told(&output.unwrap())
+        outcome(&output.unwrap())
     };
     let (status, _, err) = run(&["-p", "4242"]);
     assert_eq!(
@@ -133,21 +134,23 @@ fn mistakes_in_flags_end_with_status_84_and_help_with_0() {
     assert!(out.contains("-h, --host"), "{out}");
 }
 
-/// Greets an agent, and answers its team's name.
+/// Accepts an agent, greets it and answers its team name.
 fn let_in(listener: &TcpListener, answer: &str) -> TcpStream {
-    let peer = listener.accept().expect("an agent comes").0;
-    (&peer).write_all(b"WELCOME\n").expect("it reads");
+    let peer = listener.accept().expect("an agent connects").0;
+    (&peer).write_all(b"WELCOME\n").expect("the bot reads");
     let mut name = String::new();
-    BufReader::new(&peer).read_line(&mut name).expect("it speaks");
+    BufReader::new(&peer)
+        .read_line(&mut name)
+        .expect("the bot sends its team name");
     assert_eq!(name, "red\n");
-    (&peer).write_all(answer.as_bytes()).expect("it reads");
+    (&peer).write_all(answer.as_bytes()).expect("the bot reads");
     peer
 }
 
-/// What a bot of one agent says in an empty world, once it was refused so often.
+/// Commands of a single-agent bot in an empty world after this many refusals.
 fn said_after(refusals: usize) -> Vec<String> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its number");
+    let address = listener.local_addr().expect("a bound address");
     let child = bot(address, "-n red --seed 1 --in-flight 1");
     for _ in 0..refusals {
         drop(let_in(&listener, "ko\n"));
@@ -155,7 +158,7 @@ fn said_after(refusals: usize) -> Vec<String> {
     let peer = let_in(&listener, "1\n5 5\n");
     let mut said = Vec::new();
     for line in BufReader::new(&peer).lines().take(40) {
-        let line = line.expect("it goes on talking");
+        let line = line.expect("the bot sends commands");
         let answer = match line.as_str() {
             "Look" => "[ player,,, ]\n",
             "Inventory" => "[ food 10 ]\n",
@@ -163,7 +166,7 @@ fn said_after(refusals: usize) -> Vec<String> {
             _ => "ok\n",
         };
         said.push(line);
-        (&peer).write_all(answer.as_bytes()).expect("it reads");
+        (&peer).write_all(answer.as_bytes()).expect("the bot reads");
     }
     drop(peer);
     drop(listener);
@@ -176,29 +179,30 @@ fn how_often_a_place_was_asked_for_in_vain_changes_nothing() {
     assert_eq!(said_after(1), said_after(0));
 }
 
-/// Ends a connection as servers do at the end of a game: it has all been read, and nothing more is said.
+/// Clean close, as at the end of a game: shuts down writing after everything was read.
 fn close_in_order(mut peer: TcpStream) {
-    peer.shutdown(std::net::Shutdown::Write).expect("it is connected");
-    // It may have been closed from the other end meanwhile.
+    peer.shutdown(std::net::Shutdown::Write)
+        .expect("the socket is connected");
+    // The peer may have closed it already.
     let _ = std::io::copy(&mut peer, &mut std::io::sink());
 }
 
 #[test]
 fn a_connection_that_is_closed_before_there_is_a_place_is_tried_again() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its number");
+    let address = listener.local_addr().expect("a bound address");
     let server = threads::spawn("scripted", move || {
-        drop(listener.accept().expect("an agent comes"));
+        drop(listener.accept().expect("an agent connects"));
         close_in_order(let_in(&listener, "1\n5 5\n"));
-        drop(listener.accept().expect("an agent comes"));
+        drop(listener.accept().expect("an agent connects"));
     })
     .expect("a thread");
-    let (status, _, err) = told(&bot(address, "-n red").wait_with_output().unwrap());
+    let (status, _, err) = outcome(&bot(address, "-n red").wait_with_output().unwrap());
     let child = bot(address, "-n red --patience 0");
-    let impatient = told(&child.wait_with_output().unwrap());
-    // If they did not come three times, the server is not to wait for them.
+    let impatient = outcome(&child.wait_with_output().unwrap());
+    // Unblock the server if fewer peers connected.
     (0..3).for_each(|_| drop(TcpStream::connect(address)));
-    server.join().expect("the bots were as they were to be");
+    server.join().expect("the scripted server does not panic");
     assert_eq!((status, err.as_str()), (0, ""));
     let (status, _, err) = impatient;
     assert_eq!(
@@ -217,15 +221,15 @@ fn a_connection_that_is_closed_before_there_is_a_place_is_tried_again() {
 #[test]
 fn a_server_that_talks_without_end_does_not_keep_a_signal_from_being_heeded() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let child = bot(listener.local_addr().expect("its number"), "-n red");
+    let child = bot(listener.local_addr().expect("a bound address"), "-n red");
     let mut peer = let_in(&listener, "1\n5 5\n");
     let lines = b"message 1, hello\n".repeat(10_000);
-    // It has read some of it, and is kept busy.
-    (0..100).for_each(|_| peer.write_all(&lines).expect("it reads"));
+    // The bot has read a part and has more to read.
+    (0..100).for_each(|_| peer.write_all(&lines).expect("the bot reads"));
     let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the process runs");
     while peer.write_all(&lines).is_ok() {}
-    let (status, out, err) = told(&child.wait_with_output().unwrap());
+    let (status, out, err) = outcome(&child.wait_with_output().unwrap());
     assert!(
         out.starts_with("trantor-bot: team red: interrupted"),
         "{out}{err}"
@@ -236,13 +240,13 @@ fn a_server_that_talks_without_end_does_not_keep_a_signal_from_being_heeded() {
 #[test]
 fn connections_that_break_off_are_no_end_of_a_game() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its number");
+    let address = listener.local_addr().expect("a bound address");
     let child = bot(address, "-n red");
     let peer = let_in(&listener, "1\n5 5\n");
-    // What is closed with something in it that was not read is broken off.
-    peer.peek(&mut [0]).expect("it speaks");
+    // Closing a socket with unread input resets the connection.
+    peer.peek(&mut [0]).expect("the bot sends its team name");
     drop(peer);
-    let (status, _, err) = told(&child.wait_with_output().unwrap());
+    let (status, _, err) = outcome(&child.wait_with_output().unwrap());
     assert_eq!(
         (status, err),
         (
@@ -255,11 +259,11 @@ fn connections_that_break_off_are_no_end_of_a_game() {
 }
 
 #[test]
-fn the_seed_is_told_so_that_a_game_can_be_played_again() {
+fn the_seed_is_printed_so_that_a_game_can_be_repeated() {
     let server = server_at(100);
     let seed_of = |flags: &str| {
         let flags = format!("-n green --patience 0 -v {flags}");
-        let (_, _, err) = told(&bot(server.address(), &flags).wait_with_output().unwrap());
+        let (_, _, err) = outcome(&bot(server.address(), &flags).wait_with_output().unwrap());
         let (_, rest) = err
             .split_once("seed ")
             .unwrap_or_else(|| panic!("no seed in {err}"));

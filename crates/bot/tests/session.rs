@@ -1,4 +1,4 @@
-//! The session for bot authors, against servers of other habits and against ours.
+//! [`Session`] against scripted servers and Trantor's server.
 
 mod support;
 
@@ -56,7 +56,7 @@ fn commands_are_answered_in_order_and_news_wait() {
 }
 
 #[test]
-fn death_and_refusal_are_told_apart() {
+fn death_and_refusal_are_distinct_errors() {
     let (address, server) = scripted(&[(0, "WELCOME\n"), (1, "ko\n")]);
     assert!(matches!(Session::join(address, "red"), Err(SessionError::Refused(team)) if team == "red"));
     server.join().unwrap();
@@ -88,7 +88,7 @@ fn an_eleventh_open_command_is_refused_here_and_not_lost_there() {
     assert_eq!(session.ask(Command::ConnectNbr).unwrap(), Answer::Places(5));
 }
 
-/// A server that says what it was given to say: each answer after as many lines as it waits for.
+/// A scripted server: each answer follows after this many lines.
 fn scripted(script: &'static [(usize, &'static str)]) -> (SocketAddr, Thread<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback works");
     let address = listener.local_addr().expect("loopback works");

@@ -1,7 +1,7 @@
-//! `trantor-load`: load on a Zappy server, and how late its answers are.
+//! `trantor-load`: load generator for Zappy servers; measures the lateness of answers.
 //!
-//! Exit status: 0 if it was measured, 1 if it could not be or nothing was answered, 2 if all agents were lost on the way,
-//! 84 for a mistake in the options, and if the figures cannot be written.
+//! Exit status: 0 after a measurement, 1 if it failed or nothing was answered, 2 if all agents were lost before its end, 84
+//! for invalid options or if the report cannot be written.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use trantor_bot::load::report::AGENTS_LOST;
 use trantor_bot::load::{self, Report};
 use trantor_runtime::{standard_error, standard_output};
 
-/// Exit status of a load that was measured, but not to its end.
+/// Exit status of a load that lost all agents before the end of the measurement.
 const EXIT_STATUS_AGENTS_LOST: u8 = 2;
 
 fn main() -> ExitCode {
@@ -38,7 +38,7 @@ fn measure(options: &Options) -> Result<Report, String> {
 }
 
 /// # Errors
-/// One line, if the figures could not be written.
+/// One line if the report cannot be written.
 fn print(report: &Report, options: &Options) -> Result<(), String> {
     let json = options.json.as_deref();
     if json == Some(Path::new("-")) {

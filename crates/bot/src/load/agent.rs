@@ -1,6 +1,6 @@
-//! One agent of the load generator: bytes in, commands out, and when each should have been answered.
+//! One agent of the load generator: keeps commands in flight and records the lateness of their answers.
 //!
-//! It reads no more of an answer than its kind, so that the generator stays far cheaper than the server.
+//! It parses only the kind of an answer, so that the generator stays far cheaper than the server.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use trantor_time::{Frequency, RealSpan, RealTime};
 use super::mix::Mix;
 use super::report::Figures;
 
-/// An agent that asks without end.
+/// An agent that always has commands in flight.
 #[derive(Debug)]
 pub struct LoadAgent {
     team: String,
@@ -22,7 +22,7 @@ pub struct LoadAgent {
     state: AgentState,
     cutter: LineCutter,
     open: VecDeque<Open>,
-    /// When the last command sent should end.
+    /// Ideal end of the last command sent.
     ideal_end: RealTime,
     rng: Pcg32,
     /// Bytes to be written to the server; the writer takes them out.
@@ -30,24 +30,24 @@ pub struct LoadAgent {
     steady: Option<Steady>,
 }
 
-/// How an agent is doing.
+/// State of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentState {
     /// Nothing was received.
     Greeting,
-    /// The team's name was said.
+    /// The team's name was sent.
     Named,
     /// The number of places was received; the map's size is to come.
     Counted,
-    /// It has a place, and commands may be sent.
+    /// It joined.
     Ready,
-    /// There is no place for it.
+    /// The server has no place for it.
     Refused,
     /// It starved.
     Dead,
 }
 
-/// A command that is not answered yet.
+/// An outstanding command.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     kind: CommandKind,
@@ -56,26 +56,25 @@ struct Open {
     ideal_end: RealTime,
 }
 
-/// What was answered while measuring, from the first answer on.
+/// Answers while measuring, from the first one on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steady {
-    /// When the first answer came; of an agent that had none although one was due, when measuring began.
+    /// Time of the first answer, or the start of measuring if a due answer is missing.
     pub first_at: RealTime,
-    /// When the last one came.
+    /// Time of the last answer.
     pub last_at: RealTime,
-    /// Up to when it lived while it was measured: a server that answers no more is not measured by its last answer.
+    /// End of its life or of measuring, so that a server that stops answering is not measured by its last answer.
     pub until: RealTime,
-    /// Units of game time of all commands answered later than the first.
+    /// Durations of all commands answered after the first.
     pub units: u64,
-    /// How much of the time since the last answer the command under way may have filled: no more than it takes.
+    /// Possible progress of the current command since the last answer, at most its duration.
     pub under_way: RealSpan,
-    /// What even the answer that was least late was late by: the agent's first command was read so late, and all
-    /// others followed upon it.
+    /// The least lateness of an answer: the agent's first command was read that late, and all others follow from it.
     pub least_lateness: RealSpan,
 }
 
 impl LoadAgent {
-    /// Will ask for a place in `team`.
+    /// For an agent of `team`.
     pub fn new(team: &str, dialect: Dialect, seed: u64) -> Self {
         Self {
             team: team.to_owned(),
@@ -90,19 +89,19 @@ impl LoadAgent {
         }
     }
 
-    /// How it is doing.
+    /// Its state.
     pub fn state(&self) -> AgentState {
         self.state
     }
 
-    /// What was answered while measuring.
+    /// Answers while measuring.
     pub fn steady(&self) -> Option<Steady> {
         self.steady
     }
 
-    /// Takes in bytes that came at `now`.
+    /// Handles bytes received at `now`.
     pub fn take_in(&mut self, mut piece: &[u8], now: RealTime, figures: &mut Figures) {
-        // The cutter lends its lines, so it leaves for the time of the loop.
+        // Taken out, since its lines borrow it.
         let mut cutter = std::mem::take(&mut self.cutter);
         while let Some(cut) = cutter.next(&mut piece) {
             if let Cut::Line(line) = cut {
@@ -129,10 +128,10 @@ impl LoadAgent {
         }
     }
 
-    /// The server is ahead of what was thought ideal, by `-by`, so all that follows should come as much earlier.
+    /// The server is ahead of the ideal by `-by`: moves the ideal ends of all later commands.
     ///
-    /// That happens after it has lagged: commands that arrive then are stamped with the game time it has reached,
-    /// and what is queued behind them keeps the gain.
+    /// This happens after it lagged: arriving commands are stamped with the game time that it has reached, and queued
+    /// commands keep the gain.
     fn move_ideal_ends(&mut self, by: RealSpan) {
         self.ideal_end += by;
         for open in &mut self.open {
@@ -140,8 +139,8 @@ impl LoadAgent {
         }
     }
 
-    /// What was measured from `begun` to `now` is all there is. What is overdue then is as late as that at least, and a
-    /// command whose ideal end is still to come says nothing.
+    /// Ends the measurement from `begun` to `now`. Overdue commands count with their lateness so far; commands whose ideal
+    /// end is later do not count.
     pub fn end_measuring(&mut self, begun: RealTime, now: RealTime, speed: Frequency, figures: &mut Figures) {
         if self.state != AgentState::Ready {
             return;
@@ -199,7 +198,7 @@ impl LoadAgent {
         }
         match &mut self.steady {
             Some(steady) => {
-                // What comes together with the first answer did not take the time after it.
+                // Answers received together with the first one took no time after it.
                 if now > steady.first_at {
                     steady.units += u64::from(open.units);
                 }
@@ -225,7 +224,7 @@ impl Steady {
     }
 }
 
-/// How long so many units take.
+/// Length of `units` at this speed.
 pub fn span_of(units: u16, speed: Frequency) -> RealSpan {
     RealSpan::from_nanos(i64::from(units) * 1_000_000_000 / i64::from(speed.get()))
 }
@@ -316,7 +315,7 @@ mod tests {
         let mix: Mix = "forward=1".parse().unwrap();
         let (mut agent, mut figures) = ready();
         agent.fill(4, &mix, speed, at_ms(0));
-        // A server that is full answers two at a time, late by one.
+        // An overloaded server answers two at a time, late by one.
         agent.take_in(b"ok\nok\n", at_ms(140), &mut figures);
         agent.take_in(b"ok\nok\n", at_ms(280), &mut figures);
         let steady = agent.steady().unwrap();

@@ -12,12 +12,11 @@ use super::{Mix, Speed};
 use crate::cli::{DialectName, in_one_line, team_name};
 use crate::manual::{self, Manual};
 
-/// What scripts look for.
 const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there is no server or no place, or nothing was answered,\n\
     2 if all agents were lost before the measurement ended, as by a server that is gone (the figures are printed),\n\
     84 for a mistake in the options.";
 
-/// Makes load on a Zappy server: agents that ask without end and viewers, and reports how late its answers are.
+/// Load generator for Zappy servers: agents with commands always in flight, and viewers; reports the lateness of answers.
 #[derive(Clone, Debug, PartialEq, Parser)]
 #[command(name = "trantor-load", version, disable_help_flag = true, after_help = EXIT_STATUS)]
 pub struct Options {
@@ -29,7 +28,7 @@ pub struct Options {
     #[arg(short = 'h', long, default_value = "localhost")]
     pub host: String,
 
-    /// Names of the teams; agents are dealt to them in turn
+    /// Names of the teams; agents join them in turn
     #[arg(short, long, value_name = "TEAM", num_args = 1.., default_values = ["red", "blue"], value_parser = team_name)]
     pub names: Vec<String>,
 
@@ -45,11 +44,11 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = Count::<usize>::new().range(0..=10_000))]
     pub frame_viewers: usize,
 
-    /// Commands each agent keeps open
+    /// Commands in flight of each agent
     #[arg(short = 'k', long, value_name = "N", default_value_t = 2, value_parser = Count::<usize>::new().range(1..=10))]
     pub in_flight: usize,
 
-    /// What agents ask for, with weights; agents that do not walk and take starve after 1260 units
+    /// Commands with weights; agents that do not walk and take starve after 1260 units
     #[arg(
         short,
         long,
@@ -58,43 +57,43 @@ pub struct Options {
     )]
     pub mix: Mix,
 
-    /// Set the game's speed, in units a second [default: ask for it]
+    /// Set the game's speed, in units a second [default: query it]
     #[arg(short, long, value_name = "UNITS", value_parser = speed, conflicts_with = "assume")]
     pub frequency: Option<Frequency>,
 
-    /// Take this for the game's speed, and open no viewer to ask
+    /// Assume this speed, and open no viewer to query it
     #[arg(long, value_name = "UNITS", value_parser = speed)]
     pub assume: Option<Frequency>,
 
-    /// Seconds to measure
+    /// Seconds of measurement
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub duration: RealSpan,
 
-    /// Seconds to run before that
+    /// Seconds of warm-up
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     pub warm_up: RealSpan,
 
-    /// Seconds that joining may take
+    /// Time limit for joining, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub join_patience: RealSpan,
 
-    /// Let all agents begin at one instant, and not spread over the time of a step
+    /// Start all agents at one instant instead of spread over the time of a step
     #[arg(long)]
     pub in_step: bool,
 
-    /// The words the server uses
+    /// Dialect of the server
     #[arg(long, value_enum, default_value_t = DialectName::Epitech)]
     pub dialect: DialectName,
 
-    /// What all chance grows from
+    /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// Write the figures as JSON to this file; "-" prints them instead of the table
+    /// Write the report as JSON to this file; "-" prints it instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Print the manual page, or what a shell needs to complete these options
+    /// Print the manual page or shell completions
     #[arg(long, value_name = "WHAT", value_enum, exclusive = true)]
     pub generate: Option<Manual>,
 
@@ -103,10 +102,10 @@ pub struct Options {
     pub help: Option<bool>,
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Debug)]
 pub enum Asked {
-    /// Make load with these options.
+    /// Run the load with these options.
     Load(Box<Options>),
     /// Print this and end with status 0.
     Print(String),
@@ -131,7 +130,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, Str
 }
 
 impl Options {
-    /// How the generator knows the game's speed.
+    /// Source of the game's speed.
     pub fn speed(&self) -> Speed {
         match (self.frequency, self.assume) {
             (Some(speed), _) => Speed::Set(speed),
@@ -148,7 +147,7 @@ fn speed(text: &str) -> Result<Frequency, String> {
     Frequency::new(hertz).map_err(|error| error.to_string())
 }
 
-/// The longest that any part of a load may take: a day.
+/// The longest phase of a load: a day.
 pub const SECONDS_MAX: u32 = 86_400;
 
 fn seconds(text: &str) -> Result<RealSpan, String> {

@@ -1,4 +1,4 @@
-//! What agents of the load generator ask for, and how often.
+//! The command mix of the load generator.
 
 use std::str::FromStr;
 
@@ -12,13 +12,13 @@ pub struct Mix {
     total: u32,
 }
 
-/// Why a mix cannot be understood.
+/// An invalid mix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MixError {
     /// A part is not `word=weight`.
     #[error("{0:?} is not a command and its weight, as in forward=4")]
     Part(String),
-    /// There is no such command, or it cannot be part of a load.
+    /// An unknown command, or one that cannot be part of a load.
     #[error(
         "{0:?} is no command for a mix; there are forward, right, left, look, inventory, broadcast, connect_nbr, eject, take, set"
     )]
@@ -28,7 +28,7 @@ pub enum MixError {
     Empty,
 }
 
-/// Words for a mix. Fork and incantation are left out: eggs would fill the world, and an agent held by an elevation answers nothing.
+/// Commands of a mix. Fork and incantation are left out: eggs would fill the world, and an elevation suspends answers.
 const WORDS: [(&str, CommandKind); 10] = [
     ("forward", CommandKind::Forward),
     ("right", CommandKind::Right),
@@ -42,11 +42,11 @@ const WORDS: [(&str, CommandKind); 10] = [
     ("set", CommandKind::Set),
 ];
 
-/// The largest weight, so that their sum stays far from overflow.
+/// Largest weight, so that the sum cannot overflow.
 const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Mix {
-    /// The next command. `take` and `set` are of food: agents that walk and take live on.
+    /// The next command. `take` and `set` are of food: agents that walk and take survive.
     pub fn draw(&self, rng: &mut impl Rng) -> Command {
         let mut ticket = rng.next_u32() % self.total;
         for &(kind, weight) in &self.weights {
@@ -68,7 +68,7 @@ impl Mix {
 }
 
 impl Default for Mix {
-    /// What keeps an agent alive on a map with food, and shows it something now and then.
+    /// Keeps an agent alive on a map with food, with some looks.
     fn default() -> Self {
         let weights = vec![
             (CommandKind::Forward, 4),
@@ -100,7 +100,6 @@ impl FromStr for Mix {
     }
 }
 
-/// One command of a kind.
 fn command(kind: CommandKind) -> Command {
     match kind {
         CommandKind::Forward => Command::Forward,

@@ -1,9 +1,9 @@
-//! The load generator: many agents and viewers on one server, and how late its answers are.
+//! Load generator: many agents and viewers on one server; measures the lateness of answers.
 //!
-//! Agents here do not play; each keeps a number of commands open, drawn from a [`Mix`], and notes when each was
-//! answered. For every command there is an *ideal end*: its duration after the ideal end of the one before, or
-//! after it was sent if that is later. What is later than that is *lateness*; it holds everything between the
-//! two programs, the generator's own slowness included, so the generator reports its processor time as well.
+//! Agents here do not play; each keeps a number of commands in flight, drawn from a [`Mix`], and records when each is
+//! answered. The *ideal end* of a command is its duration after the ideal end of the previous one, or after it was sent if
+//! that is later. *Lateness* is the time from the ideal end to the answer. It includes everything between the two programs
+//! and delays of the generator itself, so the generator reports its processor time as well.
 //!
 //! ```text
 //! sent        ideal end                answered
@@ -11,9 +11,8 @@
 //!  |------------------- latency ----------------------|
 //! ```
 //!
-//! Answers are measured as histograms, never as averages; only a steady stretch after a warm-up counts.
-//! [`agent`] and [`viewer`] are what a peer does with bytes, [`generator`] the one loop around them, [`report`] what is
-//! counted and shown.
+//! Figures are histograms, not averages, of a steady phase after a warm-up. [`agent`] and [`viewer`] hold the protocols,
+//! [`generator`] the event loop, [`report`] the figures.
 
 mod agent;
 pub mod cli;
@@ -32,48 +31,48 @@ pub use generator::{Phase, run, run_watched};
 pub use mix::Mix;
 pub use report::Report;
 
-/// How the generator knows how fast the game is.
+/// Source of the game's speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speed {
-    /// It asks, as a text viewer, which leaves before anything is measured.
+    /// A text viewer queries it and disconnects before the measurement.
     Asked,
-    /// It sets it, as such a viewer; until all have joined the game is slowed down, so that no agent starves.
+    /// Such a viewer sets it; the game is slowed down during the joins, so that no agent starves.
     Set(Frequency),
-    /// It is given, and no viewer is opened: on very large maps the first burst to one would be part of the load.
+    /// The user gives it, and no viewer connects: on very large maps its first burst would be part of the load.
     Assumed(Frequency),
 }
 
-/// Why no load could be made.
+/// Why the load failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// No server listens at that address, or it takes no more connections.
+    /// No server listens at that address, or it refuses connections.
     #[error("cannot connect to {server}: {error}")]
     Connect {
         /// The address.
         server: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// The server does not send its speed, or refuses the one asked for.
-    #[error("the server did not confirm its speed in time; --assume says it without asking")]
+    /// The server did not send the speed in time.
+    #[error("the server did not confirm its speed in time; --assume sets it without a query")]
     NoSpeed,
-    /// The server does not take the speed.
+    /// The server refused the speed.
     #[error("the server refused {0} units a second; without -f its own speed is used")]
     SpeedRefused(Frequency),
-    /// Not one agent has a place.
+    /// No agent joined.
     #[error(
         "no agent was given a place: {refused} were refused; the server needs these teams (-n {teams}) with places for \
          all (-c {places}), and --respawn-slots on if others have played and left"
     )]
     NobodyJoined {
-        /// How many were refused.
+        /// Number of refused agents.
         refused: usize,
-        /// The teams asked for.
+        /// The teams.
         teams: String,
-        /// Places that each of them needs.
+        /// Places needed in each team.
         places: usize,
     },
-    /// Agents connected, and none got an answer about its place.
+    /// Agents connected, and the server answered none of them.
     #[error(
         "no agent got an answer about its place: a game that waits for its start, or no server of this game"
     )]
@@ -81,21 +80,21 @@ pub enum LoadError {
     /// A signal came before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
-    /// The viewer that asks for the speed was disconnected.
+    /// The control viewer was disconnected.
     #[error("the server closed the connection")]
     Closed,
-    /// Agents asked, and were not answered.
+    /// The server answered no command.
     #[error(
         "nothing was answered in {seconds:.1} s: a game that is paused, or a server that hangs or is gone"
     )]
     NothingAnswered {
-        /// How long was measured.
+        /// Length of the measurement.
         seconds: f64,
     },
-    /// The host's name leads nowhere; the line says why.
+    /// The host's name does not resolve; the line has the reason.
     #[error("{0}")]
     UnknownHost(String),
-    /// The system refuses what every program needs.
+    /// The system has no poll or signal handler for us.
     #[error("this machine: {0}")]
     System(#[from] io::Error),
 }

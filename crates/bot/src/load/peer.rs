@@ -1,4 +1,4 @@
-//! One connection of the load generator: a socket, and what is at this end of it.
+//! One connection of the load generator: a socket and an agent or viewer.
 
 use std::io;
 
@@ -15,17 +15,17 @@ use crate::socket::Socket;
 pub(super) struct Peer {
     socket: Socket,
     kind: Kind,
-    /// Whether it is not known yet what will become of it.
+    /// Whether its join is pending.
     pub(super) is_connecting: bool,
-    /// Whether it may ask, if it is an agent.
+    /// Whether it may send commands, if it is an agent.
     pub(super) has_begun: bool,
-    /// Whether nothing more is read or written on it.
+    /// Whether it is closed.
     pub(super) has_ended: bool,
-    /// Whether it waits for its turn to be read.
+    /// Whether it is in the read queue.
     pub(super) is_to_read: bool,
 }
 
-/// What is at this end of a connection.
+/// Role of a connection.
 pub(super) enum Kind {
     Agent(Box<LoadAgent>),
     Text(TextViewer),
@@ -45,12 +45,12 @@ impl Peer {
         }
     }
 
-    /// Reads what there is, no more than `buffer` holds; `None` if there is nothing.
+    /// Reads once into `buffer`; `None` if it would block.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         self.socket.read(buffer)
     }
 
-    /// Whether it only watches.
+    /// Whether it is a viewer.
     pub(super) fn is_viewer(&self) -> bool {
         matches!(self.kind, Kind::Text(_) | Kind::Frames(_))
     }
@@ -80,7 +80,7 @@ impl Peer {
         self.agent().map(LoadAgent::state)
     }
 
-    /// Takes in bytes; answers whether they made sense.
+    /// Handles bytes; returns whether they are valid.
     pub(super) fn take_in(&mut self, bytes: &[u8], now: RealTime, figures: &mut Figures) -> bool {
         match &mut self.kind {
             Kind::Agent(agent) => {
@@ -109,7 +109,6 @@ impl Peer {
         }
     }
 
-    /// Writes what is to be written.
     pub(super) fn flush(&mut self, registry: &Registry) -> io::Result<()> {
         let unsent = match &mut self.kind {
             Kind::Agent(agent) => &mut agent.unsent,
@@ -120,7 +119,7 @@ impl Peer {
         self.socket.flush(unsent, registry)
     }
 
-    /// Ends the connection, if it has not, and keeps what was found on it.
+    /// Closes the connection and keeps its figures.
     pub(super) fn end(&mut self, registry: &Registry) -> io::Result<()> {
         match std::mem::replace(&mut self.has_ended, true) {
             true => Ok(()),

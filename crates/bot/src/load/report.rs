@@ -1,4 +1,4 @@
-//! What the load generator counts and reports: a table for people, JSON for programs.
+//! Figures of the load generator and their report, as a table or JSON.
 
 use std::fmt;
 
@@ -11,38 +11,38 @@ use super::Speed;
 use super::agent::Steady;
 use super::cli::{Options, SECONDS_MAX};
 
-/// What achieved/ideal may be in a game that follows the clock: agents begin in the middle of a command, and a server that has
-/// lagged gains on the ideal.
+/// Largest achieved/ideal of a game that follows the clock: agents start within a command, and a server that lagged gains on
+/// the ideal.
 const ACHIEVED_MAX: f64 = 1.5;
 
-/// What is said where [`Report::has_lost_all_agents`].
+/// Message if [`Report::has_lost_all_agents`].
 pub const AGENTS_LOST: &str = "all agents were lost before the measurement ended";
 
-/// The largest value recorded, which no run can exceed: a command that is sent when the warm-up begins may be open until
-/// measuring ends, and each of them takes [`SECONDS_MAX`] at most. What each histogram takes grows with its logarithm only.
+/// Largest value, which no run exceeds: a command may be outstanding for the warm-up and the measurement, each at most
+/// [`SECONDS_MAX`]. The size of a histogram grows with its logarithm only.
 const LONGEST_SECS_MAX: i64 = 3 * SECONDS_MAX as i64;
 
-/// Plain counters, of all peers together.
+/// Counters over all peers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Counts {
-    /// Agents that died, from the beginning.
+    /// Agents that died since the start.
     pub deaths: u64,
-    /// Connections that the server closed on an agent alive or on a viewer, or that broke, from the beginning.
+    /// Connections of living agents and viewers that the server closed or that broke, since the start.
     pub connections_lost: u64,
     /// Commands answered while measuring.
     pub commands: u64,
-    /// Of them, by `ko`.
+    /// Commands answered with `ko` while measuring.
     pub commands_refused: u64,
-    /// Commands whose answer was overdue when measuring ended. Latency and lateness hold them as late as they were then.
+    /// Commands overdue at the end of measuring. Latency and lateness include their values at that time.
     pub commands_unanswered: u64,
-    /// Answers that came before their ideal end. A server that is not late gives none; one that lags behind
-    /// stamps what arrives with the game time it has reached, and so answers it early by that much.
+    /// Answers before their ideal end. Only a server that lags gives them: it stamps arriving commands with the game time that
+    /// it has reached, and so answers early by the lag.
     pub early: u64,
-    /// Lines to agents that were no answers, such as messages.
+    /// Unsolicited lines to agents, such as messages.
     pub unasked_lines: u64,
     /// Lines to all text viewers.
     pub viewer_lines: u64,
-    /// Frames to all viewers of ours.
+    /// Frames to all frame viewers.
     pub viewer_frames: u64,
     /// Bytes to all viewers.
     pub viewer_bytes: u64,
@@ -50,14 +50,14 @@ pub struct Counts {
     pub agent_bytes: u64,
 }
 
-/// What is being measured. Only what is answered while measuring, or should have been, goes into histograms.
+/// The measurement. Histograms hold only answers that came or were due while measuring.
 #[derive(Debug)]
 pub struct Figures {
     /// Whether answers count.
     pub is_measuring: bool,
-    /// What is no span.
+    /// Counters.
     pub counts: Counts,
-    /// The least lateness of an answer; negative if one was early, which the histogram cannot hold.
+    /// The least lateness; negative if an answer was early, which the histogram cannot hold.
     pub earliest: Option<RealSpan>,
     /// From sending a command to its answer.
     pub latency_ns: Histogram<u64>,
@@ -67,73 +67,73 @@ pub struct Figures {
     pub lateness_by_kind_ns: Vec<Histogram<u64>>,
 }
 
-/// Everything found. Units are in the names.
+/// The report. Units are in the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// The least lateness of an answer; negative if one was early.
+    /// The least lateness; negative if an answer was early.
     #[serde(skip)]
     pub earliest: Option<RealSpan>,
     /// Units of game time a second.
     pub frequency: u32,
-    /// The same after the measurement: another one means that it was changed, and that latenesses are of
-    /// no use. `None` if it was not asked for, or did not come in time.
+    /// Speed after the measurement. If it differs, another client changed it, and lateness is not valid. `None` if it was not
+    /// queried or not answered in time.
     pub frequency_at_end: Option<u32>,
-    /// Whether the speed was neither asked for nor set, but given by the user.
+    /// Whether the user gave the speed, and it was neither queried nor set.
     pub frequency_assumed: bool,
-    /// Agents that were given a place.
+    /// Agents that joined.
     pub agents: usize,
-    /// Agents that were not.
+    /// Agents that were refused.
     pub agents_refused: usize,
     /// Agents that were alive and connected when the measurement ended.
     pub agents_at_end: usize,
-    /// Viewers that speak text, and viewers that speak our frames.
+    /// Text viewers and frame viewers.
     pub viewers: [usize; 2],
-    /// Commands each agent kept open.
+    /// Commands in flight of each agent.
     pub in_flight: usize,
-    /// Whether all began at one instant.
+    /// Whether all agents started at one instant.
     pub in_step: bool,
-    /// How long was measured.
+    /// Length of the measurement.
     pub measured_s: f64,
-    /// What was counted.
+    /// Counters.
     #[serde(flatten)]
     pub counts: Counts,
     /// Commands answered a second.
     pub commands_per_s: f64,
-    /// Game time that commands filled, of what there was from each agent's first answer to the end, or to its death. Of
-    /// the command under way at the end it is what can have passed.
+    /// Share of game time filled by commands, from each agent's first answer to the end or its death. The current command
+    /// counts with its possible progress.
     pub achieved_of_ideal: f64,
-    /// The same for the agent that was served worst.
+    /// The same for the worst agent.
     pub achieved_of_ideal_min: f64,
     /// From sending a command to its answer.
     pub latency: Quantiles,
     /// From the ideal end of a command to its answer.
     pub lateness: Quantiles,
-    /// The least lateness of each agent, over all agents: what came with its first command, which was read so late.
+    /// The least lateness of each agent, over all agents: the delay of its first command, on which all later ones depend.
     pub standing_lateness: Quantiles,
-    /// Lateness by kind of command; kinds that were asked for only.
+    /// Lateness by kind of command, without unused kinds.
     pub lateness_by_kind: Vec<(String, Quantiles)>,
-    /// Processor time the generator itself used while measuring, of one core; `None` where the system does not report it.
+    /// Processor time of the generator while measuring, as a share of a core; `None` where the system does not report it.
     pub own_core: Option<f64>,
 }
 
-/// A histogram in brief, in microseconds.
+/// Summary of a histogram, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quantiles {
-    /// How many values there are.
+    /// Number of values.
     pub count: u64,
-    /// Half are no greater.
+    /// 50th percentile.
     pub p50_us: f64,
-    /// 90 in 100 are no greater.
+    /// 90th percentile.
     pub p90_us: f64,
-    /// 99 in 100 are no greater.
+    /// 99th percentile.
     pub p99_us: f64,
-    /// 999 in 1000 are no greater.
+    /// 99.9th percentile.
     pub p999_us: f64,
-    /// The greatest.
+    /// Maximum.
     pub max_us: f64,
 }
 
-/// What is known of a run besides its figures.
+/// Parameters and results of a run besides its figures.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
     pub(super) config: &'a Options,
@@ -179,7 +179,7 @@ impl Figures {
         }
     }
 
-    /// Measuring ends, and a command is not answered that should have been: it will be later than that.
+    /// Records an overdue command at the end of measuring with its lateness so far.
     pub fn leave_unanswered(&mut self, kind: CommandKind, latency: RealSpan, lateness: RealSpan) {
         self.counts.commands_unanswered += 1;
         self.record(kind, latency, lateness);
@@ -229,8 +229,8 @@ impl Report {
         }
     }
 
-    /// Whether the server disconnected all agents before the measurement ended, or was gone itself: what was measured is the
-    /// load for a part of the time. Agents that starved do not count.
+    /// Whether all agents lost their connections before the measurement ended, so that the figures cover a part of it.
+    /// Starved agents do not count.
     pub fn has_lost_all_agents(&self) -> bool {
         are_all_lost(self.agents, self.counts.deaths, self.agents_at_end)
     }
@@ -241,7 +241,7 @@ pub(super) fn are_all_lost(joined: usize, deaths: u64, at_end: usize) -> bool {
     at_end == 0 && u64::try_from(joined).is_ok_and(|joined| deaths < joined)
 }
 
-/// Of all agents together, and of the one served worst. Agents that were not due for an answer say nothing.
+/// Of all agents together, and of the worst. Agents without a due answer do not count.
 fn achieved(speed: Frequency, agents: impl Iterator<Item = Steady>) -> (f64, f64) {
     let (mut units, mut ideal, mut least) = (0.0, 0.0, f64::INFINITY);
     let units_in = |span: RealSpan| span.as_secs_f64() * f64::from(speed.get());
@@ -322,7 +322,7 @@ impl fmt::Display for Report {
         if self.achieved_of_ideal > ACHIEVED_MAX {
             writeln!(
                 f,
-                "\nthe game is faster than {} units/s, as in lock-step: the latenesses and achieved/ideal are of no use",
+                "\nthe game is faster than {} units/s, as in lock-step: lateness and achieved/ideal are not valid",
                 self.frequency
             )?;
         }
@@ -332,7 +332,7 @@ impl fmt::Display for Report {
         match self.frequency_at_end {
             Some(speed) if speed != self.frequency => writeln!(
                 f,
-                "\nsomebody set the speed to {speed} units/s meanwhile: the latenesses are of no use"
+                "\nanother client set the speed to {speed} units/s: lateness is not valid"
             )?,
             None if !self.frequency_assumed && !self.has_lost_all_agents() => {
                 writeln!(f, "\nspeed not confirmed at the end")?;
@@ -422,7 +422,7 @@ mod tests {
             (0, 0, 12, true),
             (0, 11, 1, true),
             (0, 12, 0, false),
-            // Viewers are lost as well; agents are what is measured.
+            // Lost viewers do not matter.
             (0, 12, 5, false),
         ] {
             (report.agents_at_end, report.counts.deaths) = (agents_at_end, deaths);
@@ -450,7 +450,7 @@ mod tests {
         }
     }
 
-    /// One of twelve agents that were served for a second.
+    /// Report of twelve agents after one second.
     fn report(flags: &str) -> Report {
         let flags = format!("load {flags}");
         let Ok(Asked::Load(options)) = cli::parse(flags.split_whitespace().map(OsString::from)) else {

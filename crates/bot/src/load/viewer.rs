@@ -1,4 +1,4 @@
-//! Viewers of the load generator: they read all they are sent, and parse as little of it as they must.
+//! Viewers of the load generator: they read everything and parse as little as possible.
 
 use trantor_protocol::FrameError;
 use trantor_protocol::text::client::{parse_gui_event, write_gui_request};
@@ -10,7 +10,7 @@ use trantor_time::Frequency;
 
 use super::report::Figures;
 
-/// A viewer that speaks Zappy text and counts lines.
+/// A text viewer that counts lines.
 #[derive(Debug, Default)]
 pub struct TextViewer {
     has_spoken: bool,
@@ -21,7 +21,7 @@ pub struct TextViewer {
 impl TextViewer {
     /// Takes in bytes.
     pub fn take_in(&mut self, bytes: &[u8], figures: &mut Figures) {
-        // It may ask to be let in before it has read the greeting, but does so after.
+        // Send the first line after the greeting.
         if !self.has_spoken {
             self.has_spoken = true;
             self.unsent.extend_from_slice(GRAPHIC_WORD.as_bytes());
@@ -34,7 +34,7 @@ impl TextViewer {
     }
 }
 
-/// A viewer that speaks our frames, and gives credit back for every piece of a snapshot.
+/// A frame viewer; returns credit for every part of a snapshot.
 #[derive(Debug)]
 pub struct FrameViewer {
     phase: FramePhase,
@@ -51,7 +51,7 @@ enum FramePhase {
 }
 
 impl FrameViewer {
-    /// Nothing said yet.
+    /// Nothing sent yet.
     pub fn new() -> Self {
         Self {
             phase: FramePhase::Greeting,
@@ -64,7 +64,7 @@ impl FrameViewer {
     /// Takes in bytes.
     ///
     /// # Errors
-    /// If they are not frames of this version.
+    /// On an invalid frame.
     pub fn take_in(&mut self, mut piece: &[u8], figures: &mut Figures) -> Result<(), FrameError> {
         if figures.is_measuring {
             figures.counts.viewer_bytes += piece.len() as u64;
@@ -105,12 +105,12 @@ impl Default for FrameViewer {
     }
 }
 
-/// The one viewer that asks for the speed, and sets it.
+/// The control viewer: queries and sets the speed.
 #[derive(Debug, Default)]
 pub struct Control {
     lines: LineCutter,
     has_spoken: bool,
-    /// Whether it asks for the speed as soon as it has spoken.
+    /// Whether it queries the speed after its first line.
     asks_first: bool,
     speed: Option<Frequency>,
     was_refused: bool,
@@ -134,7 +134,7 @@ impl Control {
             }
             match parse_gui_event(line) {
                 Some(GuiEvent::Frequency(speed)) => self.speed = Some(speed),
-                // It asks for nothing else that could be refused, once it knows the speed.
+                // After the first speed it sends no other request that could be refused.
                 Some(GuiEvent::BadParameter | GuiEvent::UnknownRequest) => self.was_refused = true,
                 _ => {}
             }
@@ -146,17 +146,17 @@ impl Control {
         self.speed
     }
 
-    /// From now on only what is still to come counts.
+    /// Forgets the received speed and refusal.
     pub fn forget_speed(&mut self) {
         self.speed = None;
     }
 
-    /// Whether the speed asked for last was refused.
+    /// Whether the last requested speed was refused.
     pub fn was_refused(&self) -> bool {
         self.was_refused
     }
 
-    /// Asks for the speed, for servers that do not send it unasked.
+    /// Queries the speed, for servers that do not send it at the start.
     pub fn ask(&mut self) {
         match self.has_spoken {
             true => write_gui_request(&mut self.unsent, GuiRequest::Frequency),
@@ -164,7 +164,7 @@ impl Control {
         }
     }
 
-    /// Asks for another speed.
+    /// Sets the speed.
     pub fn ask_for(&mut self, speed: Frequency) {
         self.was_refused = false;
         write_gui_request(&mut self.unsent, GuiRequest::SetFrequency(speed));
@@ -215,7 +215,11 @@ mod tests {
         control.ask_for(Frequency::new(7).unwrap());
         assert_eq!(std::mem::take(&mut control.unsent), b"sst 7\n");
         control.take_in(b"sst 7\n");
-        assert_eq!(control.speed(), Frequency::new(7).ok(), "as some servers answer");
+        assert_eq!(
+            control.speed(),
+            Frequency::new(7).ok(),
+            "some servers answer with sst"
+        );
         control.ask();
         assert_eq!(std::mem::take(&mut control.unsent), b"sgt\n");
         let mut early = Control::default();

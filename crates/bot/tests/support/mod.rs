@@ -1,4 +1,4 @@
-//! A server of ours on a thread of the test.
+//! Trantor's server on a thread of the test.
 
 use std::net::SocketAddr;
 

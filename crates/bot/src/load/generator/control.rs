@@ -1,4 +1,4 @@
-//! The speed: asked for, set, and asked for again, by a viewer that is there for nothing else.
+//! Queries and sets the speed through a control viewer.
 
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
@@ -8,17 +8,17 @@ use crate::load::Speed;
 use crate::load::peer::{Kind, Peer};
 use crate::load::viewer::Control;
 
-/// How long a server may take to send the speed unasked; some send it only when asked.
+/// Wait for the speed at the start; some servers send it only when queried.
 const UNASKED_SPAN: RealSpan = RealSpan::from_millis(500);
 
-/// How long the server may take to take the speed back that it had before, when there is no load to be made.
+/// Time limit for restoring the speed after a failed load.
 const SET_BACK_PATIENCE: RealSpan = RealSpan::from_secs(2);
 
-/// How long the server may take to send the speed once more at the end; without it the report says so.
+/// Time limit for the query of the speed at the end; the report states a missing answer.
 const CHECK_PATIENCE: RealSpan = RealSpan::from_secs(2);
 
 impl Generator<'_> {
-    /// Asks for the speed by a viewer of its own, which stays until [`Self::end_control`]; `None` if it does not come in time.
+    /// Queries the speed with a control viewer, which stays until [`Self::end_control`]; `None` if it does not come in time.
     pub(super) fn ask(&mut self, until: RealTime) -> Result<Option<Frequency>, LoadError> {
         self.control = Some(self.open(Kind::Control(Control::default()))?);
         let unasked_until = until.min(self.clock.now().saturating_add(UNASKED_SPAN));
@@ -30,7 +30,7 @@ impl Generator<'_> {
         Ok(self.received_speed())
     }
 
-    /// Has the viewer that asks for the speed say something.
+    /// Lets the control viewer send a request.
     fn send_control(&mut self, say: impl FnOnce(&mut Control)) -> Result<(), LoadError> {
         let key = self.control.ok_or(LoadError::NoSpeed)?;
         let peer = self.peers.get_mut(key).ok_or(LoadError::NoSpeed)?;
@@ -42,7 +42,7 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// Serves all peers until that viewer has received something, or until an instant.
+    /// Serves all peers until the control viewer has an answer, or until an instant.
     fn wait_for_control(
         &mut self,
         until: RealTime,
@@ -63,27 +63,27 @@ impl Generator<'_> {
         self.heed_interrupt()
     }
 
-    /// The speed after the measurement: that of the measurement, unless another client has changed it. What
-    /// was measured is not lost if the answer does not come.
+    /// The speed after the measurement, which another client may have changed. A missing answer does not lose the
+    /// measurement.
     pub(super) fn ask_again(&mut self) -> Option<Frequency> {
         if let Speed::Assumed(_) = self.config.speed() {
             return None;
         }
         let until = self.clock.now().saturating_add(CHECK_PATIENCE);
         self.ask(until).unwrap_or_else(|error| {
-            log::warn!("the speed could not be asked for again: {error}");
+            log::warn!("cannot query the speed again: {error}");
             None
         })
     }
 
-    /// Sets the speed back to what it was, if another one was asked for: a game in which nothing was measured is not left
-    /// slow. After an interrupt the load waits for that; a second interrupt ends it at once.
+    /// Restores the speed after a failed load, so that the game does not stay slow. An interrupted load waits for this; a
+    /// second interrupt ends it at once.
     pub(super) fn set_back(&mut self) {
         let Some(speed) = self.speed_before else { return };
         self.was_interrupted = false;
         let until = self.clock.now().saturating_add(SET_BACK_PATIENCE);
         if let Err(error) = self.try_to_set_back(speed, until) {
-            log::warn!("the speed could not be set back to {speed} units a second: {error}");
+            log::warn!("cannot restore the speed of {speed} units a second: {error}");
         }
     }
 
@@ -92,7 +92,7 @@ impl Generator<'_> {
         if key.is_none() {
             self.ask(until)?;
         }
-        // It may know that speed from before, and another may be on its way; some servers send it only when asked.
+        // An older speed may be known or in flight, and some servers send it only when queried.
         self.send_control(|control| {
             control.forget_speed();
             control.ask_for(speed);
@@ -116,7 +116,7 @@ impl Generator<'_> {
         self.peers.get_mut(self.control?)?.control()?.speed()
     }
 
-    /// Whether the speed that was asked for last was refused.
+    /// Whether the last requested speed was refused.
     fn was_refused(&mut self) -> bool {
         let peer = self.control.and_then(|key| self.peers.get_mut(key));
         peer.and_then(Peer::control)

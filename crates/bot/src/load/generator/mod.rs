@@ -1,11 +1,11 @@
-//! The one loop of the load generator: all peers in one poll, and what is done when.
+//! The event loop of the load generator: all peers in one poll, in phases.
 //!
 //! ```text
-//! preparing    the speed is asked for; one to be set is tried, then the game is slowed down
-//! joining      viewers, then agents, a bounded number at a time; the viewer that asked for the speed leaves
-//! warming up   agents begin, spread over the time of one step, or all at once
-//! measuring    only now answers count
-//! checking     the speed is asked for again
+//! preparing    query the speed; test one to be set, then slow the game down
+//! joining      connect viewers, then agents, a bounded number at a time; disconnect the control viewer
+//! warming up   agents start, spread over the time of one step, or all at once
+//! measuring    answers count
+//! checking     query the speed again
 //! ```
 
 mod control;
@@ -30,55 +30,55 @@ use super::{LoadError, Speed};
 use crate::cli::resolve;
 use crate::socket::Socket;
 
-/// Connections being opened at one time: fewer than a server's queue of connections holds.
+/// Most pending connections; fewer than a server's listen backlog.
 const CONNECTING_MAX: usize = 100;
 
-/// Bytes read at once: viewers of a busy world are sent a lot.
+/// Read buffer, large for viewers of a busy world.
 const READ_BYTES: usize = 64 * 1024;
 
 /// The token of signals; peers count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
 
-/// A pause after [`Phase::Warm`], so that reading the server's figures there delays no answer that counts.
+/// Pause after [`Phase::Warm`], so that reading the server's metrics there delays no measured answer.
 const SETTLE_SPAN: RealSpan = RealSpan::from_millis(100);
 
-/// Waited after the last join, while the game is still slow: at full speed agents could starve meanwhile. A system delays the
-/// acknowledgements of what joining peers were sent by up to 200 ms (Linux: 40 ms for most), then sends them in bursts of half a
-/// millisecond. A first command that is read late because of them makes its agent late for as long as it plays.
+/// Pause after the last join, at slow speed so that no agent starves. The system delays acknowledgements of the join lines by
+/// up to 200 ms (Linux: mostly 40 ms) and sends them in bursts of half a millisecond. A first command that is read late
+/// because of them makes its agent late for the whole run.
 const DELAYED_ACKS_SPAN: RealSpan = RealSpan::from_millis(200);
 
-/// Units of one step, which most commands take. Agents begin at different moments of it, evenly.
+/// Duration of a step and of most commands. Agents start evenly spread over it.
 const STEP_UNITS: u16 = 7;
 
-/// What is left to one agent to begin, so that none of them is late for its moment. Where a step is too short for all,
-/// they begin in several steps.
+/// Least time between the starts of two agents, so that none is late. If a step is too short for all, they start in several
+/// steps.
 const START_SPAN: RealSpan = RealSpan::from_micros(50);
 
-/// How far a load has come, for a caller that reads the server's figures meanwhile.
+/// Phase of a load, for callers that read the server's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// All agents have their places, and none has asked for anything.
+    /// All agents have joined, and none has sent a command.
     Joined,
-    /// All have asked for something, and the warm-up continues. What comes now finds them playing: a first command that is
-    /// read late makes its agent late for as long as it plays.
+    /// All agents have sent commands, and the warm-up continues. A disturbance from here on delays no first command, which
+    /// would make its agent late for the whole run.
     Begun,
-    /// The warm-up is over; a moment later it is measured, so that what takes longer to look at is seen now.
+    /// The warm-up is over and measuring starts after a pause: the place for slow reads.
     Warm,
-    /// From now on answers count. What is done here makes the first of them late.
+    /// Measuring starts. Work here delays the first answers.
     Measuring,
-    /// They count no more.
+    /// Measuring has ended.
     Measured,
 }
 
-/// Makes the load and answers what was found. SIGINT and SIGTERM end the measurement early.
+/// Runs the load and returns the report. SIGINT and SIGTERM end the measurement early.
 ///
 /// # Errors
-/// If there is no server, no place in it, or nothing was measured.
+/// If there is no server or no place, or nothing was measured.
 pub fn run(config: &Options) -> Result<Report, LoadError> {
     run_watched(config, |_| {})
 }
 
-/// The same; calls `watch` at each phase, outside of what is measured.
+/// The same; calls `watch` at each phase, outside of the measurement.
 ///
 /// # Errors
 /// As [`run`].
@@ -92,26 +92,26 @@ struct Generator<'a> {
     server: SocketAddr,
     clock: RealClock,
     poll: Poll,
-    /// Sleeps until an instant, more exactly than the poll can.
+    /// Sleeps more precisely than a poll.
     pause: Parker,
     signals: Signals,
     peers: Slab<Peer>,
     figures: Figures,
     buffer: Vec<u8>,
-    /// Viewers with something to read, and agents with more than one turn's worth of it, in the order of their turns.
+    /// Read queue: viewers with input, and agents with more than one turn of it.
     to_read: VecDeque<Token>,
-    /// Where the viewer that asks for the speed is. It is not there while it is measured: it would receive all that
-    /// agents do, which costs the server about half as much again as an answer, and no viewer was asked for.
+    /// Index of the control viewer. It is disconnected while measuring: sending it all actions of agents costs the server
+    /// about half of an answer each.
     control: Option<usize>,
     speed: Option<Frequency>,
-    /// The speed before this load set another.
+    /// Speed before this load changed it.
     speed_before: Option<Frequency>,
     /// Peers opened so far: viewers come first.
     opened: usize,
     connecting: usize,
     joined: usize,
     refused: usize,
-    /// Agents that are to begin, and when, in order.
+    /// Start times of agents, in order.
     starts: VecDeque<(RealTime, usize)>,
     was_interrupted: bool,
 }
@@ -167,7 +167,7 @@ impl<'a> Generator<'a> {
         let measured = ended.since(begun);
         self.figures.is_measuring = false;
         watch(Phase::Measured);
-        // What was measured is reported; another signal ends the question for the speed as well.
+        // The measurement is reported; another signal ends the query of the speed as well.
         let was_interrupted = std::mem::take(&mut self.was_interrupted);
         for agent in self.peers.iter_mut().filter_map(|(_, peer)| peer.agent_mut()) {
             agent.end_measuring(begun, ended, speed, &mut self.figures);
@@ -186,7 +186,7 @@ impl<'a> Generator<'a> {
             config: self.config,
             speed,
             at_end,
-            // A server that is gone is not asked.
+            // Do not query a server that is gone.
             speed_at_end: if are_all_lost { None } else { self.ask_again() },
             joined: self.joined,
             refused: self.refused,
@@ -200,7 +200,7 @@ impl<'a> Generator<'a> {
         Ok(Report::new(&run, &self.figures, steady))
     }
 
-    /// All that comes before the measurement; answers at which speed it is to be made.
+    /// All phases before the measurement; returns its speed.
     fn warm_up(&mut self, watch: &mut impl FnMut(Phase)) -> Result<Frequency, LoadError> {
         self.prepare()?;
         self.let_all_join()?;
@@ -223,7 +223,7 @@ impl<'a> Generator<'a> {
         Ok(speed)
     }
 
-    /// Serves all peers for so long.
+    /// Serves all peers for `span`.
     fn turn_for(&mut self, span: RealSpan) -> Result<(), LoadError> {
         let until = self.clock.now().saturating_add(span);
         self.turn_until(until, |_| false)?;
@@ -237,7 +237,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Connects the viewer that asks for the speed; a speed to be set is first set to the lowest.
+    /// Connects the control viewer; if a speed is to be set, tests it and then sets the lowest.
     fn prepare(&mut self) -> Result<(), LoadError> {
         if let Speed::Assumed(_) = self.config.speed() {
             return Ok(());
@@ -248,7 +248,7 @@ impl<'a> Generator<'a> {
         }
         if let Speed::Set(speed) = self.config.speed() {
             self.speed_before = self.speed;
-            // A speed that is refused is known before anybody takes a place.
+            // Find a refused speed before agents join.
             self.set_speed(speed)?;
             self.set_speed(Frequency::new(1).expect("1 is a speed"))?;
         }
@@ -286,7 +286,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// The speed at which is measured; set only now if it is to be set.
+    /// The speed of the measurement, set now if requested.
     fn settle_speed(&mut self) -> Result<Frequency, LoadError> {
         if let Speed::Set(speed) = self.config.speed() {
             self.set_speed(speed)?;
@@ -314,7 +314,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Opens the next peer, viewers first; answers whether there was one left.
+    /// Opens the next peer, viewers first; returns whether there was one.
     fn open_next(&mut self) -> Result<bool, LoadError> {
         if self.opened >= self.peers_wanted() {
             return Ok(false);
@@ -356,15 +356,15 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// In how many rounds of `step` so many agents begin, evenly: enough to leave each of them its span.
+/// Steps over which this many agents start evenly, so that each has its own slot.
 ///
-/// A number without a common factor brings no two to the same moment of the step.
+/// A coprime number gives each agent its own phase within a step.
 fn start_rounds(agents: usize, step: RealSpan) -> i64 {
     let agents = agents as i64;
     let least = 1 + agents * START_SPAN.as_nanos() / step.as_nanos();
     (least..)
         .find(|&rounds| greatest_common_factor(rounds, agents) == 1)
-        .expect("prime numbers go on for ever")
+        .expect("there are infinitely many primes")
 }
 
 fn greatest_common_factor(a: i64, b: i64) -> i64 {
@@ -375,8 +375,7 @@ fn greatest_common_factor(a: i64, b: i64) -> i64 {
     }
 }
 
-/// Raises the number of descriptors this process may have to what the system allows; if it does not let us, the
-/// first connection that fails will say so.
+/// Raises the limit of open files to the hard limit; without it the first failed connection reports the error.
 fn allow_many_connections() {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! What is done for each peer when: agents begin at their moments, what is sent is read and answered.
+//! Scheduling of peers: starts agents on time, reads input and sends commands.
 
 use std::io;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use crate::load::agent::AgentState;
 /// Readiness taken from the system in one wait; more is reported by the next.
 const EVENTS_CAPACITY: usize = 4_096;
 
-/// Peers that wait for their turns and are read before agents are looked at again: what a thousand viewers are sent takes
-/// longer to read than an answer takes to come.
+/// Queued peers read before the next poll for agents: reading the input of a thousand viewers takes longer than an
+/// answer.
 const WAITING_PER_TURN: usize = 16;
 
-/// Buffers read of one peer before others have their turn, and signals and the end of the measurement theirs: a peer that
-/// talks without end is read without end. At 64 KiB each that is a megabyte, a few milliseconds of work.
+/// Buffers read from one peer in a turn, so that a fast sender starves neither other peers nor signals nor the end of
+/// measuring. At 64 KiB each it is a megabyte, a few milliseconds of work.
 const READS_PER_TURN_MAX: usize = 16;
 
-/// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and what comes later is reported
-/// anew. Asking again would cost as much as the read.
+/// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and later input is reported again.
+/// Another read would cost as much as the first.
 const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
 
 impl Generator<'_> {
@@ -41,9 +41,8 @@ impl Generator<'_> {
             if now >= until || is_done(self) || self.was_interrupted {
                 return Ok(());
             }
-            // While agents are beginning it sleeps to the next of their moments, which a poll would round to
-            // milliseconds. To wait awake would keep a processor from the server, and what the server reads late
-            // is late from then on: an agent's commands follow upon each other.
+            // While agents start, sleep until the next start, since a poll would round it to milliseconds. Spinning would
+            // take a core from the server, and a command that the server reads late delays all later ones of its agent.
             let timeout = if let Some(&(at, _)) = self.starts.front() {
                 self.pause.wait(Some(at));
                 Duration::ZERO
@@ -68,7 +67,7 @@ impl Generator<'_> {
                     break;
                 };
                 self.peers[token.0].is_to_read = false;
-                // What was reported meanwhile is not known: it is read to the end.
+                // Readiness reported meanwhile is unknown: read until it would block.
                 self.read(token, true)?;
             }
         }
@@ -91,7 +90,7 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// An agent is read at once, a viewer when it is its turn; so is an agent that was not read to the end.
+    /// Reads an agent at once; viewers and agents with more input enter the read queue.
     fn ready(&mut self, event: &Event) -> Result<(), LoadError> {
         let token = event.token();
         let peer = &mut self.peers[token.0];
@@ -108,8 +107,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Reads what a peer was sent, all of it if it is not too much for one turn, and answers it. An end or an error is
-    /// found only by reading on.
+    /// Reads a peer for one turn and sends its commands. Only reading on detects an end or an error.
     fn read(&mut self, token: Token, is_end: bool) -> Result<(), LoadError> {
         let peer = &mut self.peers[token.0];
         if peer.has_ended {
