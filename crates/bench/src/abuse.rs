@@ -1,12 +1,11 @@
 //! `trantor-bench abuse`: honest agents beside abusive clients, and the same agents without them.
 //!
-//! Both are measured in turn, several times, each with a fresh server. The honest p99 of lateness beside abusers may be a fifth
-//! above that without. The two are compared within each round, since a machine is seldom the same for longer, and the median
-//! of those ratios counts. Abusers run in the idle scheduling class and get what the server and the honest leave over, as a
-//! network would give it.
+//! Both are measured in turn, several times, each with a fresh server. The p99 lateness of honest agents may rise by a fifth.
+//! The two are compared within each round, since the machine drifts, and the median of the ratios counts. Abusers run in the
+//! idle scheduling class and get the processor time left by the server and the honest agents, as over a network.
 //!
-//! The abusers come when all the honest have begun: a first command that is late makes its agent late for as long as it
-//! plays, and the p99 of a hundred would be that of a hundred first commands.
+//! Abusers start after the first commands of all honest agents: a late first command makes its agent late for the whole run,
+//! and would decide the p99.
 //!
 //! Every kind of abuse is to be found in the server's counts, memory is to stay bounded, and no honest agent may be lost.
 
@@ -23,7 +22,7 @@ use self::abusers::KINDS;
 use crate::figures::{Runs, Table};
 use crate::process::{Process, Server, ServerProgram, core_percent, load, run_load};
 
-/// What to measure.
+/// Options.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -31,7 +30,7 @@ pub(crate) struct Options {
     /// Seconds measured each time
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(i64).range(2..=600))]
     seconds: i64,
-    /// Times that each is measured
+    /// Rounds
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Abusers
@@ -40,7 +39,7 @@ pub(crate) struct Options {
     /// Honest agents
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     honest: u32,
-    /// Commands that the honest keep open; with one, what is read late is late at every command
+    /// Commands in flight of each honest agent; with one, a late read delays every command
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=10))]
     in_flight: u16,
 }
@@ -48,25 +47,25 @@ pub(crate) struct Options {
 /// Seconds before it counts: longer than the limits below, so that all consequences of abuse have shown.
 const WARM_UP_SECONDS: i64 = 5;
 
-/// Limits on time are shorter than usual, so that they are reached while it is measured.
+/// Short time limits, so that they are reached while measuring.
 const LIMITS: &str = "--greeting-limit 3 --stall-limit 3";
 
-/// The honest p99 beside abusers may be so many times what it is without.
+/// Largest ratio of the honest p99 with and without abusers.
 const RATIO_MAX: f64 = 1.2;
 
-/// Memory that the server may hold in all, in bytes: a hundred of the dearest sessions.
+/// Memory limit of the server: a hundred of the largest sessions.
 const MEMORY_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
-/// What was found in one run.
+/// Result of one run.
 struct Run {
     report: Report,
     memory_bytes: u64,
     core_percent: f64,
-    /// What each kind did, and the server's counts of it.
+    /// Activity of each kind of abuse, and the server's counters.
     abuse: Vec<Vec<String>>,
 }
 
-/// Measures, prints, and fails if an honest agent was lost, a kind was not counted, or memory grew beyond its bound.
+/// Measures, prints, and fails if an honest agent was disconnected, a kind was not counted, or memory exceeded its limit.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
     let (mut without, mut beside) = (Vec::new(), Vec::new());
@@ -116,7 +115,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .map(|(beside, without)| p99(beside) / p99(without))
         .collect();
     println!(
-        "honest p99 beside abusers: {} times what it is without (at most {RATIO_MAX})",
+        "honest p99 beside abusers: {} times that without (at most {RATIO_MAX})",
         ratio.show(2)
     );
     for run in without.iter().chain(&beside) {
@@ -127,10 +126,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let bytes = run.memory_bytes;
         ensure!(bytes <= MEMORY_BYTES_MAX, "the server holds {bytes} bytes");
     }
-    ensure!(
-        ratio.median() <= RATIO_MAX,
-        "the honest are served worse beside abusers"
-    );
+    ensure!(ratio.median() <= RATIO_MAX, "abusers delay honest agents");
     Ok(())
 }
 
@@ -160,7 +156,7 @@ fn measure(options: &Options, has_abusers: bool) -> Result<Run> {
     })
 }
 
-/// Starts abusers that run when no other program wants to.
+/// Starts abusers in the idle scheduling class.
 pub(crate) fn start_abusers(server: &Server, count: u32, seconds: i64) -> Result<Process> {
     let flags = format!(
         "abusers --address {} --count {count} --seconds {seconds}",
@@ -174,7 +170,7 @@ pub(crate) fn start_abusers(server: &Server, count: u32, seconds: i64) -> Result
     Process::start(&mut idle_class).or_else(|_no_chrt| Process::of_this_program(&flags))
 }
 
-/// Rows of what each kind did until the abusers ended, and what the server counted of it; fails if that is nothing.
+/// Activity of each kind until the abusers ended, and the server's counters; fails if one is zero.
 fn counted(server: &Server, mut abusers: Process) -> Result<Vec<Vec<String>>> {
     let mut rows = Vec::new();
     let mut lines = abusers.lines();

@@ -24,7 +24,7 @@ use trantor_time::{Clock, RealSpan};
 use crate::figures::Table;
 use crate::process::{Line, STEP_UNITS, Server, ServerProgram, load, run_load, sleep};
 
-/// What to measure.
+/// Options.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -41,18 +41,18 @@ pub(crate) struct Options {
     /// Commands in the chain
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     chain: u32,
-    /// Completions to measure for each frequency while the server's process is stopped now and then; 0 leaves that out
+    /// Completions to measure for each frequency while the server's process is stopped at random; 0 skips this
     #[arg(long, default_value_t = 10_000)]
     stopped: u32,
 }
 
-/// How long the server's process is stopped each time.
+/// Length of a stop of the server's process.
 const STOP_SPAN: RealSpan = RealSpan::from_millis(20);
 
-/// The longest time between two stops, which come at random instants.
+/// Longest time between two stops, at random instants.
 const STOP_EVERY_US_MAX: u32 = 60_000;
 
-/// The highest speed that is measured with stops: above it agents starve in them.
+/// Highest speed measured with stops; at higher ones agents starve during a stop.
 const STOPPED_FREQUENCY_MAX: u32 = 1_000;
 
 /// Frequency of the chain: it divides neither a second nor a millisecond.

@@ -1,7 +1,7 @@
-//! `trantor-bench lock-step`: how many actions a second a server in lock-step carries out, with agents as processes.
+//! `trantor-bench lock-step`: actions a second of a server in lock-step, with agents in processes.
 //!
-//! The server is a child of this program, and so is each `trantor-load`, whose agents walk with one command open: nothing
-//! but the agents and the system between them sets the pace. Good is more than 50,000 actions a second in all.
+//! The server and each `trantor-load` are children of this program. Agents walk with one command in flight, so that only
+//! they and the system set the pace. Good is more than 50,000 actions a second in all.
 
 use anyhow::{Result, ensure};
 use trantor_runtime::RealClock;
@@ -10,7 +10,7 @@ use trantor_time::{Clock, RealSpan};
 use crate::figures::Table;
 use crate::process::{Process, STEP_UNITS, ServerProgram, sleep};
 
-/// What to measure.
+/// Options.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -23,7 +23,7 @@ pub(crate) struct Options {
 /// Processes, agents in each, and the sides of the map.
 const LOADS: [(u32, u32, u32); 5] = [(2, 1, 10), (12, 1, 20), (2, 6, 20), (100, 1, 100), (4, 250, 100)];
 
-/// How long agents walk before they are measured: until all processes have joined.
+/// Warm-up until all processes have joined.
 const WARM_UP: RealSpan = RealSpan::from_secs(2);
 
 /// Measures and prints.
@@ -56,7 +56,7 @@ fn measure(options: &Options, processes: u32, agents: u32, side: u32) -> Result<
     let flags =
         format!("--lock-step on --control loopback -n red blue -c {places} -x {side} -y {side} --seed 1");
     let server = options.program.start(&flags, &[])?;
-    // The map is too small for so many to live on what grows there.
+    // The map grows too little food for all agents.
     server.operate("hunger off")?;
     let (port, seconds) = (server.address.port(), options.seconds + 600);
     let start = |number: u32| {

@@ -1,7 +1,7 @@
-//! Measures the programs against the real clock, and prints the tables of `docs/benchmarks.md`; and kills them.
+//! Measures the programs in real time and prints the tables of `docs/benchmarks.md`; also crash and soak tests.
 //!
-//! A tool for those who develop Trantor; nothing that ships depends on it. Each subcommand says in its module what
-//! its figures stand for and what good looks like. [`process`] starts and watches programs, [`figures`] prints.
+//! A development tool; nothing that ships depends on it. The module of each subcommand explains its figures and targets.
+//! [`process`] starts and observes programs, [`figures`] prints.
 
 mod abuse;
 mod accuracy;
@@ -40,15 +40,15 @@ enum What {
     Accuracy(accuracy::Options),
     /// Watches an idle server
     Idle(idle::Options),
-    /// Kills a server at random instants, and looks at what is left
+    /// Kills a server at random instants and checks its files
     Kills(kills::Options),
     /// Measures a server in lock-step with agents in processes of their own
     LockStep(lock_step::Options),
-    /// Weighs recordings of real matches, and what recording costs
+    /// Measures recordings of real matches and the cost of recording
     Replay(replay::Options),
     /// Loads a server with agents, from a few to thousands
     Server(server::Options),
-    /// Keeps one server busy for a long time, and looks what is left of it
+    /// Runs one server under load and faults for a long time and checks for leaks
     Soak(soak::Options),
 }
 

@@ -1,4 +1,4 @@
-//! The programs under measurement: started as a user starts them, watched from outside, and ended when dropped.
+//! Programs under measurement: started like a user starts them, observed through /proc, and killed on drop.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,21 +13,21 @@ use trantor_protocol::OPERATOR_WORD;
 use trantor_runtime::{Parker, RealClock, Wait};
 use trantor_time::{Clock, RealSpan};
 
-/// Units of game time that a step, a turn and most other commands take.
+/// Duration of a step, a turn and most other commands.
 pub(crate) const STEP_UNITS: u32 = 7;
 
-/// How long a server may take to end when asked.
+/// Time limit for a clean shutdown.
 const END_PATIENCE: RealSpan = RealSpan::from_secs(15);
 
-/// What Linux counts processor time in for its readers, on every machine of today.
+/// Unit of processor time in /proc, the same on all current machines.
 const TICKS_PER_SECOND: i64 = 100;
 
-/// Sleeps; a tool that watches a server has nothing else to do.
+/// Blocks the thread.
 pub(crate) fn sleep(span: RealSpan) {
     Parker::new().wait(Some(RealClock::new().now() + span));
 }
 
-/// Asks every 10 ms whether `is_done`, and fails with `otherwise` after `patience`.
+/// Polls `is_done` every 10 ms; fails with `otherwise` after `patience`.
 pub(crate) fn wait_until(
     patience: RealSpan,
     otherwise: &'static str,
@@ -42,30 +42,30 @@ pub(crate) fn wait_until(
     Ok(())
 }
 
-/// A child; killed when it is dropped.
+/// A child process, killed on drop.
 pub(crate) struct Process(pub(crate) Child);
 
-/// What a process has used so far, all its threads together.
+/// Resource usage of a process, all threads together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) processor: RealSpan,
-    /// The part of it outside system calls. Coarse: the system counts hundredths of a second.
+    /// The part outside system calls, in steps of 10 ms.
     pub(crate) user: RealSpan,
-    /// How often a thread went to sleep, and so how often one was woken.
+    /// Voluntary context switches of all threads, and so their wake-ups.
     pub(crate) sleeps: u64,
-    /// How often a thread left its processor, by sleeping or by force.
+    /// All context switches, voluntary and forced.
     pub(crate) switches: u64,
 }
 
 impl Process {
-    /// Starts this program again, with these words.
+    /// Starts this program with these arguments.
     pub(crate) fn of_this_program(words: &str) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(words.split_whitespace());
         Self::start(&mut command)
     }
 
-    /// Starts a program whose output is read by us.
+    /// Starts a program with piped output.
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let name = command.get_program().display();
@@ -87,7 +87,7 @@ impl Process {
             forced += field(&status, "nonvoluntary_ctxt_switches:")?;
             processor_ns += field(&std::fs::read_to_string(path.join("schedstat"))?, "")?;
         }
-        // The name in brackets may hold spaces; behind it user time is the twelfth field.
+        // The name in brackets may hold spaces; user time is the twelfth field after it.
         let stat = std::fs::read_to_string(self.file("stat"))?;
         let behind_name = stat.rsplit(") ").next().unwrap_or_default();
         let ticks = behind_name
@@ -103,17 +103,17 @@ impl Process {
         })
     }
 
-    /// Memory that it holds, in bytes. What the system keeps for its sockets is not in it.
+    /// Resident memory in bytes, without the system's socket buffers.
     pub(crate) fn memory_bytes(&self) -> Result<u64> {
         Ok(field(&std::fs::read_to_string(self.file("status"))?, "VmRSS:")? * 1_024)
     }
 
-    /// The most memory that it ever held, in bytes.
+    /// Peak resident memory in bytes.
     pub(crate) fn memory_peak_bytes(&self) -> Result<u64> {
         Ok(field(&std::fs::read_to_string(self.file("status"))?, "VmHWM:")? * 1_024)
     }
 
-    /// Descriptors that it has open.
+    /// Open descriptors.
     pub(crate) fn descriptors(&self) -> Result<usize> {
         Ok(std::fs::read_dir(self.file("fd"))?.count())
     }
@@ -133,7 +133,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited.
         let _ended = self.0.kill();
         let _reaped = self.0.wait();
     }
@@ -157,7 +157,7 @@ fn field(text: &str, name: &str) -> Result<u64> {
     number.with_context(|| format!("a file of /proc has no {name:?}"))
 }
 
-/// Where the server's program lies.
+/// Path of the server's program.
 #[derive(clap::Args)]
 pub(crate) struct ServerProgram {
     /// The server's program; the one beside this program if not given
@@ -181,12 +181,12 @@ impl ServerProgram {
         }
     }
 
-    /// Another program of ours, beside the server.
+    /// Another program in the server's folder.
     pub(crate) fn beside(&self, name: &str) -> Result<Command> {
         Ok(Command::new(self.path()?.with_file_name(name)))
     }
 
-    /// Starts it with flags and with options that take folders, on ports of its choice, and waits until it listens.
+    /// Starts the server with flags and folder options on free ports, and waits until it listens.
     pub(crate) fn start(&self, flags: &str, folders: &[(&str, &Path)]) -> Result<Server> {
         let mut command = Command::new(self.path()?);
         command.args(["-p", "0", "--metrics", "0", "--log", "warn"]);
@@ -219,7 +219,7 @@ impl ServerProgram {
 }
 
 impl Server {
-    /// The value of a metric, as a scraper sees it.
+    /// Scrapes the value of a metric.
     pub(crate) fn metric(&self, name: &str) -> Result<f64> {
         let mut stream = TcpStream::connect(self.metrics)?;
         stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n")?;
@@ -232,14 +232,14 @@ impl Server {
         value.parse().context("a metric is a number")
     }
 
-    /// Enters a command on its console.
+    /// Runs a command on an operator connection.
     pub(crate) fn operate(&self, command: &str) -> Result<()> {
         let mut operator = Line::connect(self.address, OPERATOR_WORD, "ok")?;
         operator.send(&format!("{command}\n"))?;
         operator.read_to("ok")
     }
 
-    /// Asks it to end, as a service manager does, and waits until it has.
+    /// Sends SIGTERM and waits for the exit.
     pub(crate) fn stop(mut self) -> Result<()> {
         kill_process(self.process.pid(), Signal::TERM)?;
         let mut status: Option<ExitStatus> = None;
@@ -255,7 +255,7 @@ impl Server {
     }
 }
 
-/// A connection that speaks lines.
+/// A connection of text lines.
 pub(crate) struct Line(pub(crate) BufReader<TcpStream>);
 
 impl Line {
@@ -288,7 +288,7 @@ impl Line {
         }
     }
 
-    /// Reads and forgets what has come; the connection does not block from then on.
+    /// Discards received bytes; the connection is non-blocking from then on.
     pub(crate) fn drain(&mut self) -> Result<()> {
         let mut buffer = [0; 64 * 1_024];
         self.0.get_mut().set_nonblocking(true)?;
@@ -297,8 +297,8 @@ impl Line {
     }
 }
 
-/// A load with these flags of `trantor-load`: by default agents of the teams `red` and `blue`, each with two commands open. With
-/// one open an answer has to go there and back between two commands, which is not the server's doing.
+/// A load with these flags of `trantor-load`: by default agents of the teams `red` and `blue` with two commands in flight
+/// each. With one, every command would wait for a round trip, which is not the server's latency.
 pub(crate) fn load(server: SocketAddr, flags: &str, duration: RealSpan) -> Result<Options> {
     let (host, port) = (server.ip(), server.port());
     let flags = format!("load -h {host} -p {port} --warm-up 1.5 {flags}");
@@ -308,7 +308,7 @@ pub(crate) fn load(server: SocketAddr, flags: &str, duration: RealSpan) -> Resul
     }
 }
 
-/// Makes a load, calls `watch` at each of its phases, and answers what `process` used while it was measured.
+/// Runs a load, calls `watch` at each of its phases, and returns the usage of `process` while measuring.
 pub(crate) fn run_load(
     config: &Options,
     process: &Process,
@@ -327,7 +327,7 @@ pub(crate) fn run_load(
     Ok((report, ended?.since(begun?)))
 }
 
-/// How much of a core was used.
+/// Used share of a core.
 pub(crate) fn core_percent(used: Usage, report: &Report) -> f64 {
     100.0 * used.processor.as_secs_f64() / report.measured_s
 }

@@ -1,8 +1,8 @@
-//! `trantor-bench replay`: what a recording of a real match weighs, and what recording costs.
+//! `trantor-bench replay`: size and speed of recordings of real matches, and the cost of recording.
 //!
-//! A match is played by bots of ours over loopback, in lock-step so that it need not be waited for, and recorded. Good
-//! is a recording under a megabyte, verified at least a thousand times as fast as it is played at 100 units a second,
-//! with any moment of it shown within 100 ms. Recording a loaded server costs at most 7 % of its loop's time.
+//! Bots play a match over loopback, in lock-step so that it is fast. Good is a recording under a megabyte that verifies at
+//! least a thousand times as fast as real time at 100 units a second and seeks within 100 ms. Recording a loaded server
+//! costs at most 7 % of its loop's time.
 
 mod seeks;
 
@@ -17,7 +17,7 @@ use crate::figures::{Runs, Table};
 use crate::process::{Process, ServerProgram};
 use crate::server::{self, US_PER_COMMAND};
 
-/// What to measure.
+/// Options.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(crate) struct Options {
     /// Seeds of the matches
     #[arg(long, value_name = "SEED", value_delimiter = ',', default_values_t = [1, 2, 3])]
     seeds: Vec<u64>,
-    /// Times that each load is measured for the cost of recording; 0 leaves it out
+    /// Rounds of each load for the cost of recording; 0 skips it
     #[arg(long, default_value_t = 3)]
     rounds: u32,
 }
@@ -33,13 +33,13 @@ pub(crate) struct Options {
 /// The speed that replays are compared with.
 const PLAYED_UNITS_PER_SECOND: f64 = 100.0;
 
-/// Times that a recording is verified; the median counts.
+/// Verifications of a recording; the median counts.
 const VERIFIED: usize = 9;
 
 /// Agents, and the speed at which they play, for the cost of recording.
 const COST_LOADS: [(usize, u32); 4] = [(12, 100), (1_000, 100), (100, 1_000), (500, 1_000)];
 
-/// How long each of these is measured.
+/// Length of each measurement.
 const COST_SPAN: RealSpan = RealSpan::from_secs(4);
 
 /// Measures and prints. Fails if a recording does not verify.
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Plays a match of two teams of bots until one has won or all have starved. Answers the folder with its recording.
+/// Plays a match of two teams of bots to its end. Returns the folder with its recording.
 fn record_match(program: &ServerProgram, seed: u64) -> Result<PathBuf> {
     let folder = std::env::temp_dir().join(format!("trantor-replay-{}-{seed}", std::process::id()));
     let flags = format!("-x 20 -y 20 -c 6 -n red blue --lock-step on --seed {seed}");
@@ -79,7 +79,7 @@ fn record_match(program: &ServerProgram, seed: u64) -> Result<PathBuf> {
         Process::start(program.beside("trantor-bot")?.args(flags.split_whitespace()))
     };
     for mut team in [start("red")?, start("blue")?] {
-        // How its match ended is in the recording; what it prints must not fill its pipe.
+        // The recording has the result; drain the output so that the pipe does not fill.
         team.lines().for_each(drop);
     }
     server.stop()?;
@@ -126,9 +126,9 @@ fn row(seed: u64, folder: &Path) -> Result<Vec<String>> {
     Ok(cells)
 }
 
-/// What recording costs a loaded server: its processor time with a journal and without one, in turns, and the share of the
-/// journal's stage in the loop's busy time. Two runs of one load differ by a few percent, so that the processor time needs
-/// several rounds. The stage varies less, but encoding the entries and packing finished pieces are not in it.
+/// Cost of recording for a loaded server: its processor time with and without a journal, in turns, and the share of the
+/// journal stage in the loop's busy time. Two runs of one load differ by a few percent, so the processor time needs several
+/// rounds. The stage varies less, but lacks the encoding of entries and the packing of finished pieces.
 fn cost(program: &ServerProgram, rounds: u32) -> Result<Table> {
     let mut table = Table::new(&[
         "agents",

@@ -1,9 +1,9 @@
 //! `trantor-bench server`: the server under load, from ten agents to ten thousand.
 //!
-//! The server is a child of this program and the load generator a part of it: both share the machine's cores and talk over
-//! loopback. Each row is a fresh server with ten tiles of map for each agent. Agents join while the game runs at one unit a
-//! second; the figures are of a steady stretch afterwards. Rows take turns, several rounds, and each figure is the median:
-//! a machine that pauses for a second would otherwise decide a row. `chrt -f 50` keeps other programs off the cores.
+//! The server is a child process, the load generator a part of this program: both share the cores and use loopback. Each row
+//! has a fresh server with ten tiles for each agent. Agents join at one unit a second; the figures are of a steady phase
+//! afterwards. Rows are measured in several rounds, and each figure is the median, so that one pause of the machine does not
+//! decide a row. `chrt -f 50` keeps other programs off the cores.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use trantor_time::{Clock, RealSpan};
 use crate::figures::{Runs, Table};
 use crate::process::{ServerProgram, core_percent, load, run_load};
 
-/// What to measure.
+/// Options.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -24,21 +24,21 @@ pub(crate) struct Options {
     /// Seconds measured for each row
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(i64).range(1..=600))]
     seconds: i64,
-    /// Times that each row is measured; figures are the medians
+    /// Rounds; figures are the medians
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
     rounds: u16,
-    /// Only loads of at most so many agents
+    /// Only loads with at most this many agents
     #[arg(long, value_name = "AGENTS", default_value_t = usize::MAX, hide_default_value = true)]
     up_to: usize,
     /// Only loads at these speeds
     #[arg(long, value_name = "UNITS", value_delimiter = ',')]
     frequencies: Vec<u32>,
-    /// One load of so many agents instead of the table's, at the speeds given
+    /// One load with this many agents instead of the table's, at the given speeds
     #[arg(long, value_name = "N", requires = "frequencies")]
     agents: Option<usize>,
 }
 
-/// Tiles of the map for each agent: enough for all to live.
+/// Tiles for each agent, with enough food for all.
 const TILES_PER_AGENT: usize = 10;
 
 /// The loads of the table, as flags of `trantor-load`.
@@ -48,8 +48,8 @@ const LOADS: [&str; 16] = [
     "-a 1000 -f 100",
     "-a 2000 -f 100",
     "-a 5000 -f 100",
-    // Both cores are full here, and a round trip takes longer than a step now and then: with two commands open an agent
-    // would have none left meanwhile, which is not the server's doing.
+    // Both cores are busy, and a round trip sometimes takes longer than a step: with two commands in flight an agent would
+    // run dry, which is not the server's latency.
     "-a 10000 -f 100 -k 10",
     "-a 100 -f 1000",
     "-a 1000 -f 1000",
@@ -82,16 +82,16 @@ const COLUMNS: [(&str, usize); 13] = [
     ("generator, % of a core", 0),
 ];
 
-/// Where the processor time of a command is among the columns.
+/// Column of the processor time of a command.
 pub(crate) const US_PER_COMMAND: usize = 7;
 
-/// What was found under a load.
+/// Result of a load.
 pub(crate) struct Found {
     /// In the order of [`COLUMNS`].
     pub(crate) figures: [f64; COLUMNS.len()],
-    /// Times that the journal was written, for each command.
+    /// Journal writes per command.
     pub(crate) journal_writes_per_command: f64,
-    /// The journal's part of the time in which the loop was busy, 0 to 1.
+    /// Share of the journal in the loop's busy time, 0 to 1.
     pub(crate) journal_busy_share: f64,
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn measure(
         .parse()?;
     let side = (agents * TILES_PER_AGENT).isqrt().clamp(20, 1_000);
     let places = agents.div_ceil(2);
-    // How fast they may come is not what is measured.
+    // The accept rate is not measured here.
     let server_flags = format!("-f 1 -x {side} -y {side} -c {places} --seed 1 --accept-rate 1000000");
     let folders: Vec<_> = record.into_iter().map(|folder| ("--record", folder)).collect();
     let server = program.start(&server_flags, &folders)?;

@@ -1,11 +1,11 @@
-//! `trantor-bench soak`: one server for a long time, under all that may happen to it.
+//! `trantor-bench soak`: one server for a long time under load, abuse and faults.
 //!
-//! Rounds of different kinds take turns: calm ones, crowds that come and go with viewers, abuse, and the highest speed.
-//! Between rounds all clients leave. Once the process is stopped for ten seconds and goes on, and once its descriptors are
-//! taken away. All the time it records and saves.
+//! Rounds of different kinds alternate: calm ones, crowds with viewers, abuse, and the highest speed. All clients disconnect
+//! between rounds. Once the process is stopped for ten seconds, and once it runs out of descriptors. It records and saves
+//! all the time.
 //!
-//! Good is: memory of the later rounds is that of the earlier ones, no descriptor stays open, calm rounds are served
-//! as the first was, the end is an orderly one, and what was recorded replays to the same world.
+//! Good: memory does not grow, no descriptor leaks, calm rounds keep their lateness, the shutdown is clean, and the
+//! recording replays to the same world.
 
 mod checks;
 
@@ -26,7 +26,7 @@ use crate::abuse::start_abusers;
 use crate::figures::Table;
 use crate::process::{Line, Server, ServerProgram, load, run_load, sleep, wait_until};
 
-/// How long, and where what is recorded goes.
+/// Options.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct Options {
     folder: Option<PathBuf>,
 }
 
-/// What a round is like.
+/// Kind of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Calm,
@@ -51,20 +51,20 @@ pub(crate) enum Kind {
 /// Rounds take turns in this order.
 const TURNS: [Kind; 4] = [Kind::Calm, Kind::Crowd, Kind::Abuse, Kind::Fast];
 
-/// How long a round is measured.
+/// Measured part of a round.
 const ROUND_SECONDS: i64 = 8;
 
-/// How long the server may take to see that all have left, and to greet those who waited for a descriptor.
+/// Time limit for detecting all disconnects, and for greeting clients that waited for a descriptor.
 const PATIENCE: RealSpan = RealSpan::from_secs(15);
 
-/// How long a save or a finished piece of the journal may take a descriptor.
+/// Longest use of a descriptor by a save or the packing of a journal piece.
 const DESCRIPTOR_PATIENCE: RealSpan = RealSpan::from_secs(2);
 
-/// Connections made while there are no descriptors for them, and descriptors that are left to the server.
+/// Connections opened while the server has no descriptors for them, and descriptors left to it.
 const LATECOMERS: usize = 50;
 const DESCRIPTORS_LEFT: u64 = 4;
 
-/// Soaks, prints a row for each round, and fails if something is not as it should be.
+/// Runs the rounds, prints a row for each, and fails if a check fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
     let folder = options.folder.clone();
@@ -112,7 +112,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// One round, and how things stand once all have left.
+/// One round, and the state of the server after all clients left.
 fn soak_round(server: &Server, before: &[Round]) -> Result<Round> {
     let number = before.len();
     let kind = TURNS[number % TURNS.len()];
@@ -142,7 +142,7 @@ fn soak_round(server: &Server, before: &[Round]) -> Result<Round> {
         "connections of clients that have left stay open",
         || Ok(server.metric("trantor_connections_open")? == 0.0),
     )?;
-    // What is open for a moment only does not count.
+    // Do not count descriptors that are open for a moment only.
     let usual = before.first().map_or(0, |round| round.descriptors);
     let at_rest = || Ok(server.process.descriptors()? <= usual);
     let _more_stay_open = wait_until(DESCRIPTOR_PATIENCE, "see `checks`", at_rest);
@@ -179,7 +179,7 @@ fn load_of(kind: Kind, number: usize, server: &Server) -> Result<LoadOptions> {
     load(server.address, &flags, RealSpan::from_secs(ROUND_SECONDS))
 }
 
-/// Stops the process for ten seconds. It answers as before when it goes on.
+/// Stops the process for ten seconds; it must answer after it resumes.
 fn stop_for_ten_seconds(server: &Server) -> Result<()> {
     kill_process(server.process.pid(), Signal::STOP)?;
     sleep(RealSpan::from_secs(10));
@@ -187,14 +187,14 @@ fn stop_for_ten_seconds(server: &Server) -> Result<()> {
     Line::connect(server.address, "GRAPHIC", "WELCOME").map(drop)
 }
 
-/// Takes the server's descriptors away while clients connect, and gives them back. It counts that it backs off, and greets
-/// all who waited.
+/// Lowers the server's limit of descriptors while clients connect, and restores it. The server must count its back-off and
+/// greet all waiting clients.
 fn take_descriptors_away(server: &Server) -> Result<()> {
     let back_offs = || server.metric("trantor_listener_back_offs_total");
     let (before, pid) = (back_offs()?, Some(server.process.pid()));
     let few = Rlimit {
         current: Some(server.process.descriptors()? as u64 + DESCRIPTORS_LEFT),
-        // A server has the same as its parent, and may not have more.
+        // The server inherited this process's limit.
         maximum: getrlimit(Resource::Nofile).maximum,
     };
     let usual = prlimit(pid, Resource::Nofile, few)?;
@@ -216,7 +216,7 @@ fn take_descriptors_away(server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// Replays what was recorded.
+/// Verifies the recordings.
 fn verify(options: &Options, recordings: &Path) -> Result<()> {
     let mut command = Command::new(options.program.path()?);
     let verified = command.args(["replay", "verify"]).arg(recordings).output()?;

@@ -1,7 +1,7 @@
-//! Abusive clients: a program of its own, so that it may be given less of the machine than those who are measured.
+//! Abusive clients: their own process, so that it can have a lower scheduling class than the measured ones.
 //!
-//! One thread and one poll drive all of them. Each does one bad thing as fast as it is let, and connects again when it was
-//! disconnected. What they did is printed at the end, a line for each kind.
+//! One thread and one poll drive all of them. Each repeats one kind of abuse at full speed and reconnects after a
+//! disconnect. At the end a line for each kind is printed.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -17,16 +17,16 @@ use trantor_runtime::RealClock;
 use trantor_server::descriptors;
 use trantor_time::{Clock, RealSpan, RealTime};
 
-/// Whom to abuse, and how long.
+/// Options.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Where the server listens
+    /// Address of the server
     #[arg(long)]
     address: SocketAddr,
-    /// How long they go on
+    /// Duration
     #[arg(long, default_value_t = 10)]
     seconds: i64,
-    /// How many there are
+    /// Number of abusers
     #[arg(long, default_value_t = 100)]
     count: usize,
 }
@@ -34,10 +34,10 @@ pub(crate) struct Options {
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 16 * 1_024;
 
-/// Blocks that one client writes before it is another's turn.
+/// Blocks that a client writes in a turn.
 const BLOCKS_PER_TURN: usize = 4;
 
-/// How long a disconnected client waits before it connects again.
+/// Delay before a client reconnects.
 const PAUSE: RealSpan = RealSpan::from_millis(20);
 
 /// Readiness taken from the system in one wait; more is reported by the next.
@@ -45,23 +45,23 @@ const EVENTS_CAPACITY: usize = 1_024;
 
 /// One kind of abuse.
 pub(super) struct Kind {
-    /// What stands in the table.
+    /// Name in the table.
     pub(super) name: &'static str,
-    /// The server's counts in which it is to be found, each of them.
+    /// Metrics of the server, each of which must count it.
     pub(super) counted_as: &'static [&'static str],
-    /// What it says first; the clients of a kind take turns.
+    /// First lines, used in turn by the clients of a kind.
     greetings: &'static [&'static [u8]],
     then: Then,
 }
 
-/// What a client does once it has greeted.
+/// Behaviour after the first line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
     /// Repeats this, and reads the answers.
     Repeat(&'static [u8]),
     /// Repeats this, and never reads.
     RepeatDeaf(&'static [u8]),
-    /// Sends random bytes, with a line feed now and then except after the word of the frames.
+    /// Sends random bytes, with line feeds except after `TRANTOR`.
     Garbage,
     Nothing,
     LeaveAtOnce,
@@ -69,7 +69,7 @@ enum Then {
     LeaveWhenAnswered,
 }
 
-/// The team of those who join the game is `grey`.
+/// Abusers join the team `grey`.
 pub(super) const KINDS: [Kind; 9] = [
     Kind {
         name: "floods of commands",
@@ -141,10 +141,10 @@ struct Client {
     token: Token,
     then: Then,
     greeting: &'static [u8],
-    /// What it sends once it has greeted.
+    /// Payload after the first line.
     block: Vec<u8>,
     socket: Option<TcpStream>,
-    /// Whether the system may take more bytes.
+    /// Whether the socket is writable.
     is_writable: bool,
     has_greeted: bool,
     connects_at: RealTime,
@@ -153,7 +153,7 @@ struct Client {
     bytes_sent: u64,
 }
 
-/// Abuses, and prints what was done: kind, clients, connections, disconnections by the server, bytes sent.
+/// Runs the abuse and prints kind, clients, connections, disconnects by the server, and bytes sent.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
     let clock = RealClock::new();
@@ -234,11 +234,11 @@ impl Client {
 
     fn connect(&mut self, address: SocketAddr, registry: &Registry, now: RealTime) -> Result<()> {
         let Ok(mut socket) = TcpStream::connect(address) else {
-            // No port or descriptor is free here, which is not the server's doing.
+            // This machine has no free port or descriptor; not the server's fault.
             self.connects_at = now + PAUSE;
             return Ok(());
         };
-        // It ends by a reset: nothing is left behind on this side, however often it connects.
+        // Close by a reset, so that no TIME_WAIT sockets pile up here.
         sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
         registry.register(&mut socket, self.token, Interest::READABLE | Interest::WRITABLE)?;
         self.socket = Some(socket);
@@ -247,7 +247,7 @@ impl Client {
         Ok(())
     }
 
-    /// Writes as much as the system takes; answers whether it could go on at once.
+    /// Writes for a turn; returns whether the socket is still writable.
     fn write(&mut self, registry: &Registry, now: RealTime) -> Result<bool> {
         if self.is_writable && self.then == Then::LeaveAtOnce {
             self.leave(registry, now)?;
@@ -283,7 +283,7 @@ impl Client {
         let mut buffer = [0; BLOCK_BYTES];
         while let Some(socket) = &mut self.socket {
             if matches!(self.then, Then::RepeatDeaf(_)) && self.has_greeted {
-                // Only the end of it is of interest; a write finds it as well.
+                // Only the end of the stream matters, and a write finds it as well.
                 return match socket.take_error()? {
                     Some(_) => self.was_disconnected(registry, now),
                     None => Ok(()),

@@ -1,4 +1,4 @@
-//! What lies on the disk after a kill, looked at as closely as can be.
+//! Checks of the journal and the saves after a kill.
 
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,18 @@ use trantor_server::replay::{Checked, Outcome, pieces_in, read, verify_all};
 use trantor_server::store::SystemFiles;
 use trantor_time::GameTime;
 
-/// What was found; all of it is as it should be.
+/// Result of the checks.
 #[derive(Debug)]
 pub(super) struct Aftermath {
     pub(super) pieces: usize,
     pub(super) records: u64,
     pub(super) is_torn: bool,
     pub(super) is_save_ahead: bool,
-    /// The game as far as it is on the disk: where the next server has to go on.
+    /// Last state on the disk, from which the next server must resume.
     pub(super) end: Game,
 }
 
-/// Looks at the journal and the saves of a server that was killed.
+/// Checks the journal and the saves of a killed server.
 pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
     let files = pieces_in(&[journal.to_owned()])?;
     let (mut records, mut last) = (0, None::<(Ending, PathBuf)>);
@@ -56,8 +56,8 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
         newest.display()
     );
     let end = end_of(&files)?;
-    // Where the journal goes as far as the save it passes through the state that was saved. The process may have died after
-    // a save and before it wrote the journal of the same pass.
+    // A journal that reaches the save must pass through its state. The process may have died after a save and before it
+    // wrote the journal of the same pass.
     let open = |piece: usize| Replay::open(read(&files[piece]).ok()?).ok();
     let rolled = roll_forward(&game, files.len(), open).map_err(anyhow::Error::msg)?;
     if let Some(rolled) = &rolled {
@@ -65,7 +65,7 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
         ensure!(is_end, "the save rolled forward is not the end of the journal");
     } else {
         let is_ahead = game.steps() >= end.steps();
-        ensure!(is_ahead, "the journal goes past the save, and not through it");
+        ensure!(is_ahead, "the journal passes the save without its state");
     }
     Ok(Aftermath {
         pieces: files.len(),
@@ -76,7 +76,7 @@ pub(super) fn look(journal: &Path, saves: &Path) -> Result<Aftermath> {
     })
 }
 
-/// Looks at the journals once more, after the game went on from `end` and was ended in order.
+/// Checks the journals again after a server resumed from `end` and shut down cleanly.
 pub(super) fn look_again(journal: &Path, end: &Game) -> Result<()> {
     let mut last = None;
     for one in verify_all(&pieces_in(&[journal.to_owned()])?, &[])? {
@@ -102,7 +102,7 @@ pub(super) fn look_again(journal: &Path, end: &Game) -> Result<()> {
     Ok(())
 }
 
-/// The newest save in a folder, good or not.
+/// The newest save in a folder, valid or not.
 pub(super) fn newest_save(saves: &Path) -> Result<Option<PathBuf>> {
     let files = match std::fs::read_dir(saves) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -112,7 +112,7 @@ pub(super) fn newest_save(saves: &Path) -> Result<Option<PathBuf>> {
     Ok(files.into_iter().filter(is_save).max())
 }
 
-/// The replays of pieces, in order; one in which nothing was recorded yet is left out.
+/// Replays of pieces, in order, without empty ones.
 pub(super) fn replays(files: &[PathBuf]) -> impl Iterator<Item = Result<Replay>> {
     files
         .iter()
@@ -123,12 +123,12 @@ pub(super) fn replays(files: &[PathBuf]) -> impl Iterator<Item = Result<Replay>>
         })
 }
 
-/// Replays the next deadline, however far it is; answers whether there was one.
+/// Replays the next deadline; returns whether there was one.
 pub(super) fn next_deadline(replay: &mut Replay) -> Result<bool> {
     Ok(replay.step(GameTime::from_nanounits(i128::MAX))?.is_some())
 }
 
-/// The game as the journal ends, or at its victory.
+/// The game at the end of the journal or at its victory.
 fn end_of(files: &[PathBuf]) -> Result<Game> {
     let mut end: Option<Game> = None;
     for replay in replays(files) {

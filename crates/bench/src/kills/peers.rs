@@ -1,4 +1,4 @@
-//! Agents that play until their server is gone, and a text viewer; all of them keep what they receive.
+//! Agents that play until their server is killed, and a text viewer; all record what they receive.
 
 use std::io::{BufRead, Write};
 use std::net::SocketAddr;
@@ -13,18 +13,17 @@ use crate::process::Line;
 /// Whole lines that a peer received, in order.
 pub(super) type Received = Vec<Vec<u8>>;
 
-/// Agents at play, and a viewer, each on a thread of its own.
+/// Agents and a viewer, each on its own thread.
 pub(super) struct Peers {
     agents: Vec<Thread<Received>>,
     viewer: Thread<Received>,
 }
 
-/// Bytes of the longest broadcast, a little less than a line may have: a piece of the journal then ends several times a
-/// second.
+/// Longest broadcast, near the line limit, so that the journal finishes several pieces a second.
 const BROADCAST_BYTES_MAX: usize = 16_000;
 
 impl Peers {
-    /// Starts a text viewer and then so many agents, in both teams. They have joined, in this order, when this returns.
+    /// Starts a text viewer and then the agents of both teams. All have joined, in this order, on return.
     pub(super) fn start(server: SocketAddr, agents: usize, seed: u64) -> Result<Self> {
         let mut viewer = Line::connect(server, "GRAPHIC", "WELCOME")?;
         let viewer = threads::spawn("viewer", move || {
@@ -37,10 +36,10 @@ impl Peers {
             agent.send(&command(&mut random))?;
             let body = move || {
                 let mut received = Received::new();
-                // The end of the server is the end of the agent; so is its own death.
+                // The agent ends with the server or with its death.
                 while let Some(line) = next_line(&mut agent.0) {
                     received.push(line);
-                    // What was sent before the end is still to be read.
+                    // Read the rest of the stream.
                     let _gone = agent.0.get_mut().write_all(command(&mut random).as_bytes());
                 }
                 received
@@ -51,15 +50,14 @@ impl Peers {
         Ok(Self { agents, viewer })
     }
 
-    /// Waits until all have noticed that their server is gone. Answers what each agent received, in the order in which they
-    /// joined, and what the viewer did.
+    /// Waits until all connections have ended. Returns the lines of each agent, in the order of their joins, and of the viewer.
     pub(super) fn join(self) -> Result<(Vec<Received>, Received)> {
         let agents = self.agents.into_iter().map(Thread::join);
         Ok((agents.collect::<Result<_, _>>()?, self.viewer.join()?))
     }
 }
 
-/// An agent of a team, once it has a place.
+/// Joins a team.
 pub(super) fn join(server: SocketAddr, team: &str) -> Result<Line> {
     let mut agent = Line::connect(server, team, "WELCOME")?;
     // The number of places left, and the size of the map.
@@ -68,7 +66,7 @@ pub(super) fn join(server: SocketAddr, team: &str) -> Result<Line> {
     Ok(agent)
 }
 
-/// The next line that is whole; none once the server is gone.
+/// The next whole line; `None` at the end of the stream.
 fn next_line(lines: &mut impl BufRead) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let is_read = lines.read_until(b'\n', &mut line).is_ok();

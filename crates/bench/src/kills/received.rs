@@ -1,4 +1,4 @@
-//! What peers received before a kill, compared with what the journal shows.
+//! Compares the lines that peers received before a kill with a replay of the journal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,11 +15,11 @@ use trantor_sim::replayed::lines_to_text_viewer;
 use super::aftermath::{next_deadline, replays};
 use super::peers::Received;
 
-/// Bytes of a line that are shown where one is missing: enough to know it by.
+/// Prefix of a missing line in an error message.
 const LINE_SHOWN_BYTES: usize = 80;
 
-/// Checks that the run shows every line that the agents, in the order in which they were born, and the viewer received.
-/// Answers how many lines those are.
+/// Checks that the replay sends every line that the agents, in the order of their joins, and the viewer received. Returns the
+/// number of lines.
 pub(super) fn check(run: &Path, agents: &[Received], viewer: &Received) -> Result<usize> {
     let shown = to_agents(run)?;
     for (number, received) in agents.iter().enumerate() {
@@ -45,7 +45,7 @@ pub(super) fn check(run: &Path, agents: &[Received], viewer: &Received) -> Resul
     for (_, line) in lines_to_text_viewer(&recording, config).map_err(anyhow::Error::msg)? {
         *shown.entry(line).or_default() += 1;
     }
-    // What a server says of its end is no part of the game.
+    // Lines about the shutdown are not in the journal.
     let end = viewer.iter().position(|line| line.starts_with(b"seg "));
     let until = end.map_or(viewer.len(), |place| place + 1);
     for line in &viewer[..until] {
@@ -58,7 +58,7 @@ pub(super) fn check(run: &Path, agents: &[Received], viewer: &Received) -> Resul
     Ok(agents.iter().map(Vec::len).sum::<usize>() + until)
 }
 
-/// What each agent is sent in a run, in the order in which they are born.
+/// Lines to each agent in a run, in the order of their births.
 fn to_agents(run: &Path) -> Result<Vec<Received>> {
     let (mut born, mut lines) = (Vec::new(), Vec::<Received>::new());
     for replay in replays(&pieces_in(&[run.to_owned()])?) {

@@ -1,4 +1,4 @@
-//! How long it takes until a viewer has the world of another moment: from its request to the last byte of the answer.
+//! Time of a seek: from the viewer's request to the last byte of the world.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -15,23 +15,23 @@ use trantor_time::{Clock, GameSpan, RealSpan, RealTime};
 
 use crate::figures::histogram_ns;
 
-/// Jumps, each to a moment drawn at random.
+/// Seeks, each to a random instant.
 const JUMPS: u32 = 1_000;
 
-/// The one viewer.
+/// The only viewer.
 const CONN: ConnId = ConnId {
     slot: 0,
     generation: 0,
 };
 
-/// What was measured.
+/// Measured times.
 pub(super) struct Seeks {
-    /// From the files to a recording that can be shown.
+    /// Opening the files.
     pub(super) opened: RealSpan,
     pub(super) latency_ns: Histogram<u64>,
 }
 
-/// Opens a recording and jumps about in it, with one viewer watching.
+/// Opens a recording and seeks in it for one viewer.
 pub(super) fn measure(folder: &Path) -> Result<Seeks> {
     let clock = RealClock::new();
     let began = clock.now();
@@ -56,8 +56,8 @@ pub(super) fn measure(folder: &Path) -> Result<Seeks> {
         let asked = clock.now();
         let bytes = say(&mut engine, Vec::new(), &ToServer::Seek { at }, asked)?;
         latency_ns.record(u64::try_from(clock.now().since(asked).as_nanos())?)?;
-        ensure!(engine.game_now() == at && bytes > 0, "a jump was not answered");
-        // A new viewer has the whole credit for pieces of a snapshot.
+        ensure!(engine.game_now() == at && bytes > 0, "a seek was not answered");
+        // A new viewer has full credit for snapshot parts.
         let cause = CloseCause::EndOfStream;
         engine.handle(Input::Closed { conn: CONN, cause }, asked);
         join(&mut engine, clock.now())?;
@@ -65,7 +65,7 @@ pub(super) fn measure(folder: &Path) -> Result<Seeks> {
     Ok(Seeks { opened, latency_ns })
 }
 
-/// A viewer comes, and is sent the world.
+/// Connects a viewer, which receives the world.
 fn join(engine: &mut Engine, now: RealTime) -> Result<()> {
     let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
     engine.begin_pass(now);

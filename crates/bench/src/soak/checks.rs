@@ -1,4 +1,4 @@
-//! The server after each round of a soak, and whether later rounds are as earlier ones were.
+//! Checks of a soak: compares the server's state after each round with earlier rounds.
 
 use anyhow::{Result, ensure};
 
@@ -8,7 +8,7 @@ use crate::figures::Runs;
 /// A round, and the server once all clients had left.
 pub(super) struct Round {
     pub(super) kind: Kind,
-    /// What was done to the server before it.
+    /// Fault injected before the round.
     pub(super) trouble: &'static str,
     pub(super) agents: usize,
     pub(super) viewers: usize,
@@ -21,18 +21,17 @@ pub(super) struct Round {
     pub(super) journal_bytes: f64,
 }
 
-/// What the second half of the rounds may add to memory, as a part of it. A server takes what it needs when it needs it
-/// first; what goes on growing at a steady pace after that is a leak. In twenty minutes this finds a few bytes for each
-/// connection.
+/// Allowed growth of memory in the second half of the rounds, as a share. A server allocates on first need; steady growth
+/// after that is a leak. Twenty minutes show a leak of a few bytes for each connection.
 const GROWTH_MAX: f64 = 0.05;
 
-/// Rounds in the second half below which nothing can be said of how it goes on: each kind twice.
+/// Rounds in the second half that an estimate of growth needs: each kind twice.
 const ROUNDS_MIN: usize = 8;
 
-/// Descriptors of what the server does by itself at any time: a save, a piece of the journal being packed or synced.
+/// Descriptors of background jobs: a save, a piece of the journal being packed or synced.
 const DESCRIPTORS_UNDER_WAY_MAX: usize = 3;
 
-/// What a calm round must achieve of the ideal.
+/// Least achieved/ideal of a calm round.
 const ACHIEVED_MIN: f64 = 0.999;
 
 impl Round {
@@ -53,7 +52,7 @@ impl Round {
     }
 }
 
-/// Fails if something grows, stays open, or got worse.
+/// Fails if memory grows, descriptors leak, or lateness got worse.
 pub(super) fn compare(rounds: &[Round]) -> Result<()> {
     for (number, round) in rounds.iter().enumerate() {
         ensure!(
@@ -78,7 +77,7 @@ pub(super) fn compare(rounds: &[Round]) -> Result<()> {
     compare_memory(&rounds[rounds.len() / 2..])
 }
 
-/// Fails if memory goes on growing in `rounds`, which are those after it has warmed up.
+/// Fails if memory grows over `rounds`, those after the warm-up.
 fn compare_memory(rounds: &[Round]) -> Result<()> {
     let Some(growth) = growth_per_round(rounds) else {
         return Ok(());
@@ -98,14 +97,14 @@ fn compare_memory(rounds: &[Round]) -> Result<()> {
     );
     ensure!(
         rounds.len() < ROUNDS_MIN || part <= GROWTH_MAX,
-        "memory goes on growing (at most {:.0} %)",
+        "memory grows (at most {:.0} %)",
         GROWTH_MAX * 100.0
     );
     Ok(())
 }
 
-/// Bytes that memory grows by from one round to the next: the median over all pairs of rounds of the same kind, so that neither
-/// one odd round nor the taking of turns counts. `None` if no kind came twice.
+/// Growth of memory per round in bytes: the median slope over all pairs of rounds of the same kind (Theil-Sen), robust
+/// against single rounds and the alternation. `None` if no kind came twice.
 fn growth_per_round(rounds: &[Round]) -> Option<f64> {
     let mut slopes = Vec::new();
     for (late, round) in rounds.iter().enumerate() {
