@@ -216,7 +216,8 @@ impl Host {
             while budget > 0 && !is_done {
                 is_done = !self.fire(now, lateness_ns_max)?;
                 // A recording changes the speed between two deadlines.
-                self.is_excused |= self.engine.is_playback() && self.engine.game_clock().frequency() != speed;
+                self.is_late_expected |=
+                    self.engine.is_playback() && self.engine.game_clock().frequency() != speed;
                 budget -= 1;
             }
             self.process_outputs(now);
