@@ -132,16 +132,20 @@ fn a_recorded_game_is_shown_and_moved_about_in() {
     viewer.until(|message| matches!(message, ToClient::SnapshotEnd { .. }).then_some(()));
     let middle = GameTime::from_units(end_units / 2);
     assert_eq!(viewer.seek(middle), (middle, 1));
-    assert_eq!(viewer.seek(GameTime::from_units(1 << 40)), (info.end, 1));
-    assert_eq!(viewer.seek(GameTime::ZERO), (info.begin, 0), "nobody had joined");
     let born = text.lines_until("pnw ");
     assert!(
         born.iter().any(|line| line.starts_with("bct ")),
-        "the text viewer is told too: {born:?}"
+        "the text viewer is sent the difference: {born:?}"
+    );
+    assert_eq!(viewer.seek(GameTime::from_units(1 << 40)), (info.end, 1));
+    assert_eq!(
+        viewer.seek(GameTime::ZERO),
+        (info.begin, 0),
+        "no agent had joined"
     );
     text.lines_until("pdi ");
 
-    // Nobody can play in it.
+    // A recording has no players.
     let mut peer = Peer::connect(program.address);
     peer.send("red\n");
     assert_eq!(
