@@ -2,7 +2,7 @@
 //!
 //! Bytes reach the loop through a bounded channel: while the loop does not keep up, the thread does not read, and so
 //! throttles the server. A second thread writes, so that a server that does not read cannot block the loop. What bytes mean
-//! is left to the client, and when to connect again to [`super::live`].
+//! is left to the client, and when to connect again to [`mod@super::live`].
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs as _};
