@@ -196,10 +196,10 @@ impl Recorder {
     pub(crate) fn next_deadline(&self) -> Option<RealTime> {
         match &self.state {
             State::Recording(run) => {
-                let sync_at = run.sync_at.filter(|_| !self.is_syncing).map(round_up);
+                let sync_at = run.sync_at.filter(|_| !self.is_syncing);
                 run.write_at.into_iter().chain(sync_at).min()
             }
-            State::Stopped { retry_at } => Some(round_up(*retry_at)),
+            State::Stopped { retry_at } => Some(*retry_at),
         }
     }
 
@@ -208,7 +208,7 @@ impl Recorder {
     pub(crate) fn pass(&mut self, engine: &mut Engine, now: RealTime, saves: Option<&Path>) -> bool {
         let run = match &mut self.state {
             State::Stopped { retry_at } => {
-                return round_up(*retry_at) <= now && self.retry(engine, now, saves);
+                return *retry_at <= now && self.retry(engine, now, saves);
             }
             State::Recording(run) => run,
         };
@@ -256,7 +256,7 @@ impl Recorder {
             return Ok(());
         };
         let finished = run.append(journal)?;
-        run.sync_at.get_or_insert(now + self.config.sync_span);
+        run.sync_at.get_or_insert(round_up(now + self.config.sync_span));
         self.stats.bytes += journal.bytes.len() as u64;
         self.stats.writes += 1;
         if let Some(piece) = finished {
@@ -305,7 +305,7 @@ impl Recorder {
         let State::Recording(run) = &self.state else {
             return false;
         };
-        !self.is_syncing && run.sync_at.is_some_and(|at| round_up(at) <= now)
+        !self.is_syncing && run.sync_at.is_some_and(|at| at <= now)
     }
 
     /// The files that a disk job has to sync now, if there are any. Then call [`Self::end_sync`].
@@ -339,7 +339,7 @@ impl Recorder {
             }
             Ok(false) => {
                 log::warn!("the journal cannot be synced: its file system does not support it");
-                run.sync_at.get_or_insert(now + self.config.sync_span);
+                run.sync_at.get_or_insert(round_up(now + self.config.sync_span));
             }
             Err(error) => {
                 log::error!(
@@ -393,7 +393,7 @@ impl Recorder {
 
     fn stop(&mut self, engine: &mut Engine, now: RealTime) {
         let _untaken = engine.stop_recording();
-        let retry_at = now + self.retry_span;
+        let retry_at = round_up(now + self.retry_span);
         self.retry_span = (self.retry_span * 2).min(self.config.retry_spans.1);
         if let State::Recording(run) = std::mem::replace(&mut self.state, State::Stopped { retry_at }) {
             run.abandon();

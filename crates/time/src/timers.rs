@@ -14,13 +14,7 @@ const LIMIT_GRID: RealSpan = RealSpan::from_millis(8);
 /// The first instant of a grid of 8 ms that is not before `at`. Limits on connections come in masses, are seldom reached
 /// and need not be exact; on the grid those of one step share a wake-up.
 pub fn round_up(at: RealTime) -> RealTime {
-    let rest = at.as_nanos().rem_euclid(LIMIT_GRID.as_nanos());
-    let up = if rest == 0 {
-        0
-    } else {
-        LIMIT_GRID.as_nanos() - rest
-    };
-    at.saturating_add(RealSpan::from_nanos(up))
+    at.round_up(LIMIT_GRID)
 }
 
 /// Names a pending item in the queue that returned it. It is never used again, so an old id names nothing.

@@ -78,6 +78,16 @@ impl RealTime {
         Self(self.0.saturating_add(span.0))
     }
 
+    /// The first multiple of `step` since the origin that is not before `self`; stops at the end of the range.
+    ///
+    /// # Panics
+    /// If `step` is zero.
+    pub fn round_up(self, step: RealSpan) -> Self {
+        let rest = self.0.rem_euclid(step.0);
+        let up = if rest == 0 { 0 } else { step.0 - rest };
+        Self(self.0.saturating_add(up))
+    }
+
     /// Whole periods from `self` to `now`, rounded down; 0 if `now` is not later.
     ///
     /// # Panics

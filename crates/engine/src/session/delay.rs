@@ -200,9 +200,7 @@ impl Delay {
     /// When something leaves that is put in at `now`: no earlier than what was put in before, also if the delay has become
     /// shorter since.
     pub(super) fn leaves(&self, now: RealTime, delay: RealSpan) -> RealTime {
-        let grid = GRID_SPAN.as_nanos();
-        let due = now.saturating_add(delay).as_nanos();
-        let on_grid = RealTime::from_nanos(due.saturating_add(grid - 1) / grid * grid);
+        let on_grid = now.saturating_add(delay).round_up(GRID_SPAN);
         let last = self.turns.back().map(|(leaves, _)| *leaves);
         last.map_or(on_grid, |last| last.max(on_grid))
     }
