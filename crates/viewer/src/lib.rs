@@ -71,7 +71,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         (Some(file), _) => offscreen::screenshot::take(headless()?, cli, file),
         (None, Some(file)) => {
             let text = offscreen::film::make(headless()?, cli, &cli.film, file)?;
-            // The film is there even if nobody reads this.
+            // The film is written even if standard output is closed.
             let _ = writeln!(std::io::stdout(), "{text}");
             Ok(())
         }

@@ -110,7 +110,7 @@ tp AGENT X Y [north|east|south|west]   move an agent
 setlevel AGENT LEVEL (1 to 8)          set the level of an agent
 setinventory AGENT RESOURCE COUNT      set how much of a resource an agent carries
 egg TEAM X Y                           lay an egg: one place more for a team
-kill AGENT                             kill an agent; it is told that it is dead
+kill AGENT                             kill an agent, and send it dead
 kick AGENT | kick connection N, as 3.0 disconnect an agent, or any connection by its number in clients
 hunger on|off                          whether agents need food
 nofood true|false                      the same inverted, as in the reference server

@@ -118,16 +118,16 @@ fn read_lines(mut output: impl Write, input: &StandardInput, tasks: &TaskSender)
 
 /// Without a reader for the answers the server goes on.
 fn show(output: &mut impl Write, text: &str) {
-    let _nobody_reads = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    let _has_reader = output.write_all(text.as_bytes()).and_then(|()| output.flush());
 }
 
 /// Has the loop carry out a line; `None` if there is no loop any more.
 fn ask(tasks: &TaskSender, line: &str) -> Option<Answer> {
-    let (told, answer) = sync_channel(1);
+    let (send, answer) = sync_channel(1);
     let line = line.to_owned();
     let carry_out = move |shell: &mut Shell| {
         // The console waits for it, or the program is ending.
-        let _received = told.send(super::carry_out(shell, None, &line));
+        let _received = send.send(super::carry_out(shell, None, &line));
     };
     match tasks.send("console", carry_out) {
         Ok(()) => answer.recv().ok(),

@@ -11,7 +11,7 @@ use trantor_time::{GameTime, RealTime};
 use super::commands::{self, Line};
 use super::{Answer, picture};
 
-/// Connections in one list: more than anybody reads, and a millisecond of the loop's time to write.
+/// Connections in one list: more than a person reads, and a millisecond of the loop's time to write.
 const CLIENTS_SHOWN_MAX: usize = 1_000;
 
 /// Units that one line may step: all deadlines within them are due at once.

@@ -55,12 +55,12 @@ fn a_pass_allocates_nothing() {
 fn a_stopping_loop_runs_the_tasks_it_has_accepted_and_refuses_others() {
     let event_loop = event_loop(Options::default());
     let (tasks, stop) = (event_loop.tasks(), event_loop.stop_signal());
-    let (told, ran) = std::sync::mpsc::sync_channel(2);
-    let (other, told_too) = (tasks.clone(), told.clone());
-    let first = move |_: &mut Shell| told.send(other.send("late", |_| {})).unwrap();
+    let (outcomes, ran) = std::sync::mpsc::sync_channel(2);
+    let (other, later_outcomes) = (tasks.clone(), outcomes.clone());
+    let first = move |_: &mut Shell| outcomes.send(other.send("late", |_| {})).unwrap();
     tasks.send("first", first).unwrap();
     tasks
-        .send("second", move |_| told_too.send(Ok(())).unwrap())
+        .send("second", move |_| later_outcomes.send(Ok(())).unwrap())
         .unwrap();
     stop.request();
     assert_eq!(event_loop.run().why, EndReason::Stopped);
@@ -78,7 +78,7 @@ fn the_queue_of_tasks_is_bounded() {
 }
 
 #[test]
-fn a_panic_ends_the_loop_and_is_told_with_its_place() {
+fn a_panic_ends_the_loop_and_is_reported_with_its_place() {
     let event_loop = event_loop(Options::default());
     event_loop.tasks().send("broken", |_| panic!("no way")).unwrap();
     match event_loop.run().why {
@@ -92,8 +92,8 @@ fn there_is_one_disk_job_of_a_name_and_its_failure_comes_to_the_loop() {
     let mut event_loop = event_loop(Options::default());
     let disk = &mut event_loop.shell.disk;
     disk.start().unwrap();
-    let (told, outcomes) = std::sync::mpsc::sync_channel(2);
-    let done = move |_: &mut Shell, outcome| told.send(outcome).unwrap();
+    let (report, outcomes) = std::sync::mpsc::sync_channel(2);
+    let done = move |_: &mut Shell, outcome| report.send(outcome).unwrap();
     let broken = || -> Result<(), String> { panic!("no disk") };
     disk.submit("sync", broken, done.clone()).unwrap();
     assert!(disk.submit("sync", broken, done.clone()).is_err());

@@ -15,10 +15,10 @@ fn an_operators_connection_does_what_the_console_does_and_is_recorded() {
     let arguments = "--auto-start off --record journals";
     let mut program = Program::start_in(&folder, arguments);
     let console = |line: &str| program.console(line);
-    let told = |status: i32, text: &str| (status, text.to_owned(), String::new());
+    let answer = |status: i32, text: &str| (status, text.to_owned(), String::new());
     let mut agent = Peer::connect(program.address);
     agent.send("red\n");
-    let waiting = told(0, "100 units/s, not started yet, at unit 0\n");
+    let waiting = answer(0, "100 units/s, not started yet, at unit 0\n");
     assert_eq!(console("tick query"), waiting);
     assert_eq!(console("start").0, 0);
     assert_eq!(agent.line(), "WELCOME");
@@ -47,12 +47,12 @@ fn an_operators_connection_does_what_the_console_does_and_is_recorded() {
     assert_eq!(console("tick rate 1000").0, 0);
     assert_eq!(console("tick unfreeze").0, 0);
     assert!(agent.line().starts_with("[ food 7"));
-    let off_map = told(1, "the map has columns 0 to 19 and rows 0 to 19\n");
+    let off_map = answer(1, "the map has columns 0 to 19 and rows 0 to 19\n");
     assert_eq!(console("tile 99 0"), off_map);
     assert_eq!(console("save").0, 1, "it has no place to save to");
     assert_eq!(console("kick 0").0, 0);
     agent.rest().unwrap();
-    assert_eq!(console("quit"), told(0, "ending\n"));
+    assert_eq!(console("quit"), answer(0, "ending\n"));
     program.log();
     assert_eq!(run_in(&folder, "replay verify journals").0, 0);
 

@@ -120,14 +120,14 @@ fn refusals_are_one_line_that_says_what_is_accepted() {
 fn a_refusal_is_one_line_whatever_was_written() {
     let name = OsString::from("a\nb\u{1b}[31m");
     let arguments = ["trantor-server".into(), "-n".into(), name];
-    let told = parse(arguments, [])
+    let reported = parse(arguments, [])
         .expect_err("a line feed in a name")
         .to_string();
     assert!(
-        told.starts_with("-n a?b?[31m: a team's name must not contain spaces"),
-        "{told:?}"
+        reported.starts_with("-n a?b?[31m: a team's name must not contain spaces"),
+        "{reported:?}"
     );
-    assert!(!told.contains(char::is_control));
+    assert!(!reported.contains(char::is_control));
 }
 
 #[test]
@@ -310,18 +310,18 @@ fn options_differ_by_their_values_and_not_by_how_they_are_written() {
 #[test]
 fn checking_a_file_tells_every_mistake_with_its_line() {
     let text = "port = 70000\n# fine\nwidth = 30\nfrequncy = 3\n\nteams = [\"GRAPHIC\"]\nseed = 18446744073709551615\n";
-    let told = read_file(&mut Options::default(), text).unwrap_err();
-    assert_eq!(told.len(), 4);
+    let reported = read_file(&mut Options::default(), text).unwrap_err();
+    assert_eq!(reported.len(), 4);
     assert_eq!(
-        told[0],
+        reported[0],
         "s:1: port = 70000: port must be a whole number from 0 to 65535"
     );
     assert_eq!(
-        told[1],
+        reported[1],
         "s:4: 'frequncy': unknown key; the nearest known one is 'frequency'"
     );
-    assert!(told[2].starts_with("s:6: teams = [\"GRAPHIC\"]: \"GRAPHIC\" cannot be a team's name"));
-    assert!(told[3].starts_with("s:7: seed = 18446744073709551615: seed must be a whole number"));
+    assert!(reported[2].starts_with("s:6: teams = [\"GRAPHIC\"]: \"GRAPHIC\" cannot be a team's name"));
+    assert!(reported[3].starts_with("s:7: seed = 18446744073709551615: seed must be a whole number"));
 
     let path = std::env::temp_dir().join(format!("trantor-check-{}.toml", std::process::id()));
     let shown = path.display().to_string();
@@ -337,9 +337,9 @@ fn checking_a_file_tells_every_mistake_with_its_line() {
         ),
     ] {
         std::fs::write(&path, text).unwrap();
-        let told: Vec<String> = config::check(&path).iter().map(ToString::to_string).collect();
+        let reported: Vec<String> = config::check(&path).iter().map(ToString::to_string).collect();
         let expected: Vec<String> = expected.iter().map(|line| format!("{shown}{line}")).collect();
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
     std::fs::remove_file(&path).unwrap();
     assert_eq!(

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_for_people_are_told_from_codes() {
+    fn words_for_people_differ_from_codes() {
         for words in [
             "come here",
             "level 4, need two more at my tile",

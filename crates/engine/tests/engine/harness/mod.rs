@@ -133,7 +133,8 @@ impl Bench {
 
     /// The name of the peer behind a connection.
     pub fn name_of(&self, conn: ConnId) -> &str {
-        self.peer_of(conn).map_or("nobody", |peer| &self.peers[peer].name)
+        self.peer_of(conn)
+            .map_or("an unknown peer", |peer| &self.peers[peer].name)
     }
 
     /// Connects a peer from the machine itself.

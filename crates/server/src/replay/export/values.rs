@@ -201,7 +201,7 @@ fn reply_value(agent: AgentId, reply: &Reply) -> Value {
     let mut value = match reply {
         Reply::Ok => json!({ "reply": "ok" }),
         Reply::Ko => json!({ "reply": "ko" }),
-        Reply::Look(sights) => json!({ "reply": "look", "sight": told_sight(sights) }),
+        Reply::Look(sights) => json!({ "reply": "look", "sight": sight_line(sights) }),
         Reply::Inventory { inventory, .. } => with(json!({ "reply": "inventory" }), inventory),
         Reply::ConnectNbr(places) => json!({ "reply": "connect_nbr", "places": places }),
         Reply::ElevationUnderway => json!({ "reply": "elevation_underway" }),
@@ -213,7 +213,7 @@ fn reply_value(agent: AgentId, reply: &Reply) -> Value {
 }
 
 /// As the line of the protocol.
-fn told_sight(sights: &[Sight]) -> String {
+fn sight_line(sights: &[Sight]) -> String {
     let mut line = Vec::new();
     write_ai_line(&mut line, Dialect::Epitech, &AiLine::Look(sights));
     words(line.trim_ascii_end())
