@@ -82,10 +82,14 @@ impl Process {
         let (mut processor_ns, mut sleeps, mut forced) = (0, 0, 0);
         for thread in std::fs::read_dir(self.file("task")).context("this measurement needs Linux")? {
             let path = thread?.path();
-            let status = std::fs::read_to_string(path.join("status"))?;
+            let read = |name| std::fs::read_to_string(path.join(name));
+            // A thread that answers one scrape may have ended since it was listed.
+            let (Ok(status), Ok(schedule)) = (read("status"), read("schedstat")) else {
+                continue;
+            };
             sleeps += field(&status, "voluntary_ctxt_switches:")?;
             forced += field(&status, "nonvoluntary_ctxt_switches:")?;
-            processor_ns += field(&std::fs::read_to_string(path.join("schedstat"))?, "")?;
+            processor_ns += field(&schedule, "")?;
         }
         // The name in brackets may hold spaces; user time is the twelfth field after it.
         let stat = std::fs::read_to_string(self.file("stat"))?;
