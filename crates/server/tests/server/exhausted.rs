@@ -1,14 +1,10 @@
 //! What the program does when the system gives it no more: no room on the disk, no memory, no processor for a while.
 
-use std::io::{BufRead, Read, Write};
-use std::net::TcpStream;
-use std::os::unix::process::ExitStatusExt;
+use std::io::Write;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use trantor_game::journal::Ending;
 use trantor_runtime::{Parker, Wait};
-use trantor_server::autosave::newest_good;
-use trantor_server::store::SystemFiles;
 use trantor_time::RealSpan;
 
 use crate::support::{Folder, Peer, Program, now, verified};
@@ -97,47 +93,6 @@ fn a_recording_that_ended_before_the_game_is_not_said_to_be_whole() {
     let log = program.stop();
     assert!(log.contains("the game was not recorded to its end"), "{log}");
     assert!(!log.contains(" pieces in "), "{log}");
-}
-
-/// An allocation that fails ends a program. What was answered is in the journal, and the game goes on from its save.
-#[test]
-fn a_program_without_memory_ends_with_its_journal_whole_and_can_be_resumed() {
-    let folder = Folder::new();
-    let keeping = "--record recordings --save saves --save-every 100ms --resume";
-    // Without metrics: glibc would give the memory of the threads that have answered scrapes to the loop.
-    let arguments = format!("{keeping} -f 2000 -x 60 -y 60");
-    let mut program = Program::start_in(&folder, &arguments);
-    let mut agent = join(&program);
-    let until = now() + PATIENCE;
-    let mut answered = 0;
-    let is_saved = || newest_good(&SystemFiles, &folder.join("saves")).is_ok_and(|save| save.is_some());
-    while answered < 20 || !is_saved() {
-        assert!(now() < until, "nothing is saved");
-        speak(&mut agent, 1);
-        answered += 1;
-    }
-    // Whatever it holds already it keeps; beyond that there is nothing.
-    limit(&program, Resource::As, Some(1));
-    let mut hungry = Vec::new();
-    while program.child.try_wait().unwrap().is_none() {
-        assert!(now() < until, "it takes more and more from nowhere");
-        if let Ok(mut peer) = TcpStream::connect(program.address) {
-            // The whole map, over and over, for somebody who does not read it.
-            let _it_may_be_gone = peer.write_all(format!("GRAPHIC\n{}", "mct\n".repeat(50)).as_bytes());
-            hungry.push(peer);
-        }
-    }
-    let mut log = String::new();
-    program.err.read_to_string(&mut log).unwrap();
-    let signal = program.child.wait().unwrap().signal();
-    assert_eq!(signal, Some(Signal::ABORT.as_raw()), "{log}");
-    assert!(log.contains("memory allocation"), "{log}");
-    let pieces = verified(&folder.join("recordings"));
-    assert!(pieces.iter().map(|piece| piece.inputs).sum::<u64>() >= answered);
-
-    let again = Program::start_in(&folder, keeping);
-    assert!(again.first_line.contains("(60x60, "), "{}", again.first_line);
-    speak(&mut join(&again), 1);
 }
 
 /// A process that was stopped gives up the time, says so, and is then as quick as before: no burst.
@@ -246,26 +201,4 @@ fn memory_bytes(program: &Program, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.child.id())).unwrap();
     let figure = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     figure.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1_024
-}
-
-/// A pipe holds 64 KiB. Whoever starts a server and never reads what it says must not stop it by that.
-#[test]
-fn a_log_that_nobody_reads_holds_nobody() {
-    let mut program = Program::start("--log info");
-    let mut operator = program.operate("tick");
-    // Each is logged; all together fill pipe and queue.
-    let line = format!("tick {}\n", "x".repeat(200));
-    for _ in 0..4_600 {
-        operator.send(&line);
-        operator.lines_until("ko");
-    }
-    // Once it is read again, it is told what was lost.
-    let mut line = String::new();
-    while !line.contains("lines of the log are lost") {
-        operator.send("clients\n");
-        operator.lines_until("ok");
-        line.clear();
-        program.err.read_line(&mut line).unwrap();
-    }
-    program.stop();
 }

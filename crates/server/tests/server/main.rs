@@ -14,13 +14,12 @@ mod operators;
 mod options;
 #[cfg(target_os = "linux")]
 mod packaging;
-mod playing;
 mod program;
-mod recording;
 mod replay;
-mod saving;
 mod sockets;
+mod storage;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod transcripts;
 #[cfg(target_os = "linux")]
 mod wall_clock;

@@ -6,60 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::support::{Folder, Peer, Program, command, outcome, run, run_in};
-
-/// What operators did is in the journal, so that the game can be played again to the same end.
-#[test]
-fn an_operators_connection_does_what_the_console_does_and_is_recorded() {
-    let folder = Folder::new();
-    let arguments = "--auto-start off --record journals";
-    let mut program = Program::start_in(&folder, arguments);
-    let console = |line: &str| program.console(line);
-    let answer = |status: i32, text: &str| (status, text.to_owned(), String::new());
-    let mut agent = Peer::connect(program.address);
-    agent.send("red\n");
-    let waiting = answer(0, "100 units/s, not started yet, at unit 0\n");
-    assert_eq!(console("tick query"), waiting);
-    assert_eq!(console("start").0, 0);
-    assert_eq!(agent.line(), "WELCOME");
-    agent.lines_until("20 20");
-    // What others wrote and a script passes on is one line, whatever is in it.
-    let mut two_lines = command(&folder, &format!("console -p {} say", program.address.port()));
-    let (status, out, err) = outcome(two_lines.arg("hello\ntick freeze"));
-    assert_eq!((status, out.as_str()), (84, ""));
-    assert!(
-        err.contains(r#""say hello\ntick freeze": words are one line"#),
-        "{err}"
-    );
-    assert!(console("tick query").1.contains("running"));
-    assert_eq!(console("tick freeze").0, 0);
-    for line in [
-        "tp 0 3 4 north",
-        "setlevel 0 2",
-        "setinventory 0 food 77",
-        "settile linemate 5 3 4",
-        "egg blue 1 1",
-        "tick step 7",
-    ] {
-        assert_eq!(console(line).0, 0, "{line}");
-    }
-    agent.send("Inventory\n");
-    assert_eq!(console("tick rate 1000").0, 0);
-    assert_eq!(console("tick unfreeze").0, 0);
-    assert!(agent.line().starts_with("[ food 7"));
-    let off_map = answer(1, "the map has columns 0 to 19 and rows 0 to 19\n");
-    assert_eq!(console("tile 99 0"), off_map);
-    assert_eq!(console("save").0, 1, "it has no place to save to");
-    assert_eq!(console("kick 0").0, 0);
-    agent.rest().unwrap();
-    assert_eq!(console("quit"), answer(0, "ending\n"));
-    program.log();
-    assert_eq!(run_in(&folder, "replay verify journals").0, 0);
-
-    let (status, out, err) = program.console("tick query");
-    assert_eq!((status, out.as_str()), (84, ""));
-    assert!(err.contains("is a trantor-server running there?"), "{err}");
-}
+use crate::support::{Folder, Peer, Program, command, outcome, run};
 
 #[test]
 fn refused_operators_do_not_fill_the_log() {
@@ -73,31 +20,6 @@ fn refused_operators_do_not_fill_the_log() {
     let log = program.stop();
     let lines = log.matches("may not operate").count();
     assert!((1..ATTEMPTS / 2).contains(&lines), "{log}");
-}
-
-#[test]
-fn an_operator_shows_the_token_where_control_is_by_token() {
-    let folder = Folder::new();
-    folder.write("right", b"a-token-for-this-test\n");
-    folder.write("wrong", b"another-token-for-this-test\n");
-    folder.write("short", b"123\n");
-    let program = Program::start_in(&folder, "--control token --token-file right");
-    let port = program.address.port();
-    let console = |token: &str| run_in(&folder, &format!("console -p {port} {token} tick"));
-    assert_eq!(console("--token-file right").0, 0);
-    for (token, reason) in [
-        ("", "only by those who show its token"),
-        ("--token-file wrong", "not the server's token"),
-        ("--token-file short", "16 to 256 characters"),
-        ("--token-file /nowhere", "/nowhere: cannot be read"),
-    ] {
-        let (status, out, err) = console(token);
-        assert_eq!((status, out.as_str()), (84, ""));
-        assert!(err.contains(reason) && err.lines().count() == 1, "{err}");
-    }
-    let (status, _, err) = run_in(&folder, "-p 0 --control token --token-file short");
-    assert_eq!(status, 84);
-    assert!(err.contains("16 to 256 characters, this one has 3"), "{err}");
 }
 
 #[test]
@@ -186,6 +108,12 @@ fn the_console_takes_no_endless_line_and_no_control_of_the_terminal() {
         assert_eq!((status, out.as_str()), (84, ""));
         assert!(err.contains("a line has more than 65536 bytes"), "{err}");
     }
+
+    // What others wrote and a script passes on is one line, whatever is in it.
+    let (status, out, err) = outcome(command(Path::new("."), "console say").arg("hello\ntick freeze"));
+    assert_eq!((status, out.as_str()), (84, ""));
+    let expected = r#""say hello\ntick freeze": words are one line"#;
+    assert!(err.contains(expected), "{err}");
 
     let port = server_that_says(|peer| while peer.write_all(b"WELCOME\n").is_ok() {});
     assert!(console(&port).2.contains("this is no trantor-server"));

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use trantor_server::cli::config;
 use trantor_server::cli::{Asked, Resolved, parse};
 use trantor_server::headless::simulate;
 use trantor_server::options::settings::{Origins, is_common, names};
@@ -215,36 +214,6 @@ fn the_sample_file_names_every_option_and_its_examples_hold() {
     assert_eq!(all.match_duration, Some(RealSpan::from_secs(1200)));
 }
 
-#[test]
-fn flags_win_over_the_environment_and_it_over_the_file() {
-    let path = std::env::temp_dir().join(format!("trantor-options-{}.toml", std::process::id()));
-    std::fs::write(&path, "port = 1\nwidth = 1\nheight = 1\n").unwrap();
-    let config = path.to_str().unwrap();
-    let environment = [
-        ("TRANTOR_SERVER_PORT", "2"),
-        ("TRANTOR_SERVER_WIDTH", "2"),
-        ("TRANTOR_SERVER_TEAMS", "a b"),
-        ("PATH", "/bin"),
-    ];
-
-    let by_flag = ask_with(&format!("--config {config} -p 3"), &environment);
-    let mut with_config = environment.to_vec();
-    with_config.push(("TRANTOR_SERVER_CONFIG", config));
-    let by_variable = ask_with("-p 3", &with_config);
-    std::fs::remove_file(&path).unwrap();
-
-    let expected = Options {
-        port: 3,
-        width: 2,
-        height: 1,
-        teams: vec!["a".to_owned(), "b".to_owned()],
-        ..Options::default()
-    };
-    for asked in [by_flag, by_variable] {
-        assert!(matches!(asked, Ok(Asked::Run(resolved)) if resolved.options == expected));
-    }
-}
-
 /// What is printed is a file that says the same, and where each thing was said.
 #[test]
 fn printed_options_are_a_file_of_the_same_options() {
@@ -303,67 +272,6 @@ fn options_differ_by_their_values_and_not_by_how_they_are_written() {
             origins(one).differences(&origins(other)),
             differ,
             "{one:?} {other:?}"
-        );
-    }
-}
-
-#[test]
-fn checking_a_file_tells_every_mistake_with_its_line() {
-    let text = "port = 70000\n# fine\nwidth = 30\nfrequncy = 3\n\nteams = [\"GRAPHIC\"]\nseed = 18446744073709551615\n";
-    let reported = read_file(&mut Options::default(), text).unwrap_err();
-    assert_eq!(reported.len(), 4);
-    assert_eq!(
-        reported[0],
-        "s:1: port = 70000: port must be a whole number from 0 to 65535"
-    );
-    assert_eq!(
-        reported[1],
-        "s:4: 'frequncy': unknown key; the nearest known one is 'frequency'"
-    );
-    assert!(reported[2].starts_with("s:6: teams = [\"GRAPHIC\"]: \"GRAPHIC\" cannot be a team's name"));
-    assert!(reported[3].starts_with("s:7: seed = 18446744073709551615: seed must be a whole number"));
-
-    let path = std::env::temp_dir().join(format!("trantor-check-{}.toml", std::process::id()));
-    let shown = path.display().to_string();
-    for (text, expected) in [
-        (SAMPLE, None),
-        (
-            "width = 9\nresume = true\n",
-            Some(":2: resume: needs save, the directory to go on from"),
-        ),
-        (
-            "control = \"token\"\ntoken-file = \"/nowhere/token\"\n",
-            Some(": token-file /nowhere/token: cannot be read: No such file or directory (os error 2)"),
-        ),
-    ] {
-        std::fs::write(&path, text).unwrap();
-        let reported: Vec<String> = config::check(&path).iter().map(ToString::to_string).collect();
-        let expected: Vec<String> = expected.iter().map(|line| format!("{shown}{line}")).collect();
-        assert_eq!(reported, expected);
-    }
-    std::fs::remove_file(&path).unwrap();
-    assert_eq!(
-        ask_with("config check a b", &[]),
-        Ok(Asked::CheckConfig(vec!["a".into(), "b".into()]))
-    );
-}
-
-#[test]
-fn rust_log_counts_where_nothing_else_is_said_of_the_log() {
-    let common = ("RUST_LOG", "warn,mio=off");
-    for (line, environment, expected) in [
-        ("", &[common][..], "warn,mio=off"),
-        ("-v", &[common], "debug,mio=off"),
-        ("--log error", &[common], "error"),
-        ("", &[common, ("TRANTOR_SERVER_LOG", "trace")], "trace"),
-        // Set for another program.
-        ("", &[("RUST_LOG", "my_program[span]=debug/x")], "info"),
-    ] {
-        let resolved = resolved(line, environment);
-        assert_eq!(
-            resolved.options.log.to_string(),
-            expected,
-            "{line:?} {environment:?}"
         );
     }
 }

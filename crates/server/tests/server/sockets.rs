@@ -26,41 +26,19 @@ fn reads(server: &mut Program) -> f64 {
     server.metric("trantor_socket_reads_total")
 }
 
-/// One read that takes whatever has come.
-fn one_read(peer: &mut Peer) -> String {
-    let mut bytes = [0; 4096];
-    let count = peer.socket.read(&mut bytes).unwrap();
-    String::from_utf8_lossy(&bytes[..count]).into_owned()
-}
-
-#[test]
-fn the_number_of_places_and_the_map_come_in_one_piece() {
-    let server = server("-c 3");
-    for left in ["2", "1", "0"] {
-        let mut peer = Peer::connect(server.address);
-        assert_eq!(one_read(&mut peer), "WELCOME\n");
-        peer.send("red\n");
-        assert_eq!(one_read(&mut peer), format!("{left}\n40 40\n"));
-    }
-}
-
-/// Many agents take one read for one message, so no two may leave in one write, even if both are due at once.
+/// Many agents take one read for one message, so no two may leave in one write, even if both are due at once. Viewers read
+/// streams, and what they are sent at one time leaves in one.
 #[test]
 fn each_reply_to_an_agent_leaves_in_a_write_of_its_own() {
     let mut server = server("-c 3 -f 10000");
     let mut peer = server.join("red").0;
     let before = (writes(&mut server), reads(&mut server));
     peer.send("Connect_nbr\nnonsense\nConnect_nbr\nInventory\nConnect_nbr\nRight\n");
-    let lines = peer.lines_until("ok");
-    assert_eq!(lines.len(), 6);
+    assert_eq!(peer.lines_until("ok").len(), 6);
     assert_eq!(writes(&mut server) - before.0, 6.0);
     assert_eq!(reads(&mut server) - before.1, 1.0);
-}
+    assert!(peer.rest().unwrap().ends_with("dead\n"));
 
-/// Viewers read streams, and what they are sent at one time leaves in one write.
-#[test]
-fn what_a_viewer_is_told_at_once_leaves_in_one_write() {
-    let mut server = server("-c 3 -f 10000");
     let mut viewer = server.watch();
     let before = writes(&mut server);
     viewer.send("msz\nsgt\ntna\nbct 0 0\nnonsense\n");
@@ -84,34 +62,6 @@ fn a_broadcast_reaches_all_though_one_pass_cannot_write_to_all() {
     }
 }
 
-/// Lines of an operator beyond its rate are carried out later, also if no other peer sends anything.
-#[test]
-fn a_throttled_operator_is_answered_to_the_end() {
-    const LINES: usize = 2_400;
-    let server = server("-c 1");
-    let mut operator = server.connect();
-    operator.send(&format!("ADMIN\n{}help\n", "what\n".repeat(LINES)));
-    assert_eq!(operator.line(), "ok");
-    for nth in 0..LINES {
-        let answer = operator.line();
-        assert!(answer.starts_with("ko"), "line {nth}: {answer:?}");
-    }
-    operator.lines_until("ok");
-}
-
-#[test]
-fn an_operator_cannot_disconnect_itself() {
-    let server = server("-c 1");
-    let mut operator = server.connect();
-    operator.send("ADMIN\nkick connection 0.0\ntick rate 50\n");
-    let lines = operator.lines_until("50 units/s");
-    assert!(
-        lines[1].starts_with("ko this is your own connection"),
-        "{lines:?}"
-    );
-    assert_eq!(operator.line(), "ok");
-}
-
 /// Closing a connection with unread input makes the system reset it, and a reset takes the last line with it.
 #[test]
 fn dead_is_delivered_though_input_was_pending() {
@@ -133,32 +83,24 @@ fn dead_is_delivered_though_input_was_pending() {
     );
 }
 
+/// A connection of which one half is closed counts as gone, and one that is reset harms no other.
 #[test]
-fn a_half_closed_connection_counts_as_gone() {
-    let server = server("-c 1");
+fn connections_that_end_abruptly_harm_nobody() {
+    let server = server("-c 50");
     let mut viewer = server.watch();
-    let mut peer = server.join("red").0;
-    peer.socket.shutdown(Shutdown::Write).unwrap();
+    let mut half_closed = server.join("red").0;
+    half_closed.socket.shutdown(Shutdown::Write).unwrap();
     assert_eq!(viewer.lines_until("pdi").last().unwrap(), "pdi #0");
-    assert_eq!(peer.rest().unwrap(), "", "and is closed from our side too");
-}
-
-#[test]
-fn a_peer_that_resets_its_connection_harms_nobody() {
-    let server = server("-c 50 -f 10000");
+    assert_eq!(half_closed.rest().unwrap(), "", "and is closed from our side too");
     for _ in 0..20 {
         let mut rude = server.join("red").0;
-        rude.send("Look\nLook\nLook\nLook\nLook\nLook\nLook\nLook\nLook\nLook\n");
+        rude.send(&"Look\n".repeat(10));
         // Unread input at the time of closing makes our own system send the reset.
         rude.socket.shutdown(Shutdown::Read).unwrap();
-        drop(rude);
     }
-    let mut viewer = server.connect();
-    viewer.send("GRAPHIC\n");
-    drop(viewer);
     let mut peer = server.join("red").0;
-    peer.send("Forward\n");
-    assert_eq!(peer.line(), "ok");
+    peer.send("Connect_nbr\n");
+    assert!(peer.line().parse::<u32>().is_ok());
 }
 
 /// Flooders send as fast as they can; one honest agent must still be answered in time.

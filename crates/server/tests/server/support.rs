@@ -45,12 +45,16 @@ impl Peer {
         self.socket.write_all(text.as_bytes()).unwrap();
     }
 
-    /// The next line, without its end.
-    pub fn line(&mut self) -> String {
+    /// The next line, without its end; `None` where the connection ends.
+    pub fn next_line(&mut self) -> Option<String> {
         let mut line = String::new();
-        self.reader.read_line(&mut line).unwrap();
-        assert!(line.ends_with('\n'), "the connection ended with {line:?}");
-        line.trim_end().to_owned()
+        self.reader.read_line(&mut line).ok()?;
+        Some(line.strip_suffix('\n')?.trim_end().to_owned())
+    }
+
+    /// The next line, of a connection that must have one.
+    pub fn line(&mut self) -> String {
+        self.next_line().expect("the connection ended")
     }
 
     /// Lines up to the first that starts with `start`, that one last.
@@ -101,7 +105,6 @@ pub fn run_in(folder: &Path, arguments: &str) -> (i32, String, String) {
 
 /// What a piece of a journal came to when it was played again.
 pub struct Verified {
-    pub file: PathBuf,
     pub inputs: u64,
     pub end: Stamp,
     pub ending: Ending,
@@ -115,7 +118,6 @@ pub fn verified(directory: &Path) -> Vec<Verified> {
             ending, played, end, ..
         } => Verified {
             inputs: played.inputs,
-            file,
             end,
             ending,
         },
@@ -224,14 +226,6 @@ impl Program {
         operator.lines_until("ok");
         operator.lines_until("ok");
         operator
-    }
-
-    /// What `trantor-server console` with `arguments` comes to.
-    pub fn console(&self, arguments: &str) -> (i32, String, String) {
-        run(&format!(
-            "console -h 127.0.0.1 -p {} {arguments}",
-            self.address.port()
-        ))
     }
 
     /// Where it serves its metrics, if it was started with `--metrics 0`.

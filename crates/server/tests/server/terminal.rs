@@ -10,22 +10,27 @@ use rustix::pipe::fcntl_setpipe_size;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use trantor_time::RealSpan;
 
-use crate::support::{PROGRAM, Peer, Program, command, now};
+use crate::support::{Folder, PROGRAM, Peer, Program, command, now, run_in};
 
+/// Whether it is a mistake or a result that nobody can be told; status 1 would say that a recording does not agree.
 #[test]
-fn a_mistake_that_nobody_can_be_told_of_has_its_status() {
+fn what_cannot_be_printed_is_status_84() {
+    let folder = Folder::new();
+    let recorded = run_in(&folder, "sim --until 20 --record game.trj");
+    assert_eq!(recorded.0, 0, "{recorded:?}");
     for arguments in [
         "-f 0",
         "config check /nowhere",
         "console -h 127.0.0.1 -p 1 tick",
         "sim nonsense",
         "replay verify /nowhere",
+        "replay verify game.trj",
+        "replay info game.trj",
+        "replay export game.trj",
     ] {
-        let mut command = command(Path::new("."), arguments);
-        command
-            .stdout(Stdio::null())
-            .stderr(File::create("/dev/full").unwrap());
-        let status = command.status().unwrap();
+        let full = || File::create("/dev/full").unwrap();
+        let mut command = command(&folder, arguments);
+        let status = command.stdout(full()).stderr(full()).status().unwrap();
         assert_eq!(status.code(), Some(84), "{arguments}");
     }
 }
