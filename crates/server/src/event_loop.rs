@@ -7,10 +7,11 @@
 //! [`crate::stages`] is the list of stages with their budgets, [`crate::shell`] what they work on. The loop runs on the calling
 //! thread or on one of its own, and several can run in one process.
 
+mod simulated;
+
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 
 use trantor_engine::{Control, Engine, EngineStats};
 use trantor_runtime::fault::{Fault, caught};
@@ -20,15 +21,13 @@ use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
 use crate::listener::Listener;
-use crate::options::RecordKeep;
 use crate::passes::Passes;
-use crate::recorder::{Recorder, RecorderConfig};
+use crate::recorder::Recorder;
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
 use crate::shell::Shell;
 use crate::shell::tasks::TaskSender;
 use crate::stages::{self, STAGES};
-use crate::store::SystemFiles;
 
 /// How long an ending loop flushes its outboxes. The whole end stays well within the second that people and service
 /// managers wait.
@@ -111,16 +110,11 @@ impl EventLoop {
         self.shell.manager = manager;
     }
 
-    /// Records a journal in `directory`, and removes old ones as `keep` says.
+    /// Records the game.
     ///
     /// # Errors
-    /// If no file can be made there, or the system refuses a thread.
-    pub fn record(&mut self, directory: &Path, keep: RecordKeep) -> io::Result<()> {
-        let config = RecorderConfig {
-            keep,
-            ..RecorderConfig::default()
-        };
-        let recorder = Recorder::create(SystemFiles::shared(), directory, config)?;
+    /// If the system refuses a thread.
+    pub fn record(&mut self, recorder: Recorder) -> io::Result<()> {
         self.shell.storage.recorder = Some(recorder);
         self.shell.engine.start_recording();
         self.shell.disk.start()
@@ -157,11 +151,15 @@ impl EventLoop {
 
     /// Runs until a signal or [`Self::stop_signal`] ends it; all connections are then closed.
     pub fn run(mut self) -> Ended {
-        let why = loop {
+        loop {
             if let Some(why) = self.pass() {
-                break why;
+                return self.end(why);
             }
-        };
+        }
+    }
+
+    /// Closes all connections, and ends journal and saves.
+    fn end(mut self, why: EndReason) -> Ended {
         log::info!("the loop ended: {why:?}");
         self.shell.disk.stop(match why {
             EndReason::Stopped => ENDING_SPAN,
@@ -182,6 +180,10 @@ impl EventLoop {
     /// Waits, and runs one pass; answers why the loop ended, once it has.
     fn pass(&mut self) -> Option<EndReason> {
         self.sleep();
+        self.run_pass()
+    }
+
+    fn run_pass(&mut self) -> Option<EndReason> {
         self.begin_stop();
         let fault = self.run_stages();
         self.shell.stats.count_pass(&self.passes);

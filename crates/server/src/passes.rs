@@ -10,10 +10,10 @@ use trantor_time::{Clock, RealSpan, RealTime};
 use crate::histogram::Histogram;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Budget {
-    pub(crate) items_max: u32,
+pub struct Budget {
+    pub items_max: u32,
     /// The item during which it runs out is finished.
-    pub(crate) time_max: RealSpan,
+    pub time_max: RealSpan,
 }
 
 impl Budget {
@@ -49,11 +49,11 @@ pub(crate) struct Passes {
 
 /// What a stage spent in its latest turn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StageUse {
-    pub(crate) name: &'static str,
-    budget: Budget,
-    pub(crate) time: RealSpan,
-    pub(crate) items: u32,
+pub struct StageUse {
+    pub name: &'static str,
+    pub budget: Budget,
+    pub time: RealSpan,
+    pub items: u32,
     /// It stopped with work left.
     left_over: bool,
 }
@@ -79,6 +79,13 @@ impl Passes {
 
     pub(crate) fn stages(&self) -> &[StageUse] {
         &self.stages
+    }
+
+    #[cfg(feature = "faults")]
+    pub(crate) fn ignore_budgets(&mut self) {
+        self.stages
+            .iter_mut()
+            .for_each(|stage| stage.budget = Budget::UNLIMITED);
     }
 
     pub(crate) fn begin(&mut self, now: RealTime) {
@@ -109,6 +116,11 @@ impl Passes {
             clock,
             passes: self,
         }
+    }
+
+    /// When the latest stage ended.
+    pub(crate) fn end(&self) -> RealTime {
+        self.read_at
     }
 
     /// How long the pass took until the end of its latest stage, sleeping not included.

@@ -14,6 +14,7 @@ use crate::descriptors;
 use crate::event_loop::EventLoop;
 use crate::options::Options;
 use crate::playback::{self, PlayAsked};
+use crate::recorder::{Recorder, RecorderConfig};
 use crate::service_manager;
 use crate::storage;
 use crate::store::SystemFiles;
@@ -81,8 +82,12 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     shell.is_precise = options.precise;
     shell.leave_descriptors(descriptors::connections_within(descriptors));
     if let Some(directory) = &options.record {
-        event_loop
-            .record(directory, options.record_keep)
+        let config = RecorderConfig {
+            keep: options.record_keep,
+            ..RecorderConfig::default()
+        };
+        Recorder::create(SystemFiles::shared(), directory, config)
+            .and_then(|recorder| event_loop.record(recorder))
             .map_err(|error| anyhow!("cannot record in {}: {}", directory.display(), no_place(&error)))?;
     }
     if let Some(mut autosave) = autosave {

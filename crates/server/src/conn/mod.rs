@@ -5,16 +5,20 @@
 mod read_turns;
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::time::Duration;
 
+use mio::event::Source;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+use rustix::net::sockopt::set_socket_linger;
 use slab::Slab;
 use trantor_engine::{CloseCause, ConnId};
 
 use self::read_turns::ReadTurns;
-use crate::keep_alive::{KeepAlive, prepare};
+use crate::keep_alive::{self, KeepAlive};
 use crate::options::Options;
 use crate::wait::Ready;
 
@@ -28,6 +32,43 @@ const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
 
 /// Reads from a connection before it is closed at the end: more than a player ever has in flight.
 const LAST_READS_MAX: usize = 8;
+
+/// The server's end of a connection: a TCP socket, or a simulated one.
+pub trait Socket: Read + Write + Source + fmt::Debug {
+    /// Sets its options; see [`crate::keep_alive`].
+    fn prepare(&self, keep_alive: Option<KeepAlive>);
+
+    /// # Errors
+    /// If the peer is gone, which reading shows.
+    fn shut_down_write(&self) -> io::Result<()>;
+
+    /// Whether the peer has closed the connection already.
+    fn is_gone(&self) -> bool;
+
+    /// Closing it will reset the connection, which leaves nothing behind, where an end leaves its port in use for a minute.
+    fn reset_at_close(&self);
+}
+
+impl Socket for TcpStream {
+    fn prepare(&self, keep_alive: Option<KeepAlive>) {
+        keep_alive::prepare(self, keep_alive);
+    }
+
+    fn shut_down_write(&self) -> io::Result<()> {
+        self.shutdown(Shutdown::Write)
+    }
+
+    fn is_gone(&self) -> bool {
+        match self.peek(&mut [0]) {
+            Ok(count) => count == 0,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+
+    fn reset_at_close(&self) {
+        let _closed_otherwise = set_socket_linger(self, Some(Duration::ZERO));
+    }
+}
 
 #[derive(Debug)]
 pub struct Conns {
@@ -51,7 +92,7 @@ pub struct Conns {
 #[derive(Debug)]
 struct Conn {
     id: ConnId,
-    socket: TcpStream,
+    socket: Box<dyn Socket>,
     in_read_list: bool,
     /// The system reported an end or an error, which only reading to the end shows.
     hung_up: bool,
@@ -119,8 +160,8 @@ impl Conns {
     ///
     /// # Errors
     /// If the system does not let it be watched; the connection is closed then.
-    pub fn open(&mut self, mut socket: TcpStream, registry: &Registry) -> io::Result<ConnId> {
-        prepare(&socket, self.keep_alive);
+    pub fn open(&mut self, mut socket: Box<dyn Socket>, registry: &Registry) -> io::Result<ConnId> {
+        socket.prepare(self.keep_alive);
         let entry = self.slots.vacant_entry();
         let slot = entry.key();
         registry.register(&mut socket, Token(slot), Interest::READABLE)?;
@@ -301,7 +342,7 @@ impl Conns {
     pub fn shut_down_write(&mut self, id: ConnId) {
         if let Some(conn) = get(&mut self.slots, id) {
             // It fails only if the peer is gone already, which reading shows.
-            let _gone = conn.socket.shutdown(Shutdown::Write);
+            let _gone = conn.socket.shut_down_write();
         }
     }
 
@@ -330,7 +371,7 @@ impl Conns {
     /// into `buffer`.
     pub fn close_all(&mut self, buffer: &mut [u8]) {
         for mut conn in self.slots.drain() {
-            let _gone = conn.socket.shutdown(Shutdown::Write);
+            let _gone = conn.socket.shut_down_write();
             // Bounded, for a peer that sends without end.
             for _ in 0..LAST_READS_MAX {
                 if !matches!(conn.socket.read(buffer), Ok(count) if count == buffer.len()) {
@@ -380,7 +421,8 @@ mod tests {
         socket.set_nonblocking(true).unwrap();
         let poll = Poll::new().unwrap();
         let mut conns = Conns::default();
-        let conn = conns.open(TcpStream::from_std(socket), poll.registry()).unwrap();
+        let socket = Box::new(TcpStream::from_std(socket));
+        let conn = conns.open(socket, poll.registry()).unwrap();
         let unread = vec![0; 1 << 20];
         while conns.write(conn, &unread) != WriteOutcome::Blocked {}
         // The system forgets it, as a stand-in for one that has no memory to change what it watches.

@@ -12,6 +12,7 @@ use trantor_time::ManualClock;
 use crate::console;
 use crate::options::Options;
 use crate::shell::tasks::TaskError;
+use crate::store::SystemFiles;
 
 fn event_loop(options: Options) -> EventLoop {
     let options = Options { port: 0, ..options };

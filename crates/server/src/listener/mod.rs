@@ -9,14 +9,14 @@ mod fair_queue;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::time::Duration;
 
-use mio::net::{TcpListener, TcpStream};
+use mio::event::Source;
+use mio::net::TcpListener;
 use mio::{Interest, Registry, Token};
-use rustix::net::sockopt::set_socket_linger;
 use trantor_time::{NANOS, RealSpan, RealTime};
 
 use self::fair_queue::FairQueue;
+use crate::conn::Socket;
 
 /// How long no connection is accepted after the system had no descriptor for one. Connections of ours that close end it
 /// early; another program may hold the descriptors.
@@ -40,9 +40,26 @@ const SAVED_UP_SPAN: RealSpan = RealSpan::from_secs(1);
 /// players.
 const WAIT_SPAN_MIN: RealSpan = RealSpan::from_millis(2);
 
+/// What accepts connections: the listening socket, or a simulated one.
+pub trait Acceptor: Source + fmt::Debug {
+    /// The next connection, and the address that it comes from.
+    ///
+    /// # Errors
+    /// What the system says; `WouldBlock` if no connection waits.
+    fn accept(&self) -> io::Result<(Box<dyn Socket>, IpAddr)>;
+}
+
+impl Acceptor for TcpListener {
+    fn accept(&self) -> io::Result<(Box<dyn Socket>, IpAddr)> {
+        let (socket, peer) = Self::accept(self)?;
+        let peer = origin(peer.ip(), socket.local_addr().ok());
+        Ok((Box::new(socket), peer))
+    }
+}
+
 #[derive(Debug)]
 pub struct Listener {
-    socket: TcpListener,
+    socket: Box<dyn Acceptor>,
     address: SocketAddr,
     /// The time in which one connection becomes allowed; zero without a rate limit.
     accept_span: RealSpan,
@@ -62,7 +79,7 @@ pub struct Listener {
 
 #[derive(Debug)]
 struct Accepted {
-    socket: TcpStream,
+    socket: Box<dyn Socket>,
     peer: IpAddr,
     at: RealTime,
 }
@@ -88,7 +105,12 @@ impl Listener {
         // Listening again only changes how many may wait, which the standard library cannot set.
         rustix::net::listen(&socket, BACKLOG_MAX)?;
         let address = socket.local_addr()?;
-        Ok(Self {
+        Ok(Self::of(Box::new(socket), address))
+    }
+
+    /// Accepts the connections of `socket`.
+    pub(crate) fn of(socket: Box<dyn Acceptor>, address: SocketAddr) -> Self {
+        Self {
             socket,
             address,
             accept_span: RealSpan::ZERO,
@@ -99,7 +121,7 @@ impl Listener {
             backing_off_until: None,
             logged_at: None,
             stats: ListenerStats::default(),
-        })
+        }
     }
 
     /// Sets the rate, and a burst of as many connections after a quiet second; more wait.
@@ -143,7 +165,7 @@ impl Listener {
     }
 
     /// Accepts a connection if the system has one. Answers the next in turn with its address, if the rate allows one.
-    pub fn accept(&mut self, now: RealTime) -> Option<(TcpStream, IpAddr)> {
+    pub fn accept(&mut self, now: RealTime) -> Option<(Box<dyn Socket>, IpAddr)> {
         if self.backing_off_until.is_some_and(|until| until > now) {
             return None;
         }
@@ -154,7 +176,7 @@ impl Listener {
             return None;
         }
         let Accepted { socket, peer, at } = self.waiting.pop()?;
-        if at < now && is_gone(&socket) {
+        if at < now && socket.is_gone() {
             self.stats.aborted += 1;
             return None;
         }
@@ -176,7 +198,6 @@ impl Listener {
             Ok((socket, peer)) => {
                 self.backing_off_until = None;
                 self.stats.accepted += 1;
-                let peer = origin(peer.ip(), socket.local_addr().ok());
                 let accepted = Accepted {
                     socket,
                     peer,
@@ -184,8 +205,7 @@ impl Listener {
                 };
                 if let Err(Accepted { socket, .. }) = self.waiting.push(peer, accepted) {
                     self.stats.refused += 1;
-                    // A reset leaves nothing behind, where an end leaves its port in use for a minute.
-                    let _closed_otherwise = set_socket_linger(&socket, Some(Duration::ZERO));
+                    socket.reset_at_close();
                 }
             }
             Err(error) => self.refused(&error, now),
@@ -220,14 +240,6 @@ impl Listener {
         }
         self.stats.back_offs += 1;
         self.backing_off_until = Some(now + BACK_OFF_SPAN);
-    }
-}
-
-/// Whether the peer has closed the connection already.
-fn is_gone(socket: &TcpStream) -> bool {
-    match socket.peek(&mut [0]) {
-        Ok(count) => count == 0,
-        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
     }
 }
 

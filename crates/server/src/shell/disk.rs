@@ -14,7 +14,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_channel::{Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use trantor_runtime::RealClock;
 use trantor_runtime::fault::caught;
 use trantor_runtime::threads::{self, Thread};
@@ -23,14 +23,19 @@ use trantor_time::{Clock, RealSpan, RealTime};
 use super::Shell;
 use super::tasks::{Task, TaskSender};
 
+/// The work of a job, with its end.
+type Work = Box<dyn FnOnce() + Send>;
+
 /// Jobs in flight: a sync, a pack and a save, of which there is one each.
 const JOBS_MAX: usize = 3;
 
 /// The disk worker, as the loop knows it. Dropping it waits for the present job.
 pub(crate) struct Disk {
     /// `None` while no more jobs are accepted. Before the thread, which ends when this is dropped.
-    jobs: Option<Sender<Box<dyn FnOnce() + Send>>>,
+    jobs: Option<Sender<Work>>,
     thread: Option<Thread<()>>,
+    /// The worker's end of the jobs, in a simulation without a thread.
+    simulated: Option<Receiver<Work>>,
     tasks: TaskSender,
     /// By name, with the time they were submitted at, in the order in which they are worked on.
     in_flight: VecDeque<(&'static str, RealTime)>,
@@ -56,6 +61,7 @@ impl Disk {
         Self {
             jobs: None,
             thread: None,
+            simulated: None,
             tasks,
             in_flight: VecDeque::new(),
             started: Arc::default(),
@@ -68,15 +74,28 @@ impl Disk {
     /// # Errors
     /// If the system refuses a thread.
     pub(crate) fn start(&mut self) -> io::Result<()> {
-        if self.thread.is_some() {
+        if self.is_open() {
             return Ok(());
         }
-        let (sender, jobs) = bounded::<Box<dyn FnOnce() + Send>>(JOBS_MAX);
+        let (sender, jobs) = bounded::<Work>(JOBS_MAX);
         self.thread = Some(threads::spawn("disk", move || {
             jobs.iter().for_each(|job| job());
         })?);
         self.jobs = Some(sender);
         Ok(())
+    }
+
+    /// Accepts jobs without a worker: [`Self::take_work`] has them.
+    pub(crate) fn simulate(&mut self) {
+        let (sender, jobs) = bounded(JOBS_MAX);
+        (self.jobs, self.simulated) = (Some(sender), Some(jobs));
+    }
+
+    /// The next job of a simulation: its name and work.
+    pub(crate) fn take_work(&mut self) -> Option<(&'static str, Work)> {
+        let jobs = self.simulated.as_ref()?;
+        let (name, _) = self.in_flight.get(self.in_flight.len() - jobs.len())?;
+        Some((name, jobs.try_recv().ok()?))
     }
 
     /// Has the worker do `work`, and then the loop `done` with what came of it. There is one job of a name at a time.

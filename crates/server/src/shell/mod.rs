@@ -53,7 +53,7 @@ pub struct Shell {
     pub(crate) listener: Option<Listener>,
     pub(crate) stats: LoopStats,
     /// The journal and saves on the disk.
-    pub(crate) storage: Storage,
+    pub storage: Storage,
     /// Reloads the options, if they can be.
     pub(crate) reload: Option<TimerCallback>,
     /// The token for programs of the server's own user, under `--control user`.

@@ -131,6 +131,13 @@ impl MioWait {
         self.ready.pop()
     }
 
+    /// Reports `ready` as the next wait would, in a simulation.
+    pub(crate) fn report(&mut self, ready: impl IntoIterator<Item = Ready>) {
+        self.ready.clear();
+        self.ready.extend(ready);
+        self.ready.reverse();
+    }
+
     /// Sets what may wait, from the next wait on.
     pub fn set_policy(&mut self, policy: WaitPolicy) {
         self.policy = policy;
@@ -199,21 +206,39 @@ impl MioWait {
         self.events.iter().any(|event| !is_own(event.token()))
     }
 
+    fn is_precise(&self) -> bool {
+        self.policy.is_precise && !self.spin.is_core_shared()
+    }
+
+    fn due(&self, until: Option<RealTime>) -> Option<Due> {
+        let game = self.policy.game_due;
+        until.map(|first| Due { first, game })
+    }
+
+    /// When a sleep for `until` ends at the latest: then, or a little later if the limiter defers it.
+    pub(crate) fn wake_at(&mut self, until: Option<RealTime>) -> Option<RealTime> {
+        // A deferral would hide what a precise wake-up gains.
+        let spacing = match self.is_precise() {
+            true => RealSpan::ZERO,
+            false => self.policy.spacing,
+        };
+        self.limiter.set_spacing(spacing);
+        self.due(until).map(|due| self.limiter.wake_at(due))
+    }
+
+    /// A sleep for `until` has ended at `now`.
+    pub(crate) fn note_woken(&mut self, until: Option<RealTime>, now: RealTime) {
+        if let Some(due) = self.due(until) {
+            self.limiter.take(due, now);
+        }
+    }
+
     /// Sleeps until `until`, or a little after it if the limiter defers it, or until something else ends the sleep.
     fn sleep(&mut self, until: Option<RealTime>) {
         self.stats.sleeps += 1;
-        let policy = self.policy;
-        let is_precise = policy.is_precise && !self.spin.is_core_shared();
-        // A deferral would hide what a precise wake-up gains.
-        let spacing = if is_precise {
-            RealSpan::ZERO
-        } else {
-            policy.spacing
-        };
-        self.limiter.set_spacing(spacing);
-        let game = policy.game_due;
-        let due = until.map(|first| Due { first, game });
-        let wake_at = due.map(|due| self.limiter.wake_at(due));
+        let is_precise = self.is_precise();
+        let wake_at = self.wake_at(until);
+        let due = self.due(until);
         self.stats.deferred += u64::from(wake_at != until);
         // Only the game's deadlines are worth spinning for.
         let spins = is_precise && due.is_some_and(Due::is_game_first);
@@ -222,7 +247,7 @@ impl MioWait {
         loop {
             let now = self.clock.now();
             match wake_at.filter(|_| spins && timer_at <= Some(now)) {
-                Some(wake_at) => self.spin_until(wake_at, policy.input_may_wait),
+                Some(wake_at) => self.spin_until(wake_at, self.policy.input_may_wait),
                 None => {
                     let has_polled = self.sleep_until(timer_at, now, spins);
                     if !has_polled {
@@ -236,9 +261,7 @@ impl MioWait {
                 break;
             }
         }
-        if let Some(due) = due {
-            self.limiter.take(due, self.clock.now());
-        }
+        self.note_woken(until, self.clock.now());
     }
 
     /// Sleeps once, at most until `timer_at`: in the poll, or in a plain sleep where input may wait for a deadline that is
