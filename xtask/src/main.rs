@@ -1,4 +1,4 @@
-//! The project's tasks as one program: run, demo, ci, tidy, sim, bench, gallery.
+//! The project's tasks as one program: run, demo, ci, tidy, sim, bench.
 //!
 //! `cargo xtask` is an alias of `.cargo/config.toml`. What CI runs, anyone can run: `cargo xtask ci` is that list.
 //! Nothing of the product lives here.
@@ -6,7 +6,6 @@
 mod ci;
 mod demo;
 mod dist;
-mod gallery;
 mod process;
 mod run;
 mod source;
@@ -49,8 +48,6 @@ enum Task {
     Bench(run::BenchOptions),
     /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it
     Soak(run::SoakOptions),
-    /// Draw the pictures of docs/gallery.md, and write the page
-    Gallery(gallery::Options),
 }
 
 fn main() -> ExitCode {
@@ -67,7 +64,6 @@ fn main() -> ExitCode {
         Task::Kills(options) => run::kills(&options),
         Task::Bench(options) => run::bench(&options),
         Task::Soak(options) => run::soak(&options),
-        Task::Gallery(options) => gallery::run(&options),
     };
     done.unwrap_or_else(|error| {
         eprintln!("xtask: {error:#}");

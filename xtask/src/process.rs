@@ -48,14 +48,6 @@ pub fn build<const N: usize>(profile: &str, programs: [&str; N]) -> Result<[Path
     Ok(programs.map(|program| folder.join(program)))
 }
 
-/// Builds an example in the profile for playing and answers where it lies.
-pub fn build_example(package: &str, example: &str) -> Result<PathBuf> {
-    let mut build = cargo();
-    build.args(["build", "--profile", PLAY_PROFILE]);
-    check(build.args(["--package", package, "--example", example]))?;
-    Ok(target_folder()?.join(PLAY_PROFILE).join("examples").join(example))
-}
-
 /// Where cargo builds: this program lies in a profile's folder of it.
 pub fn target_folder() -> Result<PathBuf> {
     let program = std::env::current_exe()?;

@@ -55,12 +55,8 @@ pub struct SoakOptions {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Bench {
-    /// The viewer's whole loop under four kinds of stress, with a pretend renderer
-    Stress,
     /// The viewer's loop beside displays of 60, 75 and 144 pictures a second
     Pacing,
-    /// The viewer's panels, and what the debugging view adds
-    Panels,
     /// An idle server: wake-ups in ten seconds
     Idle,
     /// Completions against the real clock, chains, speed changes
@@ -119,7 +115,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     let value = options.what.to_possible_value().expect("none is skipped");
     let name = value.get_name();
     let target: &[&str] = match options.what {
-        Bench::Stress | Bench::Pacing | Bench::Panels => &["trantor-viewer", "view", "--", name],
+        Bench::Pacing => &["trantor-viewer", "view", "--", name],
         Bench::View => &["trantor-viewer", "view", "--"],
         Bench::Leap => &["trantor-engine", "leap", "--"],
         _ => return measure(name, &options.passed_on),

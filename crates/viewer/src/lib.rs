@@ -30,7 +30,6 @@ pub mod options;
 pub mod painter;
 pub mod replay_server;
 pub mod settings;
-pub mod shots;
 pub mod sound;
 pub mod source;
 pub mod state;

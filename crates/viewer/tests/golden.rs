@@ -2,6 +2,7 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p trantor-viewer --test golden` draws them anew; the difference is then looked
 //! at like code. A picture that differs is left beside the build's other files, and the message says where.
+//! `UPDATE_GALLERY=1` draws the same moments large, for docs/gallery.md.
 //!
 //! The pictures were made by Mesa's software driver. Others round differently, hence the tolerance; where there is
 //! nothing to draw with, the test says so and ends, but with `CI=true` it fails.
@@ -10,9 +11,17 @@ use std::fs::File;
 use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
+use trantor_model::AgentId;
 use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
-use trantor_viewer::offscreen::screenshot::Studio;
-use trantor_viewer::shots::{SHOTS, Shot};
+use trantor_render::picture::palette::Theme;
+use trantor_time::{RealSpan, RealTime};
+use trantor_viewer::demo::{Demo, DemoScene};
+use trantor_viewer::input::Action;
+use trantor_viewer::intent::Selection;
+use trantor_viewer::offscreen::screenshot::{Studio, watch_demo};
+use trantor_viewer::settings::Settings;
+use trantor_viewer::source;
+use trantor_viewer::state::{ViewerOptions, ViewerState};
 
 /// Small, so that all of them together take seconds and kilobytes.
 const SIZE: (u32, u32) = (400, 225);
@@ -25,23 +34,157 @@ const MEAN_MOST: f64 = 1.0;
 const PIXEL_DIFFERS: u8 = 40;
 const DIFFERING_MOST: f64 = 0.004;
 
-/// Which shots are compared, and drawn how: each scene without panels both ways, and one with them.
-const COMPARED: &[(&str, Quality, bool)] = &[
-    ("overview", Quality::Fine, false),
-    ("overview", Quality::Swift, false),
-    ("overview", Quality::Swift, true),
-    ("close", Quality::Fine, false),
-    ("close", Quality::Swift, false),
-    ("victory", Quality::Swift, false),
-    ("ritual", Quality::Fine, false),
-    ("ritual", Quality::Swift, false),
-    ("broadcast", Quality::Swift, false),
-    ("broadcast", Quality::Swift, true),
-    ("heat-map", Quality::Swift, false),
-    ("inspector", Quality::Fine, false),
-    ("day", Quality::Fine, false),
-    ("big-world", Quality::Swift, false),
+/// Of the pictures of the gallery, which have panels as well.
+const SIZE_IN_GALLERY: (u32, u32) = (1280, 720);
+
+/// A moment of a synthetic scene, and what the user did before.
+#[derive(Clone, Copy)]
+struct Shot {
+    name: &'static str,
+    scene: DemoScene,
+    /// Which moment of it, in milliseconds of a demo at its own speed.
+    at_ms: i64,
+    /// For how long before that it is watched, for what has a past: score lines, trails, a gliding camera.
+    watched_ms: i64,
+    /// Whether the gallery shows it with panels.
+    panels: bool,
+    theme: Theme,
+    /// What the user does once the scene is there.
+    act: fn(&mut ViewerState, RealTime),
+    /// How it is compared: the quality, and whether with panels.
+    compared: &'static [(Quality, bool)],
+}
+
+/// From which the others differ.
+const PLAIN: Shot = Shot {
+    name: "overview",
+    scene: DemoScene::Overview,
+    at_ms: 5_000,
+    watched_ms: 500,
+    panels: false,
+    theme: Theme::Dark,
+    act: |_, _| (),
+    compared: &[(Quality::Swift, false)],
+};
+
+const SHOTS: [Shot; 11] = [
+    Shot {
+        watched_ms: 5_000,
+        panels: true,
+        compared: &[
+            (Quality::Fine, false),
+            (Quality::Swift, false),
+            (Quality::Swift, true),
+        ],
+        ..PLAIN
+    },
+    Shot {
+        name: "close",
+        scene: DemoScene::Close,
+        compared: &[(Quality::Fine, false), (Quality::Swift, false)],
+        ..PLAIN
+    },
+    Shot {
+        name: "ritual",
+        scene: DemoScene::Ritual,
+        at_ms: 3_450,
+        compared: &[(Quality::Fine, false), (Quality::Swift, false)],
+        ..PLAIN
+    },
+    Shot {
+        name: "victory",
+        scene: DemoScene::Victory,
+        at_ms: 2_200,
+        panels: true,
+        ..PLAIN
+    },
+    Shot {
+        name: "broadcast",
+        scene: DemoScene::Broadcast,
+        watched_ms: 5_000,
+        panels: true,
+        compared: &[(Quality::Swift, false), (Quality::Swift, true)],
+        ..PLAIN
+    },
+    Shot {
+        name: "heat-map",
+        panels: true,
+        watched_ms: 5_000,
+        act: |state, now| state.act(Action::HeatMap, now),
+        ..PLAIN
+    },
+    Shot {
+        name: "inspector",
+        scene: DemoScene::Close,
+        watched_ms: 5_000,
+        panels: true,
+        act: |state, now| {
+            state.select(Selection::Agent(AgentId(24)));
+            state.act(Action::Follow, now);
+        },
+        compared: &[(Quality::Fine, false)],
+        ..PLAIN
+    },
+    Shot {
+        name: "day",
+        watched_ms: 5_000,
+        panels: true,
+        theme: Theme::Light,
+        compared: &[(Quality::Fine, false)],
+        ..PLAIN
+    },
+    Shot {
+        name: "night",
+        scene: DemoScene::Close,
+        at_ms: 300_000,
+        compared: &[],
+        ..PLAIN
+    },
+    Shot {
+        name: "big-world",
+        scene: DemoScene::BigWorld,
+        watched_ms: 50,
+        ..PLAIN
+    },
+    Shot {
+        name: "whole-world",
+        scene: DemoScene::BigWorld,
+        watched_ms: 3_000,
+        panels: true,
+        act: |state, now| state.act(Action::Overview, now),
+        compared: &[],
+        ..PLAIN
+    },
 ];
+
+impl Shot {
+    /// Sets it up for a picture of `size` pixels; answers also the moment that it shows.
+    fn state(&self, size: (u32, u32)) -> (ViewerState, RealTime) {
+        let mut settings = Settings::default();
+        settings.theme = Some(self.theme);
+        let options = ViewerOptions {
+            settings,
+            panels: self.panels,
+            ..ViewerOptions::default()
+        };
+        let mut state = ViewerState::new(source::demo(Demo::new(self.scene)), options);
+        state.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
+        // A demo begins when it is looked at first; what is watched of it comes after a leap.
+        state.update(None, RealTime::ZERO);
+        let end = RealTime::ZERO + RealSpan::from_millis(self.at_ms);
+        let start = (end - RealSpan::from_millis(self.watched_ms)).max(RealTime::ZERO);
+        state.update(Some(RealSpan::ZERO), start);
+        (self.act)(&mut state, start);
+        watch_demo(&mut state, start, end);
+        (state, end)
+    }
+
+    fn draw(&self, context: &Context, quality: Quality, size: (u32, u32)) -> Pixels {
+        let (mut state, now) = self.state(size);
+        let mut studio = Studio::new(context, quality, size);
+        studio.picture(&mut state, now).expect("the device is not lost")
+    }
+}
 
 /// A device, unless there is nothing to draw with.
 fn device() -> Option<Context> {
@@ -57,34 +200,30 @@ fn device() -> Option<Context> {
 #[test]
 fn pictures_are_as_they_were() {
     let Some(context) = device() else { return };
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let renew = std::env::var_os("UPDATE_GOLDEN").is_some();
-    let wrong: Vec<String> = COMPARED
-        .iter()
-        .filter_map(|&(name, quality, panels)| {
-            let drawn = draw(&context, name, quality, panels);
-            let file = format!(
-                "{name}{}{}.png",
-                if quality == Quality::Swift { "-swift" } else { "" },
-                if panels { "-panels" } else { "" }
-            );
-            let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tests/golden")
-                .join(&file);
+    let mut wrong = Vec::new();
+    for shot in SHOTS {
+        for &(quality, panels) in shot.compared {
+            let size = if panels { SIZE_WITH_PANELS } else { SIZE };
+            let drawn = Shot { panels, ..shot }.draw(&context, quality, size);
+            let swift = if quality == Quality::Swift { "-swift" } else { "" };
+            let file = format!("{}{swift}{}.png", shot.name, if panels { "-panels" } else { "" });
+            let kept = crate_folder.join("tests/golden").join(&file);
             if renew {
-                drawn
-                    .write_png(&kept)
-                    .expect("the folder of pictures can be written");
-                return None;
-            }
-            compare(&kept, &drawn).err().map(|why| {
+                drawn.write_png(&kept).expect("the folder can be written");
+            } else if let Err(why) = compare(&kept, &drawn) {
                 let actual = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(&file);
-                drawn
-                    .write_png(&actual)
-                    .expect("the build's folder can be written");
-                format!("{file}: {why}; it is now as {}", actual.display())
-            })
-        })
-        .collect();
+                drawn.write_png(&actual).expect("the folder can be written");
+                wrong.push(format!("{file}: {why}; it is now as {}", actual.display()));
+            }
+        }
+        if std::env::var_os("UPDATE_GALLERY").is_some() {
+            let file = crate_folder.join(format!("../../docs/images/gallery/{}.png", shot.name));
+            let drawn = shot.draw(&context, Quality::Fine, SIZE_IN_GALLERY);
+            drawn.write_png(&file).expect("the folder can be written");
+        }
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -146,18 +285,6 @@ fn a_change_that_can_be_seen_is_noticed() {
         covered.rgba[start..start + 24 * 4].fill(255);
     }
     assert!(differs(&picture, &covered).is_some(), "an agent is white");
-}
-
-fn draw(context: &Context, name: &str, quality: Quality, panels: bool) -> Pixels {
-    let shot = SHOTS
-        .iter()
-        .find(|shot| shot.name == name)
-        .expect("the names above are those of shots");
-    let shot = Shot { panels, ..*shot };
-    let size = if panels { SIZE_WITH_PANELS } else { SIZE };
-    let (mut state, now) = shot.state(size);
-    let mut studio = Studio::new(context, quality, size);
-    studio.picture(&mut state, now).expect("the device is not lost")
 }
 
 /// # Errors

@@ -15,10 +15,10 @@ use trantor_time::RealSpan;
 struct Arguments {
     #[arg(value_enum, default_value = "worlds")]
     what: What,
-    /// Seconds of each row of stress and pacing
+    /// Seconds of each row of pacing
     #[arg(long, default_value_t = 10)]
     seconds: i64,
-    /// Frames measured of each row of worlds and panels
+    /// Frames measured of each row of worlds
     #[arg(long, default_value_t = 240)]
     frames: usize,
     /// Only worlds of this side
@@ -36,22 +36,15 @@ struct Arguments {
 enum What {
     /// A frame of small and large worlds: the loop's thread, and the picture on the adapter at hand
     Worlds,
-    /// The whole loop on a machine too slow for the picture, for the events, or for both
-    Stress,
     /// The whole loop beside displays of several rates
     Pacing,
-    /// The whole loop with its panels, and what the debugging view adds
-    Panels,
 }
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let length = RealSpan::from_secs(arguments.seconds);
     match arguments.what {
         What::Worlds => worlds::measure(arguments.frames, arguments.side, arguments.fine),
-        What::Stress => frame_loop::stress(length),
-        What::Pacing => frame_loop::pacing(length),
-        What::Panels => frame_loop::panels(arguments.frames as u64),
+        What::Pacing => frame_loop::pacing(RealSpan::from_secs(arguments.seconds)),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::input::Action;
 ///
 /// Completion reads the arguments: words in lower case are literal, for names in capitals see
 /// [`Vocabulary::choices`].
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 23] = [
     "help [COMMAND] — list all commands, or one",
     "speed UNITS_PER_SECOND | max — set the game's speed",
     "pause — pause the game",
@@ -16,9 +16,6 @@ const COMMANDS: [&str; 26] = [
     "frames PER_SECOND | auto — set the frame rate; auto follows the display",
     "log [LEVEL [TARGET]] — show or set the log level: off, error, warn, info, debug, trace",
     "values [BEGINNING] — list the figures of the debugging view",
-    "timers — list the timers",
-    "remind SECONDS TEXT — show TEXT after a delay",
-    "cancel TIMER — cancel a timer",
     "keys [ACTION] — list the key bindings",
     "bind ACTION KEY… — bind keys to an action; remembered",
     "unbind ACTION — restore the default keys of an action",
@@ -92,7 +89,6 @@ impl Command {
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
     pub systems: Vec<&'static str>,
-    pub timers: Vec<u64>,
 }
 
 impl Vocabulary {
@@ -111,7 +107,6 @@ impl Vocabulary {
             "BEGINNING" => &["frames", "systems", "pending", "connection", "server"],
             "COMMAND" => return Command::all().map(|command| command.name.to_owned()).collect(),
             "ACTION" => return Action::ALL.iter().map(|action| action.name()).collect(),
-            "TIMER" => return self.timers.iter().map(u64::to_string).collect(),
             other if other.starts_with(char::is_lowercase) => &[other],
             _ => &[],
         };
@@ -157,7 +152,6 @@ mod tests {
     fn a_word_is_completed_as_far_as_it_is_certain() {
         let vocabulary = Vocabulary {
             systems: vec!["input", "interpolation", "hud"],
-            timers: vec![7],
         };
         for (line, completed) in [
             ("sp", "speed "),
@@ -165,13 +159,11 @@ mod tests {
             ("rate h", "rate hud "),
             ("rate i", "rate in"),
             ("rate hud unc", "rate hud uncapped "),
-            ("cancel ", "cancel 7 "),
             ("values f", "values frames "),
             ("help lo", "help log "),
             ("bind hea", "bind heat-map "),
             ("xyz", "xyz"),
             ("pause ", "pause "),
-            ("remind 5 lo", "remind 5 lo"),
             ("speed 1", "speed 1"),
             ("record 10 p", "record 10 png "),
         ] {

@@ -12,7 +12,6 @@ use trantor_render::gpu::Quality;
 use trantor_render::gpu::surface::Fault;
 use trantor_time::{GameTime, Pace, Pacing, Rate, RealSpan, RealTime};
 
-use super::timers::{Purpose, Timer};
 use super::{Viewer, figures};
 use crate::console::{Command, Vocabulary};
 use crate::film::gif::film_rate;
@@ -23,8 +22,6 @@ use crate::logging;
 use crate::settings::PANEL_SCALE;
 use crate::sound::SoundChange;
 
-/// Longest time of a reminder, in seconds: a day.
-const REMIND_SECONDS_MAX: f64 = 86_400.0;
 /// Frames a second that can be aimed at: fewer are no motion, more no display shows.
 const FRAMES_PER_SECOND: RangeInclusive<f64> = 1.0..=1_000.0;
 
@@ -64,16 +61,6 @@ impl<S> Viewer<S> {
             ("log", []) => return Ok(logging::levels()),
             ("values", []) => return self.list_values("", now),
             ("values", [beginning]) => return self.list_values(beginning, now),
-            ("timers", []) => return Ok(self.list_timers(now)),
-            ("remind", [after, text @ ..]) if !text.is_empty() => {
-                let after = seconds(after, REMIND_SECONDS_MAX).map_err(usage)?;
-                return self.remind(after, text.join(" "), now);
-            }
-            ("cancel", [timer]) => {
-                let number = timer.trim_start_matches('#').parse();
-                let number = number.map_err(|_| usage(format!("{timer:?} is no number of a timer")))?;
-                return self.cancel(number);
-            }
             ("keys", []) => return Ok(self.keys(None)),
             ("keys", [action]) => return Ok(self.keys(Some(find_action(action)?))),
             ("bind", [action, keys @ ..]) if !keys.is_empty() => {
@@ -117,7 +104,6 @@ impl<S> Viewer<S> {
     pub(super) fn vocabulary(&self) -> Vocabulary {
         Vocabulary {
             systems: self.schedule.systems().iter().map(|system| system.name).collect(),
-            timers: self.timers.running().iter().map(|timer| timer.number).collect(),
         }
     }
 
@@ -212,31 +198,6 @@ impl<S> Viewer<S> {
         }
     }
 
-    fn list_timers(&self, now: RealTime) -> String {
-        let running = self.timers.running();
-        if running.is_empty() {
-            return "nothing is waited for".to_owned();
-        }
-        let line = |timer: &Timer| {
-            let seconds = (timer.at - now).max(RealSpan::ZERO).as_secs_f64();
-            format!("{} in {seconds:.1} s\n", timer.title())
-        };
-        running.iter().map(line).collect()
-    }
-
-    fn remind(&mut self, after: RealSpan, text: String, now: RealTime) -> Result<String, String> {
-        let number = self.timers.start(Purpose::Reminder(text), after, now);
-        let number = number.ok_or("too many timers are requested")?;
-        Ok(format!("timer #{number}"))
-    }
-
-    fn cancel(&mut self, number: u64) -> Result<String, String> {
-        let timer = self.timers.cancel(number);
-        let timer =
-            timer.ok_or_else(|| format!("there is no timer #{number}; type timers for all of them"))?;
-        Ok(format!("{} is cancelled", timer.title()))
-    }
-
     fn keys(&self, only: Option<Action>) -> String {
         let line = |&action: &Action| {
             let keys: Vec<&str> = self.state.bindings().keys_of(action).collect();
@@ -326,11 +287,6 @@ where
     number.ok_or_else(|| format!("{what} from {} to {}, not {text:?}", range.start(), range.end()))
 }
 
-fn seconds(text: &str, most: f64) -> Result<RealSpan, String> {
-    let seconds = within(text, 0.0..=most, "seconds are a number")?;
-    Ok(RealSpan::from_nanos((seconds * 1e9) as i64))
-}
-
 /// `10`, `10 png`, `10 gif 25`: for how long, into what, pictures a second.
 fn take(span: &str, how: &[&str]) -> Result<Take, String> {
     let (format, rate) = match how {
@@ -341,8 +297,9 @@ fn take(span: &str, how: &[&str]) -> Result<Take, String> {
         [other, ..] => return Err(format!("pictures are gif or png, not {other:?}")),
     };
     let rate = rate.map(|rate| film_rate(rate)).transpose()?;
+    let seconds = within(span, 0.0..=RECORD_SECONDS_MAX, "seconds are a number")?;
     Ok(Take {
-        span: seconds(span, RECORD_SECONDS_MAX)?,
+        span: RealSpan::from_nanos((seconds * 1e9) as i64),
         format,
         per_second: rate.unwrap_or(format.usual_rate()),
     })

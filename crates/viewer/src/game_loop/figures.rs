@@ -10,8 +10,6 @@ use super::Viewer;
 use crate::hud::figures::{Group, judged, row};
 use crate::logging;
 
-/// Timers of the user that are listed.
-const TIMERS_LISTED: usize = 6;
 /// Lines of the log that are shown.
 const LOG_LINES: usize = 5;
 
@@ -107,7 +105,6 @@ fn frames<S>(viewer: &Viewer<S>, now: RealTime) -> Group {
     let all = now.since(viewer.started).as_secs_f64().max(1e-3);
     let share = |span: RealSpan| format!("{:.1} %", span.as_secs_f64() * 100.0 / all);
     let shares = [pacer.time_in_frames, pacer.time_in_events].map(share).join(", ");
-    let off = pacer.pace.off_period(0.99);
     let rows = [
         Some(judged(
             "a second",
@@ -117,7 +114,6 @@ fn frames<S>(viewer: &Viewer<S>, now: RealTime) -> Group {
         Some(judged("took p50", ms(p50), p50 > target.interval())),
         Some(judged("took p99", ms(p99), p99 > target.interval())),
         Some(row("apart p99", ms(pacer.interval(0.99)))),
-        off.map(|off| judged("off the period p99", ms(off), off > target.interval())),
         pacer.first_shown.map(|first| row("first one after", ms(first))),
         Some(row("longest ever", ms(pacer.longest))),
         Some(row("frames, events", shares)),
@@ -150,7 +146,7 @@ fn systems<S>(viewer: &Viewer<S>) -> Group {
     Group::new("Systems", rows)
 }
 
-/// Systems, timers and queues with pending work.
+/// Systems and queues with pending work.
 fn pending<S>(viewer: &mut Viewer<S>, now: RealTime) -> Group {
     let until = |at: RealTime| format!("in {}", ms((at - now).max(RealSpan::ZERO)));
     let mut rows = Vec::new();
@@ -159,8 +155,7 @@ fn pending<S>(viewer: &mut Viewer<S>, now: RealTime) -> Group {
             rows.push(row(system.name, until(at)));
         }
     }
-    let timers = viewer.timers.running().iter().take(TIMERS_LISTED);
-    rows.extend(timers.map(|timer| row(&timer.title(), until(timer.at))));
+    rows.extend(viewer.notice_until.map(|at| row("message goes", until(at))));
     let source = viewer.state.source();
     rows.extend(source.next_timeout().map(|at| row("connection", until(at))));
     rows.push(row("pieces in line", source.pieces_waiting()));

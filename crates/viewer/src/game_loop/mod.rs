@@ -4,7 +4,7 @@
 //!      frame due                                     not due
 //!      one pass of the systems, in their order                  one event after the other: what the platform
 //!      input > network > interpolation > mirror                 tells is put in line, what the network brought
-//!        > hud > sound > graphics > statistics > timers                 goes to the client, until the later of frame start
+//!        > hud > sound > graphics > statistics                          goes to the client, until the later of frame start
 //!      those that have a rate of their own skip frames          + interval and frame end + half its duration;
 //!                                                               nothing left: sleep until the next frame
 //! ```
@@ -21,7 +21,6 @@ pub mod parked;
 pub mod pretend;
 pub mod schedule;
 mod systems;
-pub mod timers;
 
 use trantor_runtime::fault::caught;
 use trantor_time::frame_budget::target_rate;
@@ -37,7 +36,6 @@ use crate::state::{Pointer, ViewerState};
 use self::figures::Rates;
 use self::pacer::FramePacer;
 use self::schedule::Schedule;
-use self::timers::Timers;
 
 /// What a loop draws on: a window, a terminal, memory.
 pub trait Screen {
@@ -68,8 +66,8 @@ pub struct Viewer<S> {
     /// When a frame is due, and how long frames take.
     pub pacer: FramePacer,
     pub schedule: Schedule,
-    /// Timers that the panels and the user ask for.
-    pub timers: Timers,
+    /// When the message on the screen goes.
+    notice_until: Option<RealTime>,
     /// What the debugging view shows; filled only while it is open.
     pub figures: Figures,
     pub sound: Sound,
@@ -113,7 +111,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
                 inputs: InputQueue::default(),
                 pacer: FramePacer::new(target_rate([])),
                 schedule,
-                timers: Timers::default(),
+                notice_until: None,
                 figures: Figures::default(),
                 rates: Rates::default(),
                 pointer: Pointer::default(),
@@ -169,7 +167,6 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
     /// Leaves the server, and answers the screen and the settings to be saved.
     pub fn finish(mut self) -> (S, Settings) {
         self.viewer.state.source().leave();
-        log::info!("{}", self.viewer.pacer.pace);
         (self.viewer.screen, self.viewer.state.settings)
     }
 
@@ -199,7 +196,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         }
     }
 
-    /// One frame: one pass of the systems, then the timers that are due.
+    /// One frame: one pass of the systems.
     fn frame(&mut self, now: RealTime) {
         let Self { viewer, clock } = self;
         let rate = viewer.screen.display_rate(now);
@@ -220,7 +217,6 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
             }
             started = ended;
         }
-        viewer.fire_timers(now);
         viewer.pacer.end_frame(clock.now());
     }
 }
@@ -233,15 +229,6 @@ impl<S> Viewer<S> {
 
     pub fn quit(&mut self) {
         self.is_over = true;
-    }
-
-    fn fire_timers(&mut self, now: RealTime) {
-        while let Some(timer) = self.timers.take_due(now) {
-            match timer.purpose {
-                timers::Purpose::Notice => self.state.hud().forget_notice(),
-                timers::Purpose::Reminder(text) => self.state.notice(text),
-            }
-        }
     }
 }
 

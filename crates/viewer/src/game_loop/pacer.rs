@@ -1,12 +1,10 @@
-//! When a frame is due, how long frames take, and how well their rate is kept.
+//! When a frame is due, and how long frames take.
 //!
 //! The rule is [`FrameBudget`]'s: it depends on the clock only, so that no flood of events delays a frame, and slow frames
 //! leave events a third of the time.
 
 use std::collections::VecDeque;
-use std::fmt;
 
-use hdrhistogram::Histogram;
 use trantor_time::{FrameBudget, Rate, RealSpan, RealTime, Turn};
 
 use crate::hud::figures::FRAMES_KEPT;
@@ -28,7 +26,6 @@ pub struct FramePacer {
     pub longest: RealSpan,
     pub time_in_frames: RealSpan,
     pub time_in_events: RealSpan,
-    pub pace: Pace,
 }
 
 impl FramePacer {
@@ -42,7 +39,6 @@ impl FramePacer {
             longest: RealSpan::ZERO,
             time_in_frames: RealSpan::ZERO,
             time_in_events: RealSpan::ZERO,
-            pace: Pace::default(),
         }
     }
 
@@ -91,7 +87,6 @@ impl FramePacer {
     pub fn end_frame(&mut self, now: RealTime) {
         self.budget.end_frame(now);
         let took = now - self.frame_start;
-        self.pace.add(self.target(), self.frame_start);
         if self.frames.len() == FRAMES_KEPT {
             self.frames.pop_front();
         }
@@ -132,100 +127,4 @@ fn quantile_of(spans: impl Iterator<Item = RealSpan>, quantile: f64) -> RealSpan
     let last = sorted.len().saturating_sub(1) as f64;
     let place = (last * quantile.clamp(0.0, 1.0)).round() as usize;
     sorted.get(place).copied().unwrap_or(RealSpan::ZERO)
-}
-
-/// Largest distance from the period that is recorded, in microseconds: ten seconds, a viewer that stood still.
-const OFF_PERIOD_US_MAX: u64 = 10_000_000;
-
-/// How far from one period after the last one each frame began, since the rate was changed last.
-#[derive(Debug)]
-pub struct Pace {
-    rate: Option<Rate>,
-    /// When the first and the last frame began.
-    begun: Option<(RealTime, RealTime)>,
-    off_us: Histogram<u64>,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            rate: None,
-            begun: None,
-            off_us: Histogram::new_with_bounds(1, OFF_PERIOD_US_MAX, 2)
-                .expect("the bounds are constants that hdrhistogram accepts"),
-        }
-    }
-}
-
-impl Pace {
-    fn add(&mut self, rate: Rate, start: RealTime) {
-        if self.rate != Some(rate) {
-            self.rate = Some(rate);
-            self.begun = None;
-            self.off_us.reset();
-        }
-        if let Some((first, last)) = self.begun {
-            let interval = start.since(last);
-            let off = (interval - rate.interval()).max(rate.interval() - interval);
-            self.off_us
-                .saturating_record(off.as_nanos().unsigned_abs() / 1_000);
-            self.begun = Some((first, start));
-        } else {
-            self.begun = Some((start, start));
-        }
-    }
-
-    /// The distance from the period that a share `quantile` (0 to 1) of the frames kept; none before the second.
-    pub fn off_period(&self, quantile: f64) -> Option<RealSpan> {
-        let off = self.off_us.value_at_quantile(quantile.clamp(0.0, 1.0));
-        (!self.off_us.is_empty()).then(|| RealSpan::from_micros(i64::try_from(off).unwrap_or(i64::MAX)))
-    }
-}
-
-impl fmt::Display for Pace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Some(rate), Some((first, last)), Some(p99)) = (self.rate, self.begun, self.off_period(0.99))
-        else {
-            return f.write_str("no frames");
-        };
-        let frames = self.off_us.len();
-        let seconds = last.since(first).as_secs_f64();
-        write!(
-            f,
-            "{frames} frames in {seconds:.1} s: {:.2} a second of {:.2}; off the period 99 of 100 at most {:.2} ms, the worst {:.1} ms",
-            frames as f64 / seconds,
-            rate.as_per_second(),
-            p99.as_millis_f64(),
-            self.off_us.max() as f64 / 1e3,
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_pace_is_that_since_the_rate_was_changed() {
-        let rate = |hertz| Rate::per_second(hertz).unwrap();
-        let at = |micros| RealTime::ZERO + RealSpan::from_micros(micros);
-        let mut pace = Pace::default();
-        assert_eq!(pace.to_string(), "no frames");
-        pace.add(rate(60.0), at(0));
-        assert_eq!(pace.off_period(0.5), None);
-        pace.add(rate(60.0), at(100_000));
-        assert!(pace.off_period(1.0).unwrap() > RealSpan::from_millis(80));
-        // One of a hundred is a millisecond late, and the next one early by as much.
-        let mut now = 200_000;
-        for frame in 0..=300 {
-            let late = if frame == 200 { 1_000 } else { 0 };
-            pace.add(rate(100.0), at(now + late));
-            now += 10_000;
-        }
-        assert_eq!(pace.off_period(0.99), Some(RealSpan::ZERO));
-        assert_eq!(
-            pace.to_string(),
-            "300 frames in 3.0 s: 100.00 a second of 100.00; off the period 99 of 100 at most 0.00 ms, the worst 1.0 ms"
-        );
-    }
 }

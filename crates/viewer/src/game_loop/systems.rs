@@ -21,7 +21,6 @@
 use trantor_time::{Pace, Rate, RealSpan, RealTime};
 
 use super::figures;
-use super::timers::Purpose;
 use super::{Screen, Viewer};
 use crate::hud::FrameFigures;
 use crate::input::{Action, Input};
@@ -102,11 +101,10 @@ fn mirror<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyh
         viewer.state.follow_world();
     }
     if viewer.state.hud().take_new_notice() {
-        // The one before is gone, and so is its timer.
-        viewer.timers.cancel_all(&Purpose::Notice);
-        if viewer.timers.start(Purpose::Notice, NOTICE_FOR, now).is_none() {
-            log::warn!("a message stays: too many timers run");
-        }
+        viewer.notice_until = Some(now + NOTICE_FOR);
+    }
+    if viewer.notice_until.take_if(|until| *until <= now).is_some() {
+        viewer.state.hud().forget_notice();
     }
     Ok(())
 }

@@ -4,13 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use trantor_client::LinkState;
-use trantor_time::{Clock as _, Rate, RealSpan, RealTime};
+use trantor_time::{Clock as _, RealSpan, RealTime};
 
 use super::Headless;
-use crate::game_loop::Screen;
 use crate::game_loop::pretend::lay_out;
 use crate::hud::figures::Figures;
-use crate::intent::Intent;
 use crate::options::Cli;
 use crate::painter::{Laid, Painter};
 use crate::state::ViewerState;
@@ -25,7 +23,11 @@ pub fn take(mut headless: Headless, cli: &Cli, file: &Path) -> anyhow::Result<()
     headless.resize(size);
     let after = RealSpan::from_nanos((cli.after * 1e9) as i64);
     let now = if headless.state.source().as_demo().is_some() {
-        watch_demo(&mut headless.state, after)
+        // The longest effects last a few hundred units; nothing from before that shows.
+        let (begin, end) = (RealTime::ZERO, RealTime::ZERO + after);
+        headless.state.update(None, begin);
+        watch_demo(&mut headless.state, begin.max(end - RealSpan::from_secs(5)), end);
+        end
     } else {
         let end = headless.clock.now() + after;
         headless.run(STEP, |_, now| now >= end)
@@ -55,18 +57,13 @@ pub fn quality_of_a_still(cli: &Cli) -> Quality {
 /// Time between updates, as on a display.
 const STEP: RealSpan = RealSpan::from_nanos(16_666_667);
 
-fn watch_demo(state: &mut ViewerState, after: RealSpan) -> RealTime {
-    // The longest effects last a few hundred units; nothing from before that shows.
-    let first = (after - RealSpan::from_secs(5)).max(RealSpan::ZERO);
-    state.update(None, RealTime::ZERO);
-    let mut now = RealTime::ZERO + first;
-    let end = RealTime::ZERO + after;
+/// Updates a demo from moment to moment as a display would.
+pub fn watch_demo(state: &mut ViewerState, mut now: RealTime, end: RealTime) {
     while now < end {
         let step = STEP.min(end - now);
         now += step;
         state.update(Some(step), now);
     }
-    end
 }
 
 /// Layouts before the one that is drawn: enough for panels' animations to end.
@@ -111,27 +108,10 @@ impl<'a> Studio<'a> {
             state.hud().forget_context();
             // The first layout only measures; later ones end the animations.
             for round in 0..SETTLING {
-                self.lay_out(state, &Figures::default(), now + STEP * round);
+                self.lay_out(state, now + STEP * round);
             }
         }
-        self.lay_out(state, &Figures::default(), now + STEP * SETTLING);
-        self.render(state);
-        self.read()
-    }
-
-    /// The picture drawn last.
-    ///
-    /// # Errors
-    /// If the device is lost.
-    pub fn read(&mut self) -> anyhow::Result<Pixels> {
-        let Context { device, queue, .. } = self.context;
-        let mut encoder = device.create_command_encoder(&Default::default());
-        self.target.encode_copy(&mut encoder);
-        queue.submit([encoder.finish()]);
-        Ok(self.target.read(self.context)?)
-    }
-
-    fn render(&mut self, state: &mut ViewerState) {
+        self.lay_out(state, now + STEP * SETTLING);
         let Context { device, queue, .. } = self.context;
         let mut encoder = device.create_command_encoder(&Default::default());
         let view = self.target.view();
@@ -140,33 +120,15 @@ impl<'a> Studio<'a> {
         self.renderer.encode(&mut encoder, list, &view);
         let onto = (&mut encoder, &view, self.size);
         self.painter.paint(self.context, &mut self.laid, Some(onto));
+        self.target.encode_copy(&mut encoder);
         queue.submit([encoder.finish()]);
-    }
-}
-
-impl Screen for Studio<'_> {
-    fn display_rate(&mut self, _: RealTime) -> Rate {
-        Rate::per_second(60.0).expect("it is a rate")
+        Ok(self.target.read(self.context)?)
     }
 
-    fn size(&self) -> ((u32, u32), f32) {
-        (self.size, 1.0)
-    }
-
-    fn lay_out(&mut self, state: &mut ViewerState, figures: &Figures, now: RealTime) {
-        let output = lay_out(state, &self.egui, self.size, figures, now, Vec::new());
+    fn lay_out(&mut self, state: &mut ViewerState, now: RealTime) {
+        let output = lay_out(state, &self.egui, self.size, &Figures::default(), now, Vec::new());
         self.laid.textures.append(output.textures_delta);
         self.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
         self.laid.pixels_per_point = output.pixels_per_point;
-    }
-
-    fn draw(&mut self, state: &mut ViewerState, _: RealTime) -> anyhow::Result<bool> {
-        state.compose();
-        self.render(state);
-        Ok(true)
-    }
-
-    fn host_request(&mut self, _: Intent, _: &mut ViewerState, _: RealTime) -> Option<String> {
-        None
     }
 }

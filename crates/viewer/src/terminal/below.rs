@@ -211,7 +211,7 @@ mod tests {
     fn the_command_line_is_shown_on_the_smallest_page() {
         let mut console = Console::default();
         console.answer("", Err("an answer that is longer than a row".to_owned()));
-        console.line = "remind 60 look at the north, where the last of them went".to_owned();
+        console.line = "log debug look_at_the_north, where the last of them went".to_owned();
         let lines = console_lines(&console, 20, 4);
         assert_eq!(
             lines[..3],

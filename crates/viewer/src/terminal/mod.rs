@@ -28,7 +28,6 @@ use crate::logging;
 use crate::state::ViewerState;
 
 use self::screen::TextScreen;
-pub use self::text_scene::{TextScale, TextScene, TextView};
 use self::tty::Terminal;
 
 /// Keys queued for the loop: more than a tenth of a second of typing, pasted text included.

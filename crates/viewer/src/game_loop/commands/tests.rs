@@ -101,7 +101,6 @@ fn a_mistake_says_what_to_type() {
         ("rate hud off", "type rate hud 5 for a slow one"),
         ("rate noise 5", "there are input, network, interpolation"),
         ("log loud", "\"loud\" is no level; type log [LEVEL [TARGET]]"),
-        ("remind 5", "\"5\" does not fit here; type remind SECONDS TEXT"),
         (
             "record 5 gif 60",
             "1 to 50 pictures a second, not \"60\"; type record SECONDS",
@@ -129,28 +128,10 @@ fn a_mistake_says_what_to_type() {
         ("reconnect", "there is no server to join"),
         ("seek 5", "this is no recording"),
         ("values x", "type values for all of them"),
-        ("cancel 7", "type timers"),
     ] {
         let said = bench.run(line).unwrap_err();
         assert!(said.contains(wanted), "{line}: {said}");
     }
-}
-
-#[test]
-fn timers_are_listed_and_cancelled() {
-    let mut bench = Bench::new();
-    assert_eq!(bench.said("timers"), "nothing is waited for");
-    assert_eq!(bench.said("remind 90 look north"), "timer #0");
-    assert_eq!(bench.said("timers"), "#0 “look north” in 90.0 s\n");
-    assert!(bench.said("cancel #0").contains("is cancelled"));
-    assert_eq!(bench.said("timers"), "nothing is waited for");
-    for _ in 0..256 {
-        bench.said("remind 1 x");
-    }
-    assert_eq!(
-        bench.run("remind 1 x").unwrap_err(),
-        "too many timers are requested"
-    );
 }
 
 #[test]
