@@ -3,7 +3,6 @@
 
 mod arena;
 mod journals;
-mod lags;
 mod lock_step;
 mod random;
 mod recordings;

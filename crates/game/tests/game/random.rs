@@ -15,27 +15,18 @@ use trantor_model::{
 use trantor_time::link::{Chance, Order};
 use trantor_time::{GameSpan, GameTime};
 
-/// One thing done to a game. Agents and tiles are meant modulo how many there are.
+/// One thing done to a game.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Join(u16),
-    Leave(u32),
-    Command(u32, Command),
+    /// Agents are meant modulo how many there are.
+    Input(GameInput),
     /// Nanounits pass.
     Wait(i64),
     /// Deadlines are carried out, however far they are.
     Fire(u8),
-    Teleport(u32, u16, u16),
-    SetLevel(u32, u8),
-    SetFood(u32, u32),
-    SetGround(u16, u16, u32),
-    Kill(u32),
-    LayEgg(u16, u16, u16),
-    Switch(bool, bool),
-    Lag(Option<Lag>),
 }
 
-fn command() -> impl Strategy<Value = Command> {
+pub(crate) fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         3 => Just(Command::Forward),
         1 => Just(Command::Turn(Turn::Right)),
@@ -54,24 +45,49 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// Few tiles, so that agents meet; waits of whole units, so that deadlines fall together, and of fractions.
-fn step() -> impl Strategy<Value = Step> {
-    let agent = || 0..6u32;
+/// Few tiles, so that agents meet.
+fn admin_action() -> impl Strategy<Value = AdminAction> {
+    let agent = || (0..6u32).prop_map(AgentId);
+    let team = (0..3u16).prop_map(TeamId);
+    let tile = || (0..3u16, 0..2u16).prop_map(|(x, y)| Tile { x, y });
+    let level = (1..=8u8).prop_map(|level| Level::new(level).expect("a level"));
     prop_oneof![
-        3 => (0..3u16).prop_map(Step::Join),
-        1 => agent().prop_map(Step::Leave),
-        20 => (agent(), command()).prop_map(|(agent, command)| Step::Command(agent, command)),
+        2 => (agent(), tile(), 0..5usize).prop_map(|(agent, tile, facing)| {
+            let facing = Direction::ALL.get(facing).copied();
+            AdminAction::Teleport { agent, tile, facing }
+        }),
+        1 => (agent(), level).prop_map(|(agent, level)| AdminAction::SetLevel { agent, level }),
+        1 => (agent(), 0..3u32).prop_map(|(agent, count)| {
+            let resource = Resource::Food;
+            AdminAction::SetInventory { agent, resource, count }
+        }),
+        2 => (tile(), 0..4u32).prop_map(|(tile, count)| {
+            let ground = Counts([count; 7]);
+            AdminAction::SetGround { tile, ground }
+        }),
+        1 => agent().prop_map(|agent| AdminAction::Kill { agent }),
+        1 => (team, tile()).prop_map(|(team, tile)| AdminAction::LayEgg { team, tile }),
+        1 => any::<bool>().prop_map(|enabled| AdminAction::SetHunger { enabled }),
+        1 => any::<bool>().prop_map(|enabled| AdminAction::SetRefill { enabled }),
+        1 => prop::option::of(any_lag()).prop_map(|lag| AdminAction::SetLag { lag }),
+    ]
+}
+
+/// Waits of whole units, so that deadlines fall together, and of fractions.
+fn step() -> impl Strategy<Value = Step> {
+    let agent = || (0..6u32).prop_map(AgentId);
+    let cause = LeaveCause::Disconnected;
+    let input = prop_oneof![
+        3 => (0..3u16).prop_map(|team| GameInput::Join { team: TeamId(team) }),
+        1 => agent().prop_map(move |agent| GameInput::Leave { agent, cause }),
+        20 => (agent(), command()).prop_map(|(agent, command)| GameInput::Command { agent, command }),
+        11 => admin_action().prop_map(GameInput::Admin),
+    ];
+    prop_oneof![
+        35 => input.prop_map(Step::Input),
         4 => (0..12i64).prop_map(|units| Step::Wait(units * 1_000_000_000)),
         2 => (0..300_000_000_000i64).prop_map(Step::Wait),
         4 => (1..8u8).prop_map(Step::Fire),
-        2 => (agent(), 0..3u16, 0..2u16).prop_map(|(agent, x, y)| Step::Teleport(agent, x, y)),
-        1 => (agent(), 1..=8u8).prop_map(|(agent, level)| Step::SetLevel(agent, level)),
-        1 => (agent(), 0..3u32).prop_map(|(agent, count)| Step::SetFood(agent, count)),
-        2 => (0..3u16, 0..2u16, 0..4u32).prop_map(|(x, y, count)| Step::SetGround(x, y, count)),
-        1 => agent().prop_map(Step::Kill),
-        1 => (0..3u16, 0..3u16, 0..2u16).prop_map(|(team, x, y)| Step::LayEgg(team, x, y)),
-        1 => (any::<bool>(), any::<bool>()).prop_map(|(hunger, on)| Step::Switch(hunger, on)),
-        1 => prop::option::of(any_lag()).prop_map(Step::Lag),
     ]
 }
 
@@ -127,56 +143,25 @@ pub(crate) fn any_steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(), 0..most)
 }
 
-/// The input that a step stands for in that game; `None` if it is no input, or has no agent to refer to.
-pub(crate) fn input_of(step: &Step, game: &Game) -> Option<GameInput> {
-    let living: Vec<AgentId> = game.world().agents().map(|agent| agent.id()).collect();
-    let agent = |index: u32| living.get(index as usize % living.len().max(1)).copied();
-    let admin = |action| Some(GameInput::Admin(action));
-    let tile = |x, y| Tile { x, y };
-    match *step {
-        Step::Join(team) => Some(GameInput::Join { team: TeamId(team) }),
-        Step::Leave(index) => Some(GameInput::Leave {
-            agent: agent(index)?,
-            cause: LeaveCause::Disconnected,
-        }),
-        Step::Command(index, ref command) => Some(GameInput::Command {
-            agent: agent(index)?,
-            command: command.clone(),
-        }),
-        Step::Teleport(index, x, y) => {
-            let facing = Some(Direction::ALL[usize::from(x + y)]);
-            admin(AdminAction::Teleport {
-                agent: agent(index)?,
-                tile: tile(x, y),
-                facing,
-            })
+/// The input with the agent that is meant in that game; `None` if none lives.
+pub(crate) fn with_agent_of(game: &Game, input: &GameInput) -> Option<GameInput> {
+    let mut input = input.clone();
+    match &mut input {
+        GameInput::Leave { agent, .. }
+        | GameInput::Command { agent, .. }
+        | GameInput::Admin(
+            AdminAction::Teleport { agent, .. }
+            | AdminAction::SetLevel { agent, .. }
+            | AdminAction::SetInventory { agent, .. }
+            | AdminAction::Kill { agent },
+        ) => {
+            let mut living = game.world().agents();
+            let place = agent.0 as usize % living.len().max(1);
+            *agent = living.nth(place)?.id();
         }
-        Step::SetLevel(index, level) => {
-            let level = Level::new(level).expect("steps name levels");
-            admin(AdminAction::SetLevel {
-                agent: agent(index)?,
-                level,
-            })
-        }
-        Step::SetFood(index, count) => admin(AdminAction::SetInventory {
-            agent: agent(index)?,
-            resource: Resource::Food,
-            count,
-        }),
-        Step::SetGround(x, y, count) => admin(AdminAction::SetGround {
-            tile: tile(x, y),
-            ground: Counts([count; 7]),
-        }),
-        Step::Kill(index) => admin(AdminAction::Kill { agent: agent(index)? }),
-        Step::LayEgg(team, x, y) => admin(AdminAction::LayEgg {
-            team: TeamId(team),
-            tile: tile(x, y),
-        }),
-        Step::Switch(true, enabled) => admin(AdminAction::SetHunger { enabled }),
-        Step::Switch(false, enabled) => admin(AdminAction::SetRefill { enabled }),
-        Step::Lag(lag) => admin(AdminAction::SetLag { lag }),
-        Step::Wait(_) | Step::Fire(_) => None,
+        _ => {}
     }
+    Some(input)
 }
 
 impl Step {
@@ -186,23 +171,25 @@ impl Step {
         game: &mut Game,
         mut after: impl FnMut(&mut Game, Option<(&GameInput, Handled)>),
     ) {
-        match *self {
+        match self {
             Step::Wait(nanounits) => {
-                let until = game.now() + GameSpan::from_nanounits(i128::from(nanounits));
+                let until = game.now() + GameSpan::from_nanounits(i128::from(*nanounits));
                 while game.fire_next(until).is_some() {
                     after(game, None);
                 }
                 game.advance_to(until);
             }
             Step::Fire(count) => {
-                for _ in 0..count {
+                for _ in 0..*count {
                     let Some(next) = game.next_deadline() else { return };
                     assert_eq!(game.fire_next(next).map(|fired| fired.at), Some(next));
                     after(game, None);
                 }
             }
-            _ => {
-                let Some(input) = input_of(self, game) else { return };
+            Step::Input(input) => {
+                let Some(input) = with_agent_of(game, input) else {
+                    return;
+                };
                 let before = game.digest();
                 let handled = game.handle(input.clone(), game.now());
                 let is_refused = matches!(handled, Handled::Refused(_));

@@ -10,7 +10,7 @@ use trantor_model::{Command, TeamId};
 use trantor_time::{Frequency, GameTime};
 
 use crate::arena::{config, level, units};
-use crate::journals::{Recorded, long_game, with_another_turn};
+use crate::journals::{Recorded, long_game};
 use crate::random::{any_config, any_steps};
 
 fn index(pieces: &[Vec<u8>]) -> Vec<IndexedPiece> {
@@ -60,16 +60,7 @@ proptest! {
         parts in prop::collection::vec(any_steps(40), 1..5),
         moments in prop::collection::vec(0u32..=1_000, 1..8),
     ) {
-        let mut recorded = Recorded::new(config);
-        let mut pieces = Vec::new();
-        for (number, steps) in (1..).zip(&parts) {
-            for step in steps {
-                recorded.play(step);
-            }
-            pieces.push(recorded.next_piece(number));
-        }
-        let (last, game) = recorded.close();
-        pieces.push(last);
+        let (pieces, game) = Recorded::in_pieces(config, &parts);
         let recording = join(&pieces);
         prop_assert_eq!(recording.ends(), &RecordingEnd::Closed);
         prop_assert_eq!(recording.end(), game.now());
@@ -84,7 +75,7 @@ proptest! {
 
 #[test]
 fn states_are_kept_on_the_way_and_jumps_start_from_them() {
-    let (bytes, game) = long_game().close();
+    let (bytes, game) = long_game(Recorded::new(config(3, 3))).close();
     let steps = game.steps();
     let pieces = [bytes];
     let recording = join(&pieces);
@@ -216,11 +207,11 @@ fn pieces_that_do_not_follow_each_other_are_refused() {
 /// The state is compared a while after the last thing happened, and is another one: what can be shown ends with that thing.
 #[test]
 fn a_recording_that_differs_can_be_shown_to_its_end() {
-    let mut recorded = Recorded::new(config(3, 3));
+    let mut recorded = Recorded::lying(config(3, 3));
     let agent = recorded.join(0);
     recorded.turns_left(agent, 10);
     recorded.run_to(units(100));
-    let recording = join(&[with_another_turn(&recorded.close().0)]);
+    let recording = join(&[recorded.close().0]);
     assert!(matches!(recording.ends(), RecordingEnd::Different(_)));
     assert_eq!(recording.end(), units(70));
     for at in [0, 69, 70, 100, 1_000] {

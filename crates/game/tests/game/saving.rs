@@ -1,11 +1,11 @@
 //! Snapshots: a restored game continues exactly as the original, and no bytes do any harm.
 
 use proptest::prelude::*;
-use trantor_game::{Game, SaveError, Snapshot};
-use trantor_model::{AgentId, Command, Direction, Resource};
+use trantor_game::{AdminAction, Game, SaveError, Snapshot};
+use trantor_model::{AgentId, Command, Counts, Direction, Resource};
 use trantor_time::GameTime;
 
-use crate::arena::{Arena, config, units};
+use crate::arena::{Arena, config, tile, units};
 use crate::random::{any_config, any_steps, events_of};
 
 fn restored(game: &Game) -> Game {
@@ -79,7 +79,11 @@ fn eventful() -> Game {
     let agents: Vec<AgentId> = (0..3)
         .map(|_| arena.agent_of(0, 1, 1, Direction::North, 2))
         .collect();
-    arena.ground(1, 1, [0, 1, 1, 1, 0, 0, 0]);
+    let ground = Counts([0, 1, 1, 1, 0, 0, 0]);
+    arena.admin(AdminAction::SetGround {
+        tile: tile(1, 1),
+        ground,
+    });
     arena.command(agents[0], Command::Fork);
     arena.run_to(units(50));
     arena.command(agents[1], Command::Take(Resource::Food));
@@ -112,35 +116,11 @@ fn what_does_not_fit_is_refused_with_a_reason() {
         Snapshot::decode(&other_version),
         Err(SaveError::Version { found: 7 })
     );
-    for cut in 8..good.len() {
-        assert_eq!(
-            Snapshot::decode(&good[..cut]),
-            Err(SaveError::Damaged),
-            "cut to {cut}"
-        );
-    }
-    for place in 14..good.len() {
+    for place in 10..good.len() {
+        let cut = Snapshot::decode(&good[..place]);
         let mut damaged = good.clone();
         damaged[place] ^= 0x10;
-        assert_eq!(
-            Snapshot::decode(&damaged),
-            Err(SaveError::Damaged),
-            "damaged at {place}"
-        );
+        let errors = [cut, Snapshot::decode(&damaged)].map(Result::err);
+        assert_eq!(errors, [const { Some(SaveError::Damaged) }; 2], "at {place}");
     }
-}
-
-#[test]
-fn differences_are_listed_by_part() {
-    let game = eventful();
-    let mut other = game.clone();
-    let next = other.next_deadline().expect("much is pending");
-    other.fire_next(next);
-    let lines = game.snapshot().differences(&other.snapshot(), 100);
-    assert!(
-        lines.iter().any(|line| line.starts_with("progress 0")),
-        "{lines:#?}"
-    );
-    assert!(lines.iter().any(|line| line.starts_with("agent 0")), "{lines:#?}");
-    assert_eq!(game.snapshot().differences(&other.snapshot(), 2).len(), 2);
 }

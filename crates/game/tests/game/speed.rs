@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use trantor_game::{Game, GameConfig, GameEvent, GameInput, PaceChange};
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
 
-use crate::random::{Step, any_config, any_steps, input_of};
+use crate::random::{Step, any_config, any_steps, with_agent_of};
 
 /// One pass of a loop that drives a game.
 #[derive(Clone, Debug)]
@@ -54,14 +54,14 @@ fn any_pass() -> impl Strategy<Value = Pass> {
 type Outcome = (Vec<(GameTime, GameEvent)>, u64);
 
 /// What is to come in, and when; and when the game is looked at.
-fn planned(steps: &[Step]) -> (VecDeque<(GameTime, Step)>, GameTime) {
+fn planned(steps: &[Step]) -> (VecDeque<(GameTime, GameInput)>, GameTime) {
     let mut at = GameTime::ZERO;
     let mut plan = VecDeque::new();
     for step in steps {
         match step {
             Step::Wait(nanounits) => at += GameSpan::from_nanounits(i128::from(*nanounits)),
             Step::Fire(count) => at += GameSpan::from_units(i64::from(*count)),
-            input => plan.push_back((at, input.clone())),
+            Step::Input(input) => plan.push_back((at, input.clone())),
         }
     }
     (plan, at + GameSpan::from_units(50))
@@ -70,7 +70,7 @@ fn planned(steps: &[Step]) -> (VecDeque<(GameTime, Step)>, GameTime) {
 /// A game under way with what is still to come in.
 struct Driven {
     game: Game,
-    plan: VecDeque<(GameTime, Step)>,
+    plan: VecDeque<(GameTime, GameInput)>,
     events: Vec<(GameTime, GameEvent)>,
 }
 
@@ -82,8 +82,8 @@ impl Driven {
         let input_at = self.plan.front().map(|(at, _)| *at);
         if let Some(at) = input_at.filter(|&at| at <= until && deadline.is_none_or(|deadline| at <= deadline))
         {
-            let (_, step) = self.plan.pop_front().expect("it is in front");
-            if let Some(input) = input_of(&step, &self.game) {
+            let (_, input) = self.plan.pop_front().expect("it is in front");
+            if let Some(input) = with_agent_of(&self.game, &input) {
                 let _ = self.game.handle(input, at);
             }
         } else if self.game.fire_next(until).is_none() {
