@@ -38,12 +38,6 @@ pub fn demo(demo: Demo) -> Box<dyn Source> {
     Box::new(Playing::new(demo, |_| false))
 }
 
-/// Shows a demo beside a network with pieces that mean nothing, for tests and benches of the loop: `take` handles one piece
-/// and answers whether there was one.
-pub fn demo_with_network(demo: Demo, take: fn(RealTime) -> bool) -> Box<dyn Source> {
-    Box::new(Playing::new(demo, take))
-}
-
 /// Something to watch. The default methods are those of a source without a connection.
 pub trait Source: Debug {
     /// The name that panels show.

@@ -22,7 +22,7 @@ const COMMANDS: [&str; 23] = [
     "do ACTION — perform an action, as its key does",
     "goto X Y — look at a tile",
     "seek UNITS — seek in a recording",
-    "record SECONDS [gif | png] [PER_SECOND] — record the window as an animated GIF or as numbered PNG files",
+    "record SECONDS [gif] [PER_SECOND] — record the window as an animated GIF",
     "scale FACTOR — set the size of the panels; remembered",
     "quality swift | fine | auto — set the render quality; auto follows the graphics adapter; remembered",
     "volume [PERCENT | off | on] — show or set the volume; remembered",
@@ -165,7 +165,7 @@ mod tests {
             ("xyz", "xyz"),
             ("pause ", "pause "),
             ("speed 1", "speed 1"),
-            ("record 10 p", "record 10 png "),
+            ("record 10 g", "record 10 gif "),
         ] {
             assert_eq!(complete(line, &vocabulary).0, completed, "{line:?}");
         }

@@ -33,7 +33,7 @@ const CHANGE_LEAST: u8 = 4;
 const QUANTIZER_SPEED: i32 = 10;
 
 pub struct GifFilm<W: Write> {
-    out: Out<W>,
+    encoder: Encoder<W>,
     per_second: u32,
     halvings: u32,
     size: (u16, u16),
@@ -43,43 +43,33 @@ pub struct GifFilm<W: Write> {
     held: Option<(Frame<'static>, u64)>,
 }
 
-/// Before the first picture, which has the film's size, and after it.
-enum Out<W: Write> {
-    Empty(Option<W>),
-    Begun(Encoder<W>),
-}
-
 impl<W: Write> GifFilm<W> {
-    /// A film of so many pictures a second (`1..=`[`PER_SECOND_MAX`]) that begins again at its end.
-    pub fn new(out: W, per_second: u32) -> Self {
-        Self {
-            out: Out::Empty(Some(out)),
+    /// A film of pictures of `size`, so many a second (`1..=`[`PER_SECOND_MAX`]), that begins again at its end.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn new(out: W, per_second: u32, (width, height): (u32, u32)) -> io::Result<Self> {
+        let longer = width.max(height);
+        let fits = |halvings: &u32| longer >> halvings <= SIDE_PIXELS_MAX;
+        let halvings = (0..16).find(fits).unwrap_or(16);
+        let size = [width, height].map(|side| (side >> halvings).max(1) as u16);
+        let mut encoder = Encoder::new(out, size[0], size[1], &[]).map_err(io_error)?;
+        encoder.set_repeat(Repeat::Infinite).map_err(io_error)?;
+        Ok(Self {
+            encoder,
             per_second: per_second.clamp(1, PER_SECOND_MAX),
-            halvings: 0,
-            size: (1, 1),
+            halvings,
+            size: size.into(),
             shown: Vec::new(),
             held: None,
-        }
+        })
     }
 
-    /// Adds the picture number `turn` of the film, counted from 0 and growing; all have the size of the first.
+    /// Adds the picture number `turn` of the film, counted from 0 and growing.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn add(&mut self, turn: u64, pixels: &Pixels) -> io::Result<()> {
-        if let Out::Empty(out) = &mut self.out
-            && let Some(out) = out.take()
-        {
-            let longer = pixels.width.max(pixels.height);
-            self.halvings = (0..16)
-                .find(|halvings| longer >> halvings <= SIDE_PIXELS_MAX)
-                .unwrap_or(16);
-            let side = |pixels: u32| (pixels >> self.halvings).max(1) as u16;
-            self.size = (side(pixels.width), side(pixels.height));
-            let mut encoder = Encoder::new(out, self.size.0, self.size.1, &[]).map_err(io_error)?;
-            encoder.set_repeat(Repeat::Infinite).map_err(io_error)?;
-            self.out = Out::Begun(encoder);
-        }
         let Some(frame) = self.changed(&shrunk(pixels, self.halvings, self.size)) else {
             return Ok(());
         };
@@ -91,25 +81,22 @@ impl<W: Write> GifFilm<W> {
     /// Ends the film as long as `turns` pictures, and flushes it.
     ///
     /// # Errors
-    /// If it cannot be written, or has no picture.
+    /// If it cannot be written.
     pub fn finish(mut self, turns: u64) -> io::Result<W> {
         self.write_held(turns)?;
-        let Out::Begun(encoder) = self.out else {
-            return Err(io::Error::other("no picture was taken"));
-        };
-        let mut out = encoder.into_inner().map_err(io_error)?;
+        let mut out = self.encoder.into_inner().map_err(io_error)?;
         out.flush()?;
         Ok(out)
     }
 
     fn write_held(&mut self, until: u64) -> io::Result<()> {
-        let (Some((mut frame, from)), Out::Begun(encoder)) = (self.held.take(), &mut self.out) else {
+        let Some((mut frame, from)) = self.held.take() else {
             return Ok(());
         };
         // Instants are rounded, not lengths: nothing adds up.
         let at = |turn: u64| turn * 100 / u64::from(self.per_second);
         frame.delay = u16::try_from(at(until) - at(from)).unwrap_or(u16::MAX);
-        encoder.write_frame(&frame).map_err(io_error)
+        self.encoder.write_frame(&frame).map_err(io_error)
     }
 
     /// The smallest part of a picture that holds all that is new in it, the rest of that see-through; `None` if nothing is.
@@ -173,14 +160,6 @@ fn shrunk(pixels: &Pixels, halvings: u32, (width, height): (u16, u16)) -> Cow<'_
         .collect()
 }
 
-impl<W: Write> std::fmt::Debug for GifFilm<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GifFilm")
-            .field("size", &self.size)
-            .finish_non_exhaustive()
-    }
-}
-
 fn io_error(error: EncodingError) -> io::Error {
     match error {
         EncodingError::Io(error) => error,
@@ -214,7 +193,7 @@ mod tests {
             (5, 3) => [255, 255, 255],
             _ => [(x * 30 + 1) as u8, (y * 40) as u8, 90],
         });
-        let mut film = GifFilm::new(Vec::new(), 30);
+        let mut film = GifFilm::new(Vec::new(), 30, (8, 6)).unwrap();
         // Picture 2 is left out, 1 and 4 show nothing new.
         for (turn, picture) in [(0, &still), (1, &still), (3, &dot), (4, &dot), (5, &still)] {
             film.add(turn, picture).unwrap();
@@ -237,7 +216,7 @@ mod tests {
     #[test]
     fn large_pictures_are_halved_until_they_fit() {
         let large = pixels((2_000, 4), |x, _| if x % 2 == 0 { [0; 3] } else { [200; 3] });
-        let mut film = GifFilm::new(Vec::new(), 10);
+        let mut film = GifFilm::new(Vec::new(), 10, (2_000, 4)).unwrap();
         film.add(0, &large).unwrap();
         assert_eq!(film.size, (500, 1));
         assert!(

@@ -1,14 +1,8 @@
-//! The pictures of a while, as the window shows them, into numbered files or an animated GIF.
-//!
-//! ```text
-//! trantor-1763705400123.gif                         to be shown as it is
-//! trantor-1763705400123/00000.png, 00001.png …      to be made into a film by whatever one likes:
-//! ffmpeg -framerate 30 -i trantor-1763705400123/%05d.png match.webm
-//! ```
+//! The pictures of a while, as the window shows them, as an animated GIF.
 //!
 //! Pictures are taken on the loop and compressed on a thread of their own. When that does not keep up, pictures are
 //! left out and counted, and the one before stands in their places, so that a film keeps its speed; the game is never
-//! held up, nor when the last of them are still being compressed.
+//! throttled, nor when the last of them are still being compressed.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -32,28 +26,13 @@ const WAITING_MAX: usize = 16;
 pub struct Take {
     /// For how long, unless it is asked for again before.
     pub span: RealSpan,
-    pub format: Format,
     /// Pictures a second, `1..=`[`super::gif::PER_SECOND_MAX`].
     pub per_second: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Files of their own in a folder.
-    Png,
-    /// One that moves.
-    Gif,
-}
-
-impl Format {
-    /// Pictures a second, by default: of a film, what films have; of an animated GIF, one that its
-    /// hundredths of a second can express.
-    pub const fn usual_rate(self) -> u32 {
-        match self {
-            Self::Png => 30,
-            Self::Gif => 20,
-        }
-    }
+impl Take {
+    /// Pictures a second by default: a rate that a GIF's hundredths of a second can express.
+    pub const PER_SECOND: u32 = 20;
 }
 
 #[derive(Debug)]
@@ -73,32 +52,19 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Records from `now` on, into a new file or folder where the program was started.
+    /// Records from `now` on, into a new file where the program was started.
     ///
     /// # Errors
     /// If there can be none, or no thread.
     pub fn start(take: Take, now: RealTime) -> io::Result<Self> {
-        let name = format!("trantor-{}", date_for_records().as_millis());
-        let into = match take.format {
-            Format::Png => PathBuf::from(name),
-            Format::Gif => PathBuf::from(name + ".gif"),
-        };
-        Self::start_in(into, take, now)
+        let name = format!("trantor-{}.gif", date_for_records().as_millis());
+        Self::start_in(PathBuf::from(name), take, now)
     }
 
     fn start_in(into: PathBuf, take: Take, now: RealTime) -> io::Result<Self> {
         let (to_writer, pictures) = bounded(WAITING_MAX);
-        let sink = match take.format {
-            Format::Png => {
-                std::fs::create_dir(&into)?;
-                Sink::Png(into.clone(), 0)
-            }
-            Format::Gif => {
-                let file = BufWriter::new(File::create_new(&into)?);
-                Sink::Gif(GifFilm::new(file, take.per_second))
-            }
-        };
-        let writer = threads::spawn("recording", move || write(sink, &pictures))?;
+        let file = BufWriter::new(File::create_new(&into)?);
+        let writer = threads::spawn("recording", move || write(file, take.per_second, &pictures))?;
         let most = RealSpan::from_nanos((RECORD_SECONDS_MAX * 1e9) as i64);
         Ok(Self {
             into,
@@ -176,118 +142,62 @@ impl Recording {
     }
 }
 
-enum Sink {
-    /// Numbered files in a folder, with the number of the last.
-    Png(PathBuf, u64),
-    Gif(GifFilm<BufWriter<File>>),
-}
-
-impl Sink {
-    fn add(&mut self, turn: u64, pixels: &Pixels) -> io::Result<()> {
-        let (folder, last) = match self {
-            Self::Gif(film) => return film.add(turn, pixels),
-            Self::Png(folder, last) => (folder, last),
-        };
-        let file = |turn: u64| folder.join(format!("{turn:05}.png"));
-        // Where some were left out the one before is there again: what makes a film of them takes one after the other.
-        for left_out in *last + 1..turn {
-            // Not every file system has files under two names.
-            std::fs::hard_link(file(*last), file(left_out))
-                .or_else(|_| std::fs::copy(file(*last), file(left_out)).map(drop))?;
-        }
-        *last = turn;
-        pixels.write_png(&file(turn))
-    }
-}
-
 /// Writes pictures with their turns. The film begins with its first picture, whenever that came.
-fn write(mut sink: Sink, pictures: &Receiver<(u64, Pixels)>) -> io::Result<()> {
-    let (begin, first) = pictures
-        .recv()
-        .map_err(|_| io::Error::other("no picture was taken"))?;
-    sink.add(0, &first)?;
+fn write(file: BufWriter<File>, per_second: u32, pictures: &Receiver<(u64, Pixels)>) -> io::Result<()> {
+    let first = pictures.recv();
+    let (begin, pixels) = first.map_err(|_| io::Error::other("no picture was taken"))?;
+    let mut film = GifFilm::new(file, per_second, (pixels.width, pixels.height))?;
+    film.add(0, &pixels)?;
     let mut last = 0;
     for (turn, pixels) in pictures {
         last = turn - begin;
-        sink.add(last, &pixels)?;
+        film.add(last, &pixels)?;
     }
-    match sink {
-        Sink::Gif(film) => film.finish(last + 1).map(drop),
-        Sink::Png(..) => Ok(()),
-    }
+    film.finish(last + 1).map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Pictures of 200 ms of frames at 144 a second, except for turns in which no frame came; the last is of another size.
-    fn recorded(format: Format, without: &[u64]) -> (PathBuf, String) {
-        let name = format!(
-            "trantor-recording-test-{}-{format:?}-{}",
-            std::process::id(),
-            without.len()
-        );
-        let into = std::env::temp_dir().join(name);
-        // A run that was cut short may have left one.
-        let _ = std::fs::remove_dir_all(&into);
-        let _ = std::fs::remove_file(&into);
-        let start = RealTime::ZERO + RealSpan::from_secs(5);
-        let take = Take {
-            span: RealSpan::from_millis(200),
-            format,
-            per_second: 30,
-        };
-        let mut recording = Recording::start_in(into.clone(), take, start).unwrap();
-        let mut now = start;
-        while !recording.is_over(now) {
-            if recording.is_due(now) && !without.contains(&recording.turn_at(now)) {
-                assert_eq!(recording.poll_end(now), None, "it goes on");
-                let side = if recording.turns == 5 { 3 } else { 2 };
-                let rgba = vec![0; side as usize * side as usize * 4];
-                let (width, height) = (side, side);
-                recording.add(Pixels { width, height, rgba }, now);
-            }
-            now += RealSpan::from_nanos(6_944_444);
-        }
-        assert!(!recording.is_due(now));
-        loop {
-            match recording.poll_end(now) {
-                Some(said) => return (into, said),
-                None => std::thread::yield_now(),
-            }
-        }
-    }
-
+    /// Of 200 ms of frames at 144 a second thirty pictures a second are taken, and left out where no frame came and where
+    /// the size is another.
     #[test]
-    fn where_pictures_are_left_out_the_one_before_stays() {
-        let (folder, said) = recorded(Format::Png, &[0, 2, 3]);
-        assert!(
-            said.starts_with("2 pictures in") && said.ends_with(", 3 left out"),
-            "{said}"
-        );
-        let read = |number: u32| std::fs::read(folder.join(format!("{number:05}.png"))).unwrap();
-        assert_eq!((read(1), read(2)), (read(0), read(0)), "turns 2 and 3 of 1 to 4");
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 4);
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn thirty_pictures_a_second_are_taken_whatever_the_frame_rate() {
-        for format in [Format::Png, Format::Gif] {
-            let (into, said) = recorded(format, &[]);
-            assert!(
-                said.starts_with("5 pictures in") && said.ends_with(", 1 left out"),
-                "{said}"
-            );
-            if format == Format::Gif {
-                let written = std::fs::read(&into).unwrap();
-                assert!(written.starts_with(b"GIF89a") && written.ends_with(b";"));
-                std::fs::remove_file(&into).unwrap();
-            } else {
-                assert!(into.join("00004.png").is_file() && !into.join("00005.png").exists());
-                std::fs::remove_dir_all(&into).unwrap();
+    fn pictures_are_taken_at_their_rate_whatever_the_frame_rate() {
+        for (without, taken, left_out) in [(&[][..], 5, 1), (&[0, 2, 3], 2, 3)] {
+            let name = format!("trantor-recording-{}-{taken}.gif", std::process::id());
+            let into = std::env::temp_dir().join(name);
+            // A run that was cut short may have left one.
+            let _ = std::fs::remove_file(&into);
+            let start = RealTime::ZERO + RealSpan::from_secs(5);
+            let take = Take {
+                span: RealSpan::from_millis(200),
+                per_second: 30,
+            };
+            let mut recording = Recording::start_in(into.clone(), take, start).unwrap();
+            let mut now = start;
+            while !recording.is_over(now) {
+                if recording.is_due(now) && !without.contains(&recording.turn_at(now)) {
+                    assert_eq!(recording.poll_end(now), None, "it goes on");
+                    let side = if recording.turns == 5 { 3 } else { 2 };
+                    let rgba = vec![0; side as usize * side as usize * 4];
+                    let (width, height) = (side, side);
+                    recording.add(Pixels { width, height, rgba }, now);
+                }
+                now += RealSpan::from_nanos(6_944_444);
             }
+            assert!(!recording.is_due(now));
+            let said = loop {
+                match recording.poll_end(now) {
+                    Some(said) => break said,
+                    None => std::thread::yield_now(),
+                }
+            };
+            let file = into.display();
+            assert_eq!(said, format!("{taken} pictures in {file}, {left_out} left out"));
+            let written = std::fs::read(&into).unwrap();
+            assert!(written.starts_with(b"GIF89a") && written.ends_with(b";"));
+            std::fs::remove_file(&into).unwrap();
         }
     }
 }

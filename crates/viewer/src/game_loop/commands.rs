@@ -15,7 +15,7 @@ use trantor_time::{GameTime, Pace, Pacing, Rate, RealSpan, RealTime};
 use super::{Viewer, figures};
 use crate::console::{Command, Vocabulary};
 use crate::film::gif::film_rate;
-use crate::film::recording::{Format, RECORD_SECONDS_MAX, Take};
+use crate::film::recording::{RECORD_SECONDS_MAX, Take};
 use crate::input::{Action, Bindings};
 use crate::intent::Intent;
 use crate::logging;
@@ -287,21 +287,17 @@ where
     number.ok_or_else(|| format!("{what} from {} to {}, not {text:?}", range.start(), range.end()))
 }
 
-/// `10`, `10 png`, `10 gif 25`: for how long, into what, pictures a second.
+/// `10`, `10 25`, `10 gif 25`: for how long, and pictures a second.
 fn take(span: &str, how: &[&str]) -> Result<Take, String> {
-    let (format, rate) = match how {
-        [] => (Format::Gif, None),
-        [rate] if rate.starts_with(|first: char| first.is_ascii_digit()) => (Format::Gif, Some(rate)),
-        ["gif", rate @ ..] => (Format::Gif, rate.first()),
-        ["png", rate @ ..] => (Format::Png, rate.first()),
-        [other, ..] => return Err(format!("pictures are gif or png, not {other:?}")),
+    let rate = match how {
+        [] | ["gif"] => None,
+        [rate] | ["gif", rate] => Some(film_rate(rate)?),
+        [other, ..] => return Err(format!("a recording is a gif, not {other:?}")),
     };
-    let rate = rate.map(|rate| film_rate(rate)).transpose()?;
     let seconds = within(span, 0.0..=RECORD_SECONDS_MAX, "seconds are a number")?;
     Ok(Take {
         span: RealSpan::from_nanos((seconds * 1e9) as i64),
-        format,
-        per_second: rate.unwrap_or(format.usual_rate()),
+        per_second: rate.unwrap_or(Take::PER_SECOND),
     })
 }
 

@@ -10,14 +10,13 @@
 //! ```
 //!
 //! [`GameLoop`] is a value: the owner of the thread hands it events and asks when to call again. The window
-//! does so from winit's callbacks ([`crate::app`]), the terminal and the benchmark from a parked thread
-//! ([`parked`]). What is drawn on is a [`Screen`]; the list of systems is in [`systems`]; who may change what of it
-//! while it runs, in [`commands`].
+//! does so from winit's callbacks ([`crate::app`]), the terminal and the benchmark from a loop of their own. What is
+//! drawn on is a [`Screen`]; the list of systems is in [`systems`]; who may change what of it while it runs, in
+//! [`commands`].
 
 mod commands;
 mod figures;
 pub mod pacer;
-pub mod parked;
 pub mod pretend;
 pub mod schedule;
 mod systems;

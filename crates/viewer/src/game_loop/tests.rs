@@ -108,7 +108,7 @@ fn a_flood_from_the_network_gets_a_third_of_the_time_beside_slow_frames() {
         true
     };
     let state = ViewerState::new(
-        source::demo_with_network(Demo::new(DemoScene::Ritual), take),
+        Box::new(Playing::new(Demo::new(DemoScene::Ritual), take)),
         ViewerOptions::default(),
     );
     let mut screen = PretendScreen::new(60.0);

@@ -118,7 +118,7 @@ fn write(
     let context = Context::without_window()?;
     let mut studio = Studio::new(&context, quality, size);
     let out = BufWriter::new(File::create(file).with_context(cannot)?);
-    let mut gif = GifFilm::new(out, plan.per_second);
+    let mut gif = GifFilm::new(out, plan.per_second, size).with_context(cannot)?;
     for picture in 0..plan.pictures {
         match (is_demo, picture) {
             (true, _) => watch.show_demo(&plan, picture),

@@ -1,12 +1,12 @@
-//! One connection to a server, on threads of its own: connects, reads and writes.
+//! One connection to a server: a thread of its own connects and reads, the loop writes.
 //!
 //! Bytes reach the loop through a bounded channel: while the loop does not keep up, the thread does not read, and so
-//! throttles the server. A second thread writes, so that a server that does not read cannot block the loop. What bytes mean
-//! is left to the client, and when to connect again to [`mod@super::live`].
+//! throttles the server. What bytes mean is left to the client, and when to connect again to [`mod@super::live`].
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, never};
@@ -18,22 +18,17 @@ use trantor_time::RealSpan;
 const PIECE_BYTES: usize = 64 * 1024;
 /// Pieces that may wait for the loop: together 4 MiB, the world of a large map in a few turns of the loop.
 const PIECES_MAX: usize = 64;
-/// Requests that may wait for the socket: a person makes a few in a second.
-const OUTGOING_MAX: usize = 256;
 /// How long the loop waits for the thread's end; a name look-up or a connect cannot be cut short.
 const END_WITHIN: RealSpan = RealSpan::from_millis(500);
 /// How long a server may take to accept.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
-/// How long a full socket may stay full before the connection is closed.
-const WRITE_WITHIN: Duration = Duration::from_secs(10);
+/// How long a full socket may delay the loop; what it does not take stays with the client. A person's requests fill none.
+const WRITE_WITHIN: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 pub(super) enum NetEvent {
-    Opened {
-        out: Sender<Vec<u8>>,
-        /// The token that the server has left for programs of this user.
-        token: Option<String>,
-    },
+    /// With the token that the server has left for programs of this user.
+    Opened(Option<String>),
     Bytes(Vec<u8>),
     /// The connection is closed, or could not be made; the reason. Nothing follows.
     Closed(String),
@@ -42,16 +37,15 @@ pub(super) enum NetEvent {
 #[derive(Debug)]
 pub(super) struct Connection {
     events: Receiver<NetEvent>,
-    socket: Arc<Mutex<Socket>>,
+    socket: Arc<Socket>,
     thread: Option<Thread<()>>,
 }
 
+/// The socket, once there is one, and whether the loop wants it closed.
 #[derive(Debug, Default)]
-enum Socket {
-    #[default]
-    Connecting,
-    Open(TcpStream),
-    Shut,
+struct Socket {
+    stream: OnceLock<TcpStream>,
+    is_shut: AtomicBool,
 }
 
 impl Connection {
@@ -61,7 +55,7 @@ impl Connection {
     /// If the operating system refuses a thread.
     pub(super) fn start(host: &str, port: u16, waker: Waker) -> io::Result<Self> {
         let (to_loop, events) = bounded(PIECES_MAX);
-        let socket = Arc::default();
+        let socket = Arc::<Socket>::default();
         let worker = Worker {
             to_loop,
             socket: Arc::clone(&socket),
@@ -83,11 +77,27 @@ impl Connection {
         self.events.len()
     }
 
+    /// Writes of `bytes` what the socket takes now, and answers how many that were.
+    pub(super) fn write(&self, bytes: &[u8]) -> usize {
+        let Some(mut stream) = self.socket.stream.get() else {
+            return 0;
+        };
+        stream.write(bytes).unwrap_or_else(|error| {
+            if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+                log::info!("sending failed: {error}");
+                // The thread then ends, and reports that.
+                self.shut();
+            }
+            0
+        })
+    }
+
     /// Closes the connection; [`NetEvent::Closed`] follows.
     pub(super) fn shut(&self) {
-        if let Socket::Open(socket) = std::mem::replace(&mut *lock(&self.socket), Socket::Shut) {
+        self.socket.is_shut.store(true, Ordering::SeqCst);
+        if let Some(stream) = self.socket.stream.get() {
             // A socket that is closed already need not be shut.
-            let _ = socket.shutdown(Shutdown::Both);
+            let _ = stream.shutdown(Shutdown::Both);
         }
     }
 }
@@ -105,19 +115,15 @@ impl Drop for Connection {
     }
 }
 
-fn lock(socket: &Mutex<Socket>) -> std::sync::MutexGuard<'_, Socket> {
-    socket.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 struct Worker {
     to_loop: Sender<NetEvent>,
-    socket: Arc<Mutex<Socket>>,
+    socket: Arc<Socket>,
     waker: Waker,
 }
 
 impl Worker {
     fn run(&self, host: &str, port: u16) {
-        let closed = connect(host, port).and_then(|socket| self.serve(socket));
+        let closed = connect(host, port).and_then(|stream| self.serve(stream));
         let reason = match closed.map_err(|error| error.to_string()) {
             Ok(()) => "the server closed the connection".to_owned(),
             // The system's number does not help the user.
@@ -126,38 +132,29 @@ impl Worker {
         self.send(NetEvent::Closed(reason));
     }
 
-    fn serve(&self, mut socket: TcpStream) -> io::Result<()> {
-        socket.set_nodelay(true)?;
-        socket.set_write_timeout(Some(WRITE_WITHIN))?;
-        {
-            let mut shared = lock(&self.socket);
-            if matches!(*shared, Socket::Shut) {
-                return Ok(());
-            }
-            *shared = Socket::Open(socket.try_clone()?);
+    fn serve(&self, stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(WRITE_WITHIN))?;
+        let token = user_token(stream.local_addr()?, stream.peer_addr()?);
+        let stream = self.socket.stream.get_or_init(|| stream);
+        if self.socket.is_shut.load(Ordering::SeqCst) {
+            return Ok(());
         }
-        let token = user_token(socket.local_addr()?, socket.peer_addr()?);
-        let (out, outgoing) = bounded(OUTGOING_MAX);
-        let (open, ended) = bounded::<()>(0);
-        let for_writing = socket.try_clone()?;
-        let writer = threads::spawn("network-out", move || write_all(&for_writing, &outgoing, &ended))?;
-        self.send(NetEvent::Opened { out, token });
-        let result = self.read_all(&mut socket);
+        self.send(NetEvent::Opened(token));
+        let result = self.read_all(stream);
         // A socket that is closed already need not be shut.
-        let _ = socket.shutdown(Shutdown::Both);
-        drop(open);
-        writer.join().map_err(io::Error::other)?;
+        let _ = stream.shutdown(Shutdown::Both);
         result
     }
 
-    fn read_all(&self, socket: &mut TcpStream) -> io::Result<()> {
+    fn read_all(&self, mut stream: &TcpStream) -> io::Result<()> {
         let mut buffer = vec![0; PIECE_BYTES];
         loop {
-            match socket.read(&mut buffer) {
+            match stream.read(&mut buffer) {
                 Ok(0) => return Ok(()),
                 Ok(count) if !self.send(NetEvent::Bytes(buffer[..count].to_vec())) => return Ok(()),
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
@@ -172,30 +169,12 @@ impl Worker {
 }
 
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
     for address in (host, port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, CONNECT_WITHIN) {
-            Ok(socket) => return Ok(socket),
+            Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
-}
-
-/// Writes outgoing bytes until their channel or the connection ends.
-fn write_all(mut socket: &TcpStream, outgoing: &Receiver<Vec<u8>>, ended: &Receiver<()>) {
-    loop {
-        crossbeam_channel::select! {
-            recv(outgoing) -> bytes => {
-                let Ok(bytes) = bytes else { return };
-                if let Err(error) = socket.write_all(&bytes) {
-                    log::info!("sending failed: {error}");
-                    // The reading side then ends, and the loop learns of it.
-                    let _ = socket.shutdown(Shutdown::Both);
-                    return;
-                }
-            }
-            recv(ended) -> _ => return,
-        }
-    }
 }

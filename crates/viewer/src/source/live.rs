@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crossbeam_channel::Sender;
 use trantor_client::{
     Client, ClientConfig, ClientEvent, ControlRequest, FeedEntry, Language, LinkState, Scene, SceneClock,
 };
@@ -38,8 +37,8 @@ pub(super) struct Live {
     /// Whether the user wants another connection as soon as this one is closed.
     is_reconnect_asked: bool,
     opened_at: RealTime,
-    /// The client of the open connection, and where bytes for the server go.
-    session: Option<(Client, Sender<Vec<u8>>)>,
+    /// The client of the open connection.
+    session: Option<Client>,
     /// Shown while there is no session.
     waiting_for: Arc<str>,
     /// Whether the game shown last was won.
@@ -106,7 +105,7 @@ impl Live {
         })
     }
 
-    fn opened(&mut self, out: Sender<Vec<u8>>, token: Option<String>, now: RealTime) {
+    fn opened(&mut self, token: Option<String>, now: RealTime) {
         // Servers of other kinds know no token, and text viewers may change the speed without one.
         let left = token.filter(|_| self.language == Language::Frames);
         let config = ClientConfig {
@@ -114,14 +113,14 @@ impl Live {
             token: self.token.clone().or(left),
             program: concat!("trantor-viewer ", env!("CARGO_PKG_VERSION")).to_owned(),
         };
-        self.session = Some((Client::new(config, now), out));
+        self.session = Some(Client::new(config, now));
         self.opened_at = now;
     }
 
     fn closed(&mut self, reason: String, now: RealTime) {
         self.connection = None;
         let session = self.session.take();
-        if let Some((client, _)) = &session {
+        if let Some(client) = &session {
             self.ticks_before = self.ticks.saturating_add(client.stats(now).ticks);
             if now.since(self.opened_at) >= GOOD_AFTER {
                 self.retry_after = RETRY_AFTER;
@@ -129,7 +128,7 @@ impl Live {
         }
         let because = match (self.ended.take(), session) {
             (Some(ended), _) => ended,
-            (None, Some((mut client, _))) => {
+            (None, Some(mut client)) => {
                 client.closed(&reason, now);
                 last_words(&mut client).unwrap_or(reason)
             }
@@ -151,6 +150,16 @@ impl Live {
         self.next_try_at = now.saturating_add(self.retry_after);
         self.retry_after = (self.retry_after + self.retry_after).min(RETRY_AFTER_MAX);
     }
+
+    /// Sends what the socket takes. The client ends a connection for which too much stays unsent.
+    fn send(&mut self) {
+        if let (Some(connection), Some(client)) = (&self.connection, &mut self.session)
+            && !client.unsent().is_empty()
+        {
+            let count = connection.write(client.unsent());
+            client.sent(count);
+        }
+    }
 }
 
 impl Source for Live {
@@ -159,11 +168,11 @@ impl Source for Live {
     }
 
     fn client(&self) -> Option<&Client> {
-        self.session.as_ref().map(|(client, _)| client)
+        self.session.as_ref()
     }
 
     fn client_mut(&mut self) -> Option<&mut Client> {
-        self.session.as_mut().map(|(client, _)| client)
+        self.session.as_mut()
     }
 
     fn take_network(&mut self, now: RealTime) -> bool {
@@ -171,7 +180,7 @@ impl Source for Live {
             return false;
         };
         match event {
-            NetEvent::Opened { out, token } => self.opened(out, token, now),
+            NetEvent::Opened(token) => self.opened(token, now),
             NetEvent::Bytes(piece) => {
                 if let Some(client) = self.client_mut() {
                     client.handle(&piece, now);
@@ -208,9 +217,9 @@ impl Source for Live {
     }
 
     fn leave(&mut self) {
-        if let Some((client, out)) = &mut self.session {
+        if let Some(client) = &mut self.session {
             client.leave();
-            send(client, out);
+            self.send();
         }
     }
 
@@ -253,7 +262,7 @@ impl Source for Live {
                 Err(error) => self.closed(error.to_string(), now),
             }
         }
-        let Some((client, out)) = &mut self.session else {
+        let Some(client) = &mut self.session else {
             return;
         };
         if client.next_timeout().is_some_and(|due| due <= now) {
@@ -309,11 +318,11 @@ impl Source for Live {
             }
             self.notices.push_back(notice);
         }
-        send(client, out);
+        self.send();
     }
 
     fn scene(&mut self, now: RealTime, scene: &mut Scene) {
-        let Some((client, _)) = &mut self.session else {
+        let Some(client) = &mut self.session else {
             let reason = match self.was_won && self.given_up.is_none() {
                 true => {
                     let left = (self.next_try_at - now).max(RealSpan::ZERO).as_nanos();
@@ -339,7 +348,7 @@ impl Source for Live {
     }
 
     fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
-        let Some((client, _)) = &mut self.session else {
+        let Some(client) = &mut self.session else {
             return Err(match self.was_won {
                 true => "the match is over".to_owned(),
                 false => "there is no connection".to_owned(),
@@ -348,21 +357,6 @@ impl Source for Live {
         client.request(request).map_err(|error| error.to_string())?;
         self.tend(now);
         Ok(())
-    }
-}
-
-/// Hands unsent bytes to the writing thread. Without room there they stay with the client, which ends the connection if they
-/// stay too long.
-fn send(client: &mut Client, out: &Sender<Vec<u8>>) {
-    let unsent = client.unsent();
-    let count = unsent.len();
-    if count == 0 || out.is_full() {
-        return;
-    }
-    match out.try_send(unsent.to_vec()) {
-        Ok(()) => client.sent(count),
-        // If the connection ended, its thread reports that.
-        Err(_) => log::debug!("{count} bytes stay unsent"),
     }
 }
 

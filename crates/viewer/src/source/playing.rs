@@ -18,7 +18,7 @@ pub(crate) struct Playing {
     last: Option<RealTime>,
     /// Entries to be read.
     pub(crate) feed: VecDeque<FeedEntry>,
-    /// See [`super::demo_with_network`].
+    /// Handles a piece from a network, and answers whether there was one; for tests of the loop.
     network: fn(RealTime) -> bool,
 }
 

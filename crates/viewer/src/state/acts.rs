@@ -8,7 +8,7 @@ use trantor_protocol::wire::StepKind;
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
 use super::ViewerState;
-use crate::film::recording::{Format, Take};
+use crate::film::recording::Take;
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
 use crate::sound::SoundChange;
@@ -20,8 +20,7 @@ use trantor_render::picture::palette::Theme;
 const SEEK_UNITS: i64 = 100;
 const RECORD: Take = Take {
     span: RealSpan::from_secs(10),
-    format: Format::Gif,
-    per_second: Format::Gif.usual_rate(),
+    per_second: Take::PER_SECOND,
 };
 
 impl ViewerState {

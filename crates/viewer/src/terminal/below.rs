@@ -167,22 +167,6 @@ fn cut(line: &str, columns: usize) -> Vec<String> {
     std::iter::once(first.iter().collect()).chain(rest).collect()
 }
 
-/// The same number of ASCII characters, for terminals without Unicode.
-pub(super) fn ascii(text: &str) -> String {
-    let letter = |letter: char| match letter {
-        letter if letter.is_ascii() => letter,
-        '·' | '│' => '|',
-        '–' | '—' | '−' => '-',
-        '“' | '”' => '"',
-        '’' | '‘' => '\'',
-        '×' => 'x',
-        '…' => '.',
-        '\u{2009}' | '\u{a0}' => ' ',
-        _ => '?',
-    };
-    text.chars().map(letter).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use crate::hud::figures::{Group, judged, row};

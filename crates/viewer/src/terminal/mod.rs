@@ -5,10 +5,12 @@
 //! trantor-viewer --text | less      writes a plain page a second until the pipe is closed
 //! ```
 //!
-//! The game loop is the window's, with another [`Screen`](crate::game_loop::Screen). [`text_scene`] draws the scene,
-//! [`below`] writes the rows below it, [`screen`] puts both on a page, and [`tty`] is the terminal.
+//! The game loop is the window's, with another [`Screen`](crate::game_loop::Screen). [`screen`] puts a page together:
+//! the scene ([`text_scene`]) and the rows below it ([`below`]) on a grid of characters ([`canvas`]). [`tty`] is the
+//! terminal.
 
 mod below;
+mod canvas;
 mod screen;
 mod text_scene;
 mod tty;
@@ -17,27 +19,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
-use crossbeam_channel::{Receiver, bounded};
 use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::signals;
 use trantor_runtime::wait::{Parker, Wait as _, Waker};
-use trantor_runtime::{signals, threads};
 
-use crate::game_loop::{GameLoop, Viewer, parked};
+use crate::game_loop::{GameLoop, Viewer, Wake};
 use crate::input::{Action, Input};
 use crate::logging;
 use crate::state::ViewerState;
 
 use self::screen::TextScreen;
 use self::tty::Terminal;
-
-/// Keys queued for the loop: more than a tenth of a second of typing, pasted text included.
-const KEYS_MAX: usize = 1_024;
-
-enum Event {
-    /// A key, by the name that bindings use.
-    Key(String),
-    End,
-}
 
 /// Shows what `make_state` makes until the user quits or the pipe is closed.
 ///
@@ -46,38 +38,27 @@ enum Event {
 pub fn run(make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerState>) -> anyhow::Result<()> {
     let mut parker = Parker::new();
     let state = make_state(parker.waker())?;
-    let mut is_ending = Arc::default();
     let terminal = Terminal::open().context("this terminal cannot be drawn on")?;
-    let (to_loop, typed) = bounded(KEYS_MAX);
-    let mut keyboard = None;
+    let mut is_ending = Arc::<AtomicBool>::default();
     if terminal.abilities.is_live {
         logging::set_quiet(true);
         // The terminal must be restored first, so signals only ask for the end.
         is_ending = signals::end_flag(false)?;
     }
-    if terminal.has_keyboard {
-        let (waker, is_ending) = (parker.waker(), Arc::clone(&is_ending));
-        let read = move || {
-            while !is_ending.load(Ordering::Relaxed) {
-                match tty::read_key() {
-                    Ok(Some(name)) => {
-                        // Keys that find no room are those of a paste; they are lost.
-                        let _ = to_loop.try_send(name);
-                        waker.wake();
-                    }
-                    Ok(None) => {}
-                    Err(error) => return log::warn!("the keyboard is gone: {error}"),
-                }
-            }
-        };
-        keyboard = Some(threads::spawn("keyboard", read)?);
-    }
     let mut game_loop = GameLoop::new(state, TextScreen::new(terminal), RealClock::new());
-    let take = || next_event(&typed, &is_ending);
-    parked::run(&mut game_loop, &mut parker, take, handle);
-    is_ending.store(true, Ordering::Relaxed);
-    // Joined by being dropped, within a tenth of a second.
-    drop(keyboard);
+    while !game_loop.is_over() {
+        // The loop runs one more frame; it must not ask for the end twice.
+        if is_ending.swap(false, Ordering::Relaxed) {
+            game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Quit)));
+        }
+        // Keys count from the next frame on, so it is enough to look for them before each.
+        while let Some(key) = game_loop.viewer().screen.terminal.read_key() {
+            game_loop.event(|viewer, _| handle(viewer, &key));
+        }
+        if let Wake::At(wake) = game_loop.turn() {
+            parker.wait(Some(wake));
+        }
+    }
     let (screen, settings) = game_loop.finish();
     // Restores the terminal, so that later messages can be read.
     drop(screen);
@@ -86,27 +67,15 @@ pub fn run(make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerState>) -> any
     Ok(())
 }
 
-fn next_event(typed: &Receiver<String>, is_ending: &AtomicBool) -> Option<Event> {
-    // The loop runs one more frame; it must not ask for the end twice.
-    if is_ending.swap(false, Ordering::Relaxed) {
-        return Some(Event::End);
-    }
-    typed.try_recv().ok().map(Event::Key)
-}
-
-fn handle(viewer: &mut Viewer<TextScreen>, event: Event) {
-    let name = match event {
-        Event::End => return viewer.put_input(Input::Act(Action::Quit)),
-        Event::Key(name) => name,
-    };
+fn handle(viewer: &mut Viewer<TextScreen>, key: &str) {
     let Viewer { state, screen, .. } = viewer;
     if screen.is_typing {
-        return screen.type_key(&name, &mut state.hud().console);
+        return screen.type_key(key, &mut state.hud().console);
     }
-    let action = match name.as_str() {
+    let action = match key {
         // As in other programs for terminals.
         "q" | "ctrl-c" | "ctrl-d" => Some(Action::Quit),
-        name => state.bindings().action_of(name),
+        key => state.bindings().action_of(key),
     };
     match action {
         Some(Action::Console) => screen.is_typing = true,

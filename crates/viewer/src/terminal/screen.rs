@@ -11,7 +11,8 @@ use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealTime};
 
 use super::below;
-use super::text_scene::{TextScale, TextScene, TextView};
+use super::canvas::{Canvas, PLAIN};
+use super::text_scene::{self, TextScale, TextView};
 use super::tty::Terminal;
 use crate::console::Console;
 use crate::game_loop::Screen;
@@ -27,10 +28,10 @@ const PLAIN_PER_SECOND: f64 = 1.0;
 
 #[derive(Debug, Default)]
 pub(super) struct TextScreen {
-    terminal: Terminal,
-    text: TextScene,
+    pub(super) terminal: Terminal,
+    canvas: Canvas,
     page: Vec<String>,
-    page_size: (u16, u16),
+    page_size: (usize, usize),
     /// The scale and the tile in the middle that the user chose.
     scale: Option<TextScale>,
     center: Option<Tile>,
@@ -129,7 +130,7 @@ impl TextScreen {
     }
 
     /// Writes the rows that changed; into a pipe, all of them.
-    fn show(&mut self, rows: Vec<String>, size: (u16, u16)) -> std::io::Result<()> {
+    fn show(&mut self, rows: Vec<String>, size: (usize, usize)) -> std::io::Result<()> {
         let mut out = Vec::new();
         if self.terminal.abilities.is_live {
             if size != self.page_size {
@@ -144,7 +145,7 @@ impl TextScreen {
             }
         } else {
             for row in &rows {
-                out.extend_from_slice(row.trim_end().as_bytes());
+                out.extend_from_slice(row.as_bytes());
                 out.push(b'\n');
             }
             out.push(b'\n');
@@ -175,7 +176,7 @@ impl Screen for TextScreen {
 
     fn size(&self) -> ((u32, u32), f32) {
         let (columns, rows) = self.terminal.size();
-        ((u32::from(columns), u32::from(rows)), 1.0)
+        ((columns as u32, rows as u32), 1.0)
     }
 
     fn lay_out(&mut self, _: &mut ViewerState, figures: &Figures, _: RealTime) {
@@ -190,31 +191,27 @@ impl Screen for TextScreen {
         let size = self.terminal.size();
         let (columns, rows) = size;
         // The picture keeps half of the page.
-        let below = self.lines_below(state, usize::from(columns), usize::from(rows / 2));
+        let below = self.lines_below(state, columns, rows / 2);
         let footer = match state.hud().shown_notice() {
             Some(notice) => notice.to_owned(),
             None => below::hints(state.bindings()),
         };
-        let rows = rows - below.len() as u16;
+        self.canvas.clear(columns, rows);
+        let rows = rows - below.len();
         let whole = map_size(state).map_or(TextScale::Close, |map| TextScale::whole(map, columns, rows));
         let view = TextView {
             columns,
             rows,
             scale: self.scale.unwrap_or(whole),
             center: self.center(state),
-            colored: self.terminal.abilities.is_colored,
-            unicode: self.terminal.abilities.is_unicode,
             footer: &footer,
         };
-        let mut picture = String::new();
         let (scene, feed) = state.scene_and_feed();
-        self.text.draw(scene, &view, feed, &mut picture);
-        let cut = |line: String| line.chars().take(usize::from(columns)).collect();
-        let mut page: Vec<String> = picture.lines().map(str::to_owned).collect();
-        page.extend(below.into_iter().map(cut));
-        if !self.terminal.abilities.is_unicode {
-            page.iter_mut().for_each(|row| *row = below::ascii(row));
+        text_scene::draw(scene, &view, feed, &mut self.canvas);
+        for (line, row) in below.iter().zip(rows..) {
+            self.canvas.text((0, row), columns, line, PLAIN);
         }
+        let page = self.canvas.lines(self.terminal.abilities);
         match self.show(page, size) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 if !std::mem::replace(&mut self.is_closed, true) {

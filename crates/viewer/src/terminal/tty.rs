@@ -9,15 +9,13 @@ use crossterm::execute;
 use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 
 /// Size of a page where there is no terminal.
-const PAGE: (u16, u16) = (100, 32);
-/// How long a read of the keyboard waits, so that the end is noticed.
-const READ_WAIT: Duration = Duration::from_millis(100);
+const PAGE: (usize, usize) = (100, 32);
 
 /// Where frames are written. A terminal is restored when it is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Terminal {
     pub abilities: Abilities,
-    pub has_keyboard: bool,
+    has_keyboard: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,11 +63,31 @@ impl Terminal {
     }
 
     /// Columns and rows, as they are now.
-    pub(super) fn size(&self) -> (u16, u16) {
+    pub(super) fn size(&self) -> (usize, usize) {
         match self.abilities.is_live.then(terminal::window_size) {
-            Some(Ok(size)) if size.columns > 0 && size.rows > 0 => (size.columns, size.rows),
+            Some(Ok(size)) if size.columns > 0 && size.rows > 0 => (size.columns.into(), size.rows.into()),
             _ => PAGE,
         }
+    }
+
+    /// The next key that was pressed, by the name that bindings use.
+    pub(super) fn read_key(&mut self) -> Option<String> {
+        while self.has_keyboard {
+            match event::poll(Duration::ZERO).and_then(|waits| waits.then(event::read).transpose()) {
+                Ok(None) => return None,
+                Ok(Some(Event::Key(key))) if key.kind != KeyEventKind::Release => {
+                    if let Some(name) = key_name(key) {
+                        return Some(name);
+                    }
+                }
+                Ok(Some(_)) => {}
+                Err(error) => {
+                    log::warn!("the keyboard is gone: {error}");
+                    self.close_keyboard();
+                }
+            }
+        }
+        None
     }
 
     /// Writes all of `bytes`.
@@ -81,32 +99,23 @@ impl Terminal {
         out.write_all(bytes)?;
         out.flush()
     }
-}
 
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        // A terminal that is gone needs no restoring.
-        if self.abilities.is_live {
-            let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
-        }
-        if self.has_keyboard {
+    fn close_keyboard(&mut self) {
+        if std::mem::take(&mut self.has_keyboard) {
+            // A terminal that is gone needs no restoring.
             let _ = terminal::disable_raw_mode();
         }
     }
 }
 
-/// Waits a tenth of a second for a key; returns the name that bindings use.
-///
-/// # Errors
-/// If the keyboard is gone.
-pub(super) fn read_key() -> io::Result<Option<String>> {
-    if !event::poll(READ_WAIT)? {
-        return Ok(None);
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if self.abilities.is_live {
+            // As above.
+            let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
+        }
+        self.close_keyboard();
     }
-    Ok(match event::read()? {
-        Event::Key(key) if key.kind != KeyEventKind::Release => key_name(key),
-        _ => None,
-    })
 }
 
 fn key_name(key: KeyEvent) -> Option<String> {
@@ -132,29 +141,27 @@ mod tests {
 
     #[test]
     fn abilities_follow_the_environment() {
-        for (set, is_live, is_colored, is_unicode) in [
-            (&[][..], true, true, true),
-            (&[("NO_COLOR", "1")], true, false, true),
-            (&[("NO_COLOR", ""), ("TERM", "dumb")], false, false, true),
-            (&[("LANG", "C")], true, true, false),
-            (&[("LC_ALL", "POSIX"), ("LANG", "en_US.utf8")], true, true, false),
+        for (set, abilities) in [
+            (&[][..], [true, true, true]),
+            (&[("NO_COLOR", "1")], [true, false, true]),
+            (&[("NO_COLOR", ""), ("TERM", "dumb")], [false, false, true]),
+            (&[("LANG", "C")], [true, true, false]),
+            (
+                &[("LC_ALL", "POSIX"), ("LANG", "en_US.utf8")],
+                [true, true, false],
+            ),
             (
                 &[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")],
-                true,
-                true,
-                true,
+                [true; 3],
             ),
         ] {
-            let expected = Abilities {
-                is_live,
-                is_colored,
-                is_unicode,
-            };
             let variable = |name: &str| {
                 let found = set.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| (*value).to_owned())
             };
-            assert_eq!(Abilities::of(true, variable), expected, "{set:?}");
+            let found = Abilities::of(true, variable);
+            let found = [found.is_live, found.is_colored, found.is_unicode];
+            assert_eq!(found, abilities, "{set:?}");
         }
     }
 

@@ -107,7 +107,7 @@ fn a_mistake_says_what_to_type() {
         ),
         (
             "record 5 mpg",
-            "pictures are gif or png, not \"mpg\"; type record SECONDS",
+            "1 to 50 pictures a second, not \"mpg\"; type record SECONDS",
         ),
         ("record 5 gif 20 x", "type record SECONDS"),
         ("volume 101", "from 0 to 100, not \"101\"; type volume [PERCENT"),

@@ -3,7 +3,7 @@
 use trantor_client::{EffectKind, Scene, SceneGround};
 use trantor_model::{Counts, MapSize, Resource, TeamId, Tile};
 
-use super::canvas::{Canvas, PLAIN, Style};
+use super::super::canvas::{Canvas, PLAIN, Style};
 use super::{DIM, TextScale, TextView, team_style};
 
 /// Columns of a tile close up.
@@ -54,13 +54,7 @@ pub(super) fn draw(
         match view.scale {
             TextScale::Close => {
                 let counts = &ground.tiles[ground.size.index_of(first)];
-                draw_tile(
-                    canvas,
-                    (column * TILE_COLUMNS, row + 1),
-                    spot,
-                    counts,
-                    view.unicode,
-                );
+                draw_tile(canvas, (column * TILE_COLUMNS, row + 1), spot, counts);
             }
             TextScale::Blocks(_) => {
                 let (char, style) = block_char(spot, ground, window.block, first);
@@ -145,13 +139,7 @@ impl Window {
 }
 
 /// Three characters: a resource, an agent or egg, and its level or their number.
-fn draw_tile(
-    canvas: &mut Canvas,
-    (column, row): (usize, usize),
-    spot: &Spot,
-    counts: &Counts,
-    unicode: bool,
-) {
+fn draw_tile(canvas: &mut Canvas, (column, row): (usize, usize), spot: &Spot, counts: &Counts) {
     let mut resources = Resource::ALL.into_iter().rev();
     let (char, style) = match resources.find(|resource| counts[*resource] > 0) {
         _ if spot.speaking => ('"', PLAIN.bold()),
@@ -159,7 +147,7 @@ fn draw_tile(
             let letter = rarest.name().chars().next().unwrap_or('?');
             (letter, Style::color(RESOURCE_COLORS[rarest.index()]))
         }
-        None => (if unicode { '·' } else { '.' }, DIM),
+        None => ('·', DIM),
     };
     canvas.put((column, row), char, style);
     let digit = |count: u32| char::from_digit(count.min(10), 10).unwrap_or('+');
@@ -167,7 +155,7 @@ fn draw_tile(
         (Some(tenths), _) => ('*', digit(tenths), RITUAL),
         (None, Some((level, team, heading))) => {
             let (who, number) = match spot.agents {
-                1 => (arrow(heading, unicode), u32::from(level)),
+                1 => (arrow(heading), u32::from(level)),
                 agents => ('&', agents),
             };
             (who, digit(number), team_style(team).bold())
@@ -204,11 +192,7 @@ fn block_char(spot: &Spot, ground: &SceneGround, block: (usize, usize), first: T
     (SHADES[shade as usize], DIM)
 }
 
-fn arrow(heading: f32, unicode: bool) -> char {
+fn arrow(heading: f32) -> char {
     let quarter = (heading / std::f32::consts::FRAC_PI_2).round() as i32;
-    let arrows = match unicode {
-        true => ['▲', '►', '▼', '◄'],
-        false => ['^', '>', 'v', '<'],
-    };
-    arrows[quarter.rem_euclid(4) as usize]
+    ['▲', '►', '▼', '◄'][quarter.rem_euclid(4) as usize]
 }

@@ -1,8 +1,10 @@
-//! A grid of coloured characters. Everything is clipped to it.
+//! A page as a grid of coloured characters. Everything is clipped to it.
 
 use std::fmt::Write as _;
 
 use trantor_protocol::text::printable;
+
+use super::tty::Abilities;
 
 /// How a character is written: one of the 256 colours of terminals, and its weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,30 +67,37 @@ impl Canvas {
         end.last().unwrap_or(column)
     }
 
-    /// Appends all rows as lines, without trailing spaces.
-    pub(super) fn write(&self, colored: bool, out: &mut String) {
-        for row in self.cells.chunks(self.columns.max(1)) {
-            let last = row.iter().rposition(|(char, _)| *char != ' ');
-            let mut before = PLAIN;
-            for &(char, style) in &row[..last.map_or(0, |last| last + 1)] {
-                if colored && style != before {
-                    let bold = if style.is_bold { ";1" } else { "" };
-                    let color = style.color.map(|color| format!(";38;5;{color}"));
-                    let color = color.unwrap_or_default();
-                    // Writing to a string does not fail.
-                    let _ = write!(out, "\x1b[0{bold}{color}m");
-                    before = style;
-                }
-                out.push(char);
-            }
-            out.push_str(if before == PLAIN { "\n" } else { "\x1b[0m\n" });
-        }
+    /// All rows without trailing spaces, as a terminal with these abilities can show them.
+    pub(super) fn lines(&self, abilities: Abilities) -> Vec<String> {
+        let rows = self.cells.chunks(self.columns.max(1));
+        rows.map(|row| line(row, abilities)).collect()
     }
+}
+
+fn line(row: &[(char, Style)], abilities: Abilities) -> String {
+    let last = row.iter().rposition(|(char, _)| *char != ' ');
+    let (mut line, mut before) = (String::new(), PLAIN);
+    for &(char, style) in &row[..last.map_or(0, |last| last + 1)] {
+        if abilities.is_colored && style != before {
+            let bold = if style.is_bold { ";1" } else { "" };
+            let color = style.color.map(|color| format!(";38;5;{color}"));
+            let color = color.unwrap_or_default();
+            // Writing to a string does not fail.
+            let _ = write!(line, "\x1b[0{bold}{color}m");
+            before = style;
+        }
+        line.push(if abilities.is_unicode { char } else { ascii(char) });
+    }
+    if before != PLAIN {
+        line.push_str("\x1b[0m");
+    }
+    line
 }
 
 /// The character, or a question mark for one that may be wider than a column or combine with its neighbours.
 fn narrow(char: char) -> char {
     match char {
+        '\u{a0}' | '\u{2009}' => ' ',
         ' '..='~'
         | '\u{a1}'..='\u{ac}'
         | '\u{ae}'..='\u{2ff}'
@@ -96,8 +105,26 @@ fn narrow(char: char) -> char {
         | '\u{48a}'..='\u{52f}'
         | '\u{2010}'..='\u{2015}'
         | '\u{2018}'..='\u{2027}'
-        | '\u{2190}'..='\u{21ff}'
+        | '\u{2190}'..='\u{2212}'
         | '\u{2500}'..='\u{25ff}' => char,
+        _ => '?',
+    }
+}
+
+/// For terminals without Unicode.
+fn ascii(char: char) -> char {
+    match char {
+        char if char.is_ascii() => char,
+        '·' | '…' => '.',
+        '│' => '|',
+        '–' | '—' | '−' => '-',
+        '“' | '”' => '"',
+        '’' | '‘' => '\'',
+        '×' => 'x',
+        '▲' => '^',
+        '►' => '>',
+        '▼' => 'v',
+        '◄' => '<',
         _ => '?',
     }
 }
@@ -107,18 +134,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_clipped_narrow_and_coloured() {
+    fn text_is_clipped_narrow_and_coloured_as_the_terminal_can_show_it() {
+        let abilities = |is_colored, is_unicode| Abilities {
+            is_live: true,
+            is_colored,
+            is_unicode,
+        };
         let mut canvas = Canvas::default();
-        let mut written = |columns, column, text, style| {
+        let mut written = |columns, column, text, style, abilities| {
             canvas.clear(columns, 1);
             canvas.text((column, 0), 9, text, style);
-            let mut out = String::new();
-            canvas.write(true, &mut out);
-            out
+            canvas.lines(abilities).concat()
         };
-        assert_eq!(written(5, 3, "long", PLAIN), "   lo\n");
-        assert_eq!(written(9, 0, "é漢\u{301}\u{1b}🦀x", PLAIN), "é???x\n");
+        let all = abilities(true, true);
+        assert_eq!(written(5, 3, "long", PLAIN, all), "   lo");
+        assert_eq!(written(9, 0, "é漢\u{301}\u{1b}🦀x", PLAIN, all), "é???x");
         let bold = Style::color(33).bold();
-        assert_eq!(written(9, 0, "ab", bold), "\x1b[0;1;38;5;33mab\x1b[0m\n");
+        assert_eq!(written(9, 0, "ab", bold, all), "\x1b[0;1;38;5;33mab\x1b[0m");
+        let least = abilities(false, false);
+        assert_eq!(written(9, 0, "▲·“é”−5", bold, least), "^.\"?\"-5");
     }
 }
