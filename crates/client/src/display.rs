@@ -371,6 +371,3 @@ fn late_blend(moment: &Moment) -> GameSpan {
     let hertz = moment.frequency.map_or(0, Frequency::get);
     GameSpan::from_nanounits(i128::from(LATE_BLEND_MS) * 1_000_000 * i128::from(hertz))
 }
-
-#[cfg(test)]
-mod tests;

@@ -83,47 +83,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_greeting_is_one_line_in_any_pieces() {
-        for cut in 0..=8 {
-            let all = b"WELCOME\nrest";
-            let mut greeting = Greeting::default();
-            let (mut first, mut second) = all.split_at(cut);
-            let done = greeting.take(&mut first).unwrap() || greeting.take(&mut second).unwrap();
-            assert!(done);
-            assert_eq!([first, second].concat(), b"rest");
-        }
-    }
-
-    #[test]
-    fn servers_of_other_protocols_are_recognised_by_their_greeting() {
-        let said = |greeting: &str| Greeting::default().take(&mut greeting.as_bytes());
-        for greeting in [
-            "HTTP/1.1 400 Bad Request\r\n",
-            "SSH-2.0-OpenSSH_9.2\n",
-            "220 mail.example ESMTP\n",
-        ] {
-            let error = said(greeting).unwrap_err().to_string();
-            assert!(error.contains(greeting.trim_end()), "{error}");
-        }
-        for greeting in [
-            "WELCOME\n",
-            "BIENVENUE\n",
-            "Welcome to Zappy 2024!\n",
-            "\n",
-            "42\n",
-        ] {
-            assert_eq!(said(greeting), Ok(true), "{greeting}");
-        }
-    }
-
-    #[test]
-    fn names_that_are_no_unicode_stay_different() {
-        assert_eq!(readable_bytes(b"caf\xe9"), "café");
-        assert_ne!(readable_bytes(b"caf\xe9"), readable_bytes(b"caf\xe8"));
-        assert_eq!(readable_bytes("café".as_bytes()), "café");
-    }
-
-    #[test]
     fn a_server_that_never_ends_its_greeting_is_not_read_for_ever() {
         let mut greeting = Greeting::default();
         let piece = [b'x'; 100];

@@ -2,8 +2,7 @@
 
 use crate::support::{MILLI, SECOND, Server, Universe};
 use trantor_client::{ControlRequest, LinkState, Scene};
-use trantor_model::{AgentId, Counts, Direction, MapSize, Tile};
-use trantor_protocol::wire::Change;
+use trantor_model::{AgentId, Direction, MapSize};
 use trantor_time::GameTime;
 
 /// One frame of a recording.
@@ -224,29 +223,4 @@ fn a_scene_that_showed_another_world_shows_no_ground_of_it() {
     let second = grown(&mut scene, 6);
     assert!(second > first, "a drawer that keeps a copy must notice");
     assert_eq!(scene.ground.as_ref().unwrap().changes_since(first), None);
-}
-
-#[test]
-fn changes_of_the_ground_are_listed_one_by_one() {
-    let mut server = server(100);
-    let (tile, ground) = (Tile { x: 2, y: 1 }, Counts([7, 0, 0, 0, 0, 0, 0]));
-    server.schedule(GameTime::from_units(150), Change::Ground { tile, ground });
-    let mut universe = Universe::new(server, 5 * MILLI, 0);
-    universe.run_until(SECOND);
-    let mut scene = Scene::default();
-    universe.client.scene(universe.real(), &mut scene);
-    let mut copy = scene.ground.as_ref().unwrap().tiles.clone();
-    let mut version = scene.ground.as_ref().unwrap().version;
-    let mut changed = 0;
-    universe.frames(60, 90, &mut scene, |_, scene| {
-        let ground = scene.ground.as_ref().unwrap();
-        for &place in ground.changes_since(version).expect("no frame was missed") {
-            copy[place as usize] = ground.tiles[place as usize];
-            changed += 1;
-        }
-        version = ground.version;
-        assert_eq!(copy, ground.tiles);
-    });
-    assert_eq!(changed, 1);
-    assert_eq!(copy[12].0[0], 7);
 }

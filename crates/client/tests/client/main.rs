@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that is wrong should stop")]
 
+mod frames;
 mod hostile;
 mod interpolation;
 mod support;
 mod text_session;
+mod transcripts;
 mod victory;

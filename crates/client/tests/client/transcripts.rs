@@ -1,0 +1,327 @@
+//! Conversations with servers as transcripts on a manual clock: `../text/*.txt` in the text protocol, `../frames/*.txt` in
+//! frames.
+//!
+//! `< LINE` comes from the server ([`crate::frames`] has the words of frames), `<< LINE` is always text. `<< new` is a new
+//! client; `<< burst` and `<< world` are a whole world. `. MS` passes with a frame at each millisecond; `.. MS LATE` does, and the server's ticks come that
+//! late. `! REQUEST` is the user's. `= WHAT: VALUE` is what is then so. `BLESS=1` writes the values.
+
+use std::fmt::{Debug, Write};
+
+use trantor_client::{
+    Client, ClientConfig, ClientEvent, ControlError, ControlRequest, EffectKind, Language, LinkState, Scene,
+    SceneAgent,
+};
+use trantor_model::AgentId;
+use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, ToServer, read_frame, write_frame};
+use trantor_time::{GameTime, RealTime};
+
+use crate::frames;
+use crate::support::MILLI;
+
+/// The interval of the server's ticks in transcripts.
+const TICK_MS: i64 = 20;
+
+pub const BURST: &str = "WELCOME\nmsz 3 2\nsgt 100\nbct 0 0 1 0 0 0 0 0 0\nbct 1 0 0 0 0 0 0 0 0\nbct 2 0 0 0 0 0 0 0 0\n\
+    bct 0 1 0 0 0 0 0 0 0\nbct 1 1 0 0 0 0 0 0 0\nbct 2 1 0 0 0 0 0 0 0\ntna red\ntna blue\n\
+    pnw #0 0 0 2 1 red\npin #0 0 0 9 0 0 0 0 0 0\nplv #0 2\nenw #3 #-1 2 1\nenw #4 #0 1 1\n";
+
+/// A client, and a server that says what a test says.
+pub struct Watch {
+    language: Language,
+    pub client: Client,
+    /// In nanoseconds.
+    pub now: i64,
+    pub scene: Scene,
+    /// What follows is what there was since it was looked at last.
+    events: Vec<ClientEvent>,
+    pub asked: String,
+    /// Least and most game time from one frame to the next, in units.
+    pace: (f64, f64),
+    ground_version: u64,
+    /// The next tick, and its number in a row without gaps.
+    tick: (u64, i64),
+}
+
+impl Watch {
+    pub fn new(language: Language) -> Self {
+        let config = ClientConfig {
+            language,
+            program: "test".to_owned(),
+            token: None,
+        };
+        Self {
+            language,
+            client: Client::new(config, RealTime::ZERO),
+            now: 0,
+            scene: Scene::default(),
+            events: vec![],
+            asked: String::new(),
+            pace: (f64::MAX, f64::MIN),
+            ground_version: 0,
+            tick: (0, 0),
+        }
+    }
+
+    /// A client that received a world of the text protocol and shows it.
+    pub fn live() -> Self {
+        let mut watch = Self::new(Language::Text);
+        watch.receive(BURST.as_bytes());
+        watch.wait(200);
+        assert_eq!(watch.scene.link, LinkState::Live);
+        watch
+    }
+
+    /// A client that was greeted and received these frames.
+    pub fn in_frames(messages: impl IntoIterator<Item = ToClient>) -> Self {
+        let mut watch = Self::new(Language::Frames);
+        watch.receive(b"WELCOME\n");
+        for message in messages {
+            watch.receive_frame(&message);
+        }
+        watch
+    }
+
+    pub fn real(&self) -> RealTime {
+        RealTime::from_nanos(self.now)
+    }
+
+    pub fn receive(&mut self, bytes: &[u8]) {
+        self.client.handle(bytes, self.real());
+        self.after();
+    }
+
+    pub fn receive_frame(&mut self, message: &ToClient) {
+        let mut frame = vec![];
+        write_frame(&mut frame, message).unwrap();
+        self.receive(&frame);
+    }
+
+    /// Lets milliseconds pass, with a frame at each.
+    pub fn wait(&mut self, millis: i64) {
+        for _ in 0..millis {
+            self.now += MILLI;
+            self.client.handle_timeout(self.real());
+            let (before, now) = (self.scene.clock.game, self.real());
+            self.client.scene(now, &mut self.scene);
+            let passed = (self.scene.clock.game - before).as_units_f64();
+            self.pace = (self.pace.0.min(passed), self.pace.1.max(passed));
+        }
+        self.after();
+    }
+
+    /// Lets milliseconds pass; ticks of the server come `late`.
+    fn wait_with_ticks(&mut self, millis: i64, late: i64) {
+        for _ in 0..millis {
+            let slot = (self.now / MILLI - late).div_euclid(TICK_MS);
+            if (self.now / MILLI - late) % TICK_MS == 0 && slot >= self.tick.1 {
+                let (number, skipped) = (self.tick.0, (slot - self.tick.1) as u64);
+                self.receive_frame(&ToClient::TickBegin { number, skipped });
+                self.receive_frame(&ToClient::TickEnd { number });
+                self.tick = (number + 1, slot + 1);
+            }
+            self.wait(1);
+        }
+    }
+
+    fn after(&mut self) {
+        let unsent = self.client.unsent().to_vec();
+        self.client.sent(unsent.len());
+        match self.language {
+            Language::Text => self.asked.push_str(std::str::from_utf8(&unsent).unwrap()),
+            Language::Frames => {
+                let mut frames = unsent.strip_prefix(b"TRANTOR\n").unwrap_or(&unsent);
+                let mut cutter = FrameCutter::new::<ToServer>();
+                while let Some(frame) = cutter.next(&mut frames).unwrap() {
+                    writeln!(self.asked, "{:?}", read_frame::<ToServer>(frame).unwrap()).unwrap();
+                }
+            }
+        }
+        self.events
+            .extend(std::iter::from_fn(|| self.client.poll_event()));
+    }
+
+    fn request(&mut self, request: &str) -> Result<(), ControlError> {
+        let (word, value) = request.split_once(' ').unwrap_or((request, ""));
+        let number = || value.parse().expect(request);
+        self.client.request(match word {
+            "speed" => ControlRequest::SetFrequency(number()),
+            "pause" => ControlRequest::Pause,
+            "resume" => ControlRequest::Resume,
+            "step" => ControlRequest::Step(StepKind::Unit),
+            "seek" => {
+                return self
+                    .client
+                    .seek(GameTime::from_units(value.parse().expect(request)));
+            }
+            "watch" => return self.client.watch(Some(AgentId(number()))),
+            _ => panic!("{request:?} is no request"),
+        })
+    }
+
+    /// What a transcript calls `what`.
+    fn value(&mut self, what: &str) -> String {
+        let scene = &self.scene;
+        let stats = self.client.stats(self.real());
+        let team = |id: usize| scene.teams.get(id).map_or("-", |team| &*team.name);
+        match what {
+            "link" => format!("{:?}", scene.link),
+            "agents" => listed(&scene.agents, |it| it.id.0.to_string()),
+            "eggs" => listed(&scene.eggs, |it| {
+                format!("{} {}", it.id.0, team(it.team.0.into()))
+            }),
+            "teams" => listed(&scene.teams, |it| format!("{} {}", it.name, it.agents)),
+            "effects" => listed(&scene.effects, |it| match it.kind {
+                EffectKind::Broadcast { text } => format!("Broadcast {}", scene.text(text).escape_ascii()),
+                kind => format!("{kind:?}"),
+            }),
+            "ages" => listed(&scene.effects, |it| {
+                format!("{:.2} {:.2}", it.age_units, it.progress)
+            }),
+            "rituals" => listed(&scene.rituals, |it| {
+                format!("{:?} {:.2} {:?}", it.level, it.progress, scene.participants(it))
+            }),
+            "speed" => {
+                let clock = &scene.clock;
+                let paused = if clock.paused { " paused" } else { "" };
+                let unconfirmed = if clock.unconfirmed { " unconfirmed" } else { "" };
+                format!("{}{paused}{unconfirmed}", clock.frequency)
+            }
+            "game" => format!("{:.2}", scene.clock.game.as_units_f64()),
+            "pace" => {
+                let (least, most) = std::mem::replace(&mut self.pace, (f64::MAX, f64::MIN));
+                format!("{least:.2} to {most:.2}")
+            }
+            "delay" => format!("{} ms", stats.display_delay_ns / MILLI),
+            "target" => optional(self.client.recording().map(|it| it.target())),
+            "food" => listed(&scene.agents, |it| {
+                format!("{:.0}", it.food_left_units.unwrap_or(-1.0))
+            }),
+            "waiting" => optional(self.client.waiting()),
+            "scores" => optional(self.client.take_scores().map(|it| it.len())),
+            "winner" => format!("{:?}", scene.winner),
+            "ground" => listed(&scene.ground.as_ref().unwrap().tiles, |it| format!("{:?}", it.0)),
+            "changed tiles" => {
+                let ground = scene.ground.as_ref().unwrap();
+                let before = std::mem::replace(&mut self.ground_version, ground.version);
+                match ground.changes_since(before) {
+                    Some(places) => listed(places, |&it| format!("{it} {:?}", ground.tiles[it as usize].0)),
+                    None => "all".to_owned(),
+                }
+            }
+            "left out" => format!("{} strange, {} unknown", stats.ignored, stats.ignored_lines),
+            "asked" => std::mem::take(&mut self.asked).trim_end().replace('\n', ", "),
+            "events" => listed(&std::mem::take(&mut self.events), |it| format!("{it:?}")),
+            "feed" => {
+                let feed: Vec<_> = std::iter::from_fn(|| self.client.poll_feed()).collect();
+                listed(&feed, |it| format!("{:?}", it.kind))
+            }
+            agent => {
+                let id = agent.strip_prefix("agent ").expect(agent).parse().expect(agent);
+                let agent = scene.agent(AgentId(id));
+                agent.map_or("none".to_owned(), |it| described(it, team(it.team.0.into())))
+            }
+        }
+    }
+
+    /// Plays a transcript; answers it with the values that there were.
+    fn play(&mut self, transcript: &str) -> String {
+        let (mut played, mut received) = (String::new(), vec![]);
+        for line in transcript.lines() {
+            match (line.strip_prefix("< "), self.language) {
+                (Some(line), Language::Frames) => self.receive_frame(&frames::message(line)),
+                (Some(line), Language::Text) => {
+                    received.extend(unescaped(line));
+                    received.push(b'\n');
+                }
+                // Lines of one piece.
+                (None, _) if !received.is_empty() => self.receive(&std::mem::take(&mut received)),
+                (None, _) => {}
+            }
+            if line == "<< burst" {
+                self.receive(BURST.as_bytes());
+            } else if line == "<< new" || line == "<< world" {
+                *self = match line {
+                    "<< new" => Self::new(self.language),
+                    _ => Self::in_frames(frames::WORLD.map(frames::message)),
+                };
+            } else if let Some(text) = line.strip_prefix("<< ") {
+                self.receive(format!("{text}\n").as_bytes());
+            } else if let Some((millis, late)) =
+                line.strip_prefix(".. ").and_then(|line| line.split_once(' '))
+            {
+                self.wait_with_ticks(millis.parse().unwrap(), late.parse().unwrap());
+            } else if let Some(millis) = line.strip_prefix(". ") {
+                self.wait(millis.parse().unwrap());
+            }
+            if let Some((request, _)) = line
+                .strip_prefix("! ")
+                .map(|it| it.split_once(" -> ").unwrap_or((it, "")))
+            {
+                match self.request(request) {
+                    Ok(()) => writeln!(played, "! {request}"),
+                    Err(error) => writeln!(played, "! {request} -> {error}"),
+                }
+                .unwrap();
+                self.after();
+            } else if let Some((what, _)) = line.strip_prefix("= ").and_then(|line| line.split_once(':')) {
+                writeln!(played, "{}", format!("= {what}: {}", self.value(what)).trim_end()).unwrap();
+            } else {
+                writeln!(played, "{line}").unwrap();
+            }
+        }
+        played
+    }
+}
+
+/// An agent as it is shown.
+fn described(agent: &SceneAgent, team: &str) -> String {
+    let mut text = format!(
+        "{team} {:?} ({:.2}, {:.2}) {:.2} {:?}",
+        agent.level, agent.x, agent.y, agent.heading, agent.inventory.0
+    );
+    if let Some(action) = agent.action {
+        write!(text, " {:?} {:.2}", action.kind, action.progress).unwrap();
+    }
+    if agent.held {
+        text.push_str(" held");
+    }
+    text
+}
+
+fn optional(value: Option<impl Debug>) -> String {
+    value.map_or("none".to_owned(), |it| format!("{it:?}"))
+}
+
+fn listed<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+    items.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut parts = text.split('\\');
+    let mut bytes = parts.next().unwrap().as_bytes().to_vec();
+    for part in parts {
+        let byte = u8::from_str_radix(&part[1..3], 16).expect("an escape is \\xHH");
+        bytes.push(byte);
+        bytes.extend_from_slice(&part.as_bytes()[3..]);
+    }
+    bytes
+}
+
+#[test]
+fn transcripts() {
+    for (folder, language) in [("text", Language::Text), ("frames", Language::Frames)] {
+        let folder = format!("{}/tests/{folder}", env!("CARGO_MANIFEST_DIR"));
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let transcript = std::fs::read_to_string(&path).unwrap();
+            let played = Watch::new(language).play(&transcript);
+            if std::env::var_os("BLESS").is_some() {
+                std::fs::write(&path, played).unwrap();
+            } else {
+                for (number, (is, should)) in played.lines().zip(transcript.lines()).enumerate() {
+                    assert_eq!(is, should, "{}:{}", path.display(), number + 1);
+                }
+            }
+        }
+    }
+}
