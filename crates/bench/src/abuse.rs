@@ -14,13 +14,14 @@ pub(crate) mod abusers;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use trantor_bot::load::{Phase, Report};
+use trantor_bot::load::Phase;
 use trantor_server::descriptors;
 use trantor_time::RealSpan;
 
 use self::abusers::KINDS;
-use crate::figures::{Runs, Table};
-use crate::process::{Process, Server, ServerProgram, core_percent, load, run_load};
+use crate::figures::{Column, Runs, Table};
+use crate::load::{Measured, load, measure};
+use crate::process::{Process, Server, ServerProgram};
 
 /// Options.
 #[derive(clap::Args)]
@@ -56,61 +57,32 @@ const RATIO_MAX: f64 = 1.2;
 /// Memory limit of the server: a hundred of the largest sessions.
 const MEMORY_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
-/// Result of one run.
-struct Run {
-    report: Report,
-    memory_bytes: u64,
-    core_percent: f64,
-    /// Activity of each kind of abuse, and the server's counters.
-    abuse: Vec<Vec<String>>,
-}
+const COLUMNS: [Column<Measured>; 7] = [
+    ("honest p50, µs", 0, |run| run.report.lateness.p50_us),
+    ("p90, µs", 0, |run| run.report.lateness.p90_us),
+    ("p99, µs", 0, |run| run.report.lateness.p99_us),
+    ("p99.9, µs", 0, |run| run.report.lateness.p999_us),
+    ("achieved/ideal", 4, |run| run.report.achieved_of_ideal),
+    ("server, % of a core", 0, Measured::core_percent),
+    ("server, MB at most", 1, |run| run.memory_bytes[1] as f64 / 1e6),
+];
 
 /// Measures, prints, and fails if an honest agent was disconnected, a kind was not counted, or memory exceeded its limit.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
-    let (mut without, mut beside) = (Vec::new(), Vec::new());
+    let mut rows = [0, options.abusers].map(|abusers| (abusers.to_string(), Vec::new()));
+    let mut abuse = Table::new(&[]);
     for _ in 0..options.rounds {
-        without.push(measure(options, false)?);
-        beside.push(measure(options, true)?);
+        rows[0].1.push(measure_round(options, false)?.0);
+        let (beside, counted) = measure_round(options, true)?;
+        rows[1].1.push(beside);
+        abuse = counted.context("there are abusers")?;
     }
-    let mut table = Table::new(&[
-        "abusers",
-        "honest p50, µs",
-        "p90, µs",
-        "p99, µs",
-        "p99.9, µs",
-        "achieved/ideal",
-        "server, % of a core",
-        "server, MB",
-    ]);
-    for (abusers, runs) in [(0, &without), (options.abusers, &beside)] {
-        let all = |figure: fn(&Run) -> f64| runs.iter().map(figure).collect::<Runs>();
-        let median = |figure, decimals| format!("{:.decimals$}", all(figure).median());
-        table.row(vec![
-            abusers.to_string(),
-            median(|run| run.report.lateness.p50_us, 0),
-            median(|run| run.report.lateness.p90_us, 0),
-            all(|run| run.report.lateness.p99_us).show(0),
-            median(|run| run.report.lateness.p999_us, 0),
-            median(|run| run.report.achieved_of_ideal, 4),
-            median(|run| run.core_percent, 0),
-            median(|run| run.memory_bytes as f64 / 1e6, 1),
-        ]);
-    }
-    let mut abuse = Table::new(&[
-        "abuse",
-        "abusers",
-        "connections",
-        "disconnected",
-        "MB sent",
-        "counted as",
-    ]);
-    let last = beside.last().context("there is a round at least")?;
-    last.abuse.iter().for_each(|cells| abuse.row(cells.clone()));
-    println!("{table}\n{abuse}");
+    println!("{}\n{abuse}", Table::of("abusers", &COLUMNS, &rows));
 
-    let pairs = beside.iter().zip(&without);
-    let p99 = |run: &Run| run.report.lateness.p99_us;
+    let [(_, without), (_, beside)] = &rows;
+    let p99 = |run: &Measured| run.report.lateness.p99_us;
+    let pairs = beside.iter().zip(without);
     let ratio: Runs = pairs
         .map(|(beside, without)| p99(beside) / p99(without))
         .collect();
@@ -118,42 +90,34 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "honest p99 beside abusers: {} times that without (at most {RATIO_MAX})",
         ratio.show(2)
     );
-    for run in without.iter().chain(&beside) {
-        ensure!(
-            run.report.counts.connections_lost == 0,
-            "an honest agent was disconnected"
-        );
-        let bytes = run.memory_bytes;
+    for run in without.iter().chain(beside) {
+        let lost = run.report.counts.connections_lost;
+        ensure!(lost == 0, "an honest agent was disconnected");
+        let bytes = run.memory_bytes[1];
         ensure!(bytes <= MEMORY_BYTES_MAX, "the server holds {bytes} bytes");
     }
     ensure!(ratio.median() <= RATIO_MAX, "abusers delay honest agents");
     Ok(())
 }
 
-fn measure(options: &Options, has_abusers: bool) -> Result<Run> {
+fn measure_round(options: &Options, has_abusers: bool) -> Result<(Measured, Option<Table>)> {
     let honest = options.honest;
     let flags =
         format!("-f 1 -x 100 -y 100 --seed 1 -c {honest} --respawn-slots on -n red blue grey {LIMITS}");
     let server = options.program.start(&flags, &[])?;
     let flags = format!("-a {honest} -f 100 -k {}", options.in_flight);
-    let mut config = load(server.address, &flags, RealSpan::from_secs(options.seconds))?;
+    let mut config = load(&server, &flags, RealSpan::from_secs(options.seconds))?;
     config.warm_up = RealSpan::from_secs(WARM_UP_SECONDS);
     let mut abusers = None;
-    let (report, used) = run_load(&config, &server.process, |phase| {
+    let measured = measure(&server, &config, |phase| {
         if phase == Phase::Begun && has_abusers {
             let seconds = options.seconds + WARM_UP_SECONDS;
             abusers = Some(start_abusers(&server, options.abusers, seconds));
         }
     })?;
-    Ok(Run {
-        core_percent: core_percent(used, &report),
-        report,
-        memory_bytes: server.process.memory_peak_bytes()?,
-        abuse: match abusers.transpose()? {
-            Some(abusers) => counted(&server, abusers)?,
-            None => Vec::new(),
-        },
-    })
+    let abusers = abusers.transpose()?;
+    let counted = abusers.map(|abusers| counted(&server, abusers));
+    Ok((measured, counted.transpose()?))
 }
 
 /// Starts abusers in the idle scheduling class.
@@ -171,26 +135,27 @@ pub(crate) fn start_abusers(server: &Server, count: u32, seconds: i64) -> Result
 }
 
 /// Activity of each kind until the abusers ended, and the server's counters; fails if one is zero.
-fn counted(server: &Server, mut abusers: Process) -> Result<Vec<Vec<String>>> {
-    let mut rows = Vec::new();
-    let mut lines = abusers.lines();
-    for kind in &KINDS {
-        let line = lines.next().context("the abusers failed")??;
-        let mut row: Vec<String> = line.split('\t').map(str::to_owned).collect();
-        let bytes_sent: f64 = row.pop().context("a line has cells")?.parse()?;
-        row.push(format!("{:.1}", bytes_sent / 1e6));
+fn counted(server: &Server, mut abusers: Process) -> Result<Table> {
+    let mut table = Table::new(&[
+        "abuse",
+        "abusers",
+        "connections",
+        "disconnected",
+        "MB sent",
+        "counted as",
+    ]);
+    let lines = abusers.lines().collect::<Result<Vec<_>>>()?;
+    let metrics = server.metrics()?;
+    for (kind, line) in KINDS.iter().zip(lines) {
+        let mut cells: Vec<String> = line.split('\t').map(str::to_owned).collect();
         let mut counts = Vec::new();
         for metric in kind.counted_as {
-            let value = server.metric(&format!("trantor_{metric}"))?;
-            ensure!(
-                value > 0.0,
-                "{}: the server counts nothing as {metric}",
-                kind.name
-            );
+            let value = metrics.get(metric);
+            ensure!(value > 0.0, "{}: the server counts no {metric}", kind.name);
             counts.push(format!("{metric} {value:.0}"));
         }
-        row.push(counts.join(", "));
-        rows.push(row);
+        cells.push(counts.join(", "));
+        table.row(cells);
     }
-    Ok(rows)
+    Ok(table)
 }

@@ -16,13 +16,13 @@ use anyhow::Result;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustix::process::{Pid, Signal, kill_process};
-use trantor_bot::load::Report;
 use trantor_game::OUTSTANDING_MAX;
 use trantor_runtime::{RealClock, threads};
 use trantor_time::{Clock, RealSpan};
 
-use crate::figures::Table;
-use crate::process::{Line, STEP_UNITS, Server, ServerProgram, load, run_load, sleep};
+use crate::figures::{Column, Table};
+use crate::load::{Measured, load, measure};
+use crate::process::{Line, STEP_UNITS, Server, ServerProgram, sleep};
 
 /// Options.
 #[derive(clap::Args)]
@@ -63,89 +63,57 @@ const FORK_UNITS: u32 = 42;
 
 /// Measures and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    println!("{}", completions(options)?);
-    if options.stopped > 0 {
-        println!("{}", completions_with_stops(options)?);
-    }
-    println!("{}", spans(options)?);
+    println!("{}\n{}", completions(options)?, spans(options)?);
     Ok(())
 }
 
-fn completions(options: &Options) -> Result<Table> {
-    let mut table = Table::new(&[
-        "frequency",
-        "completions",
-        "early",
-        "earliest, µs",
-        "starved",
-        "reply late p50, µs",
-        "p99, µs",
-        "p99.9, µs",
-        "server: deadline late p50, µs",
-        "p99, µs",
-        "p99.9, µs",
-    ]);
-    for &frequency in &options.frequencies {
-        let server = start(options)?;
-        let report = play(options, &server, options.completions, frequency, OUTSTANDING_MAX)?;
-        let mut row = vec![
-            frequency.to_string(),
-            report.counts.commands.to_string(),
-            report.counts.early.to_string(),
-            earliest_us(&report),
-            report.counts.deaths.to_string(),
-        ];
-        let late = report.lateness;
-        for late_us in [late.p50_us, late.p99_us, late.p999_us] {
-            row.push(format!("{late_us:.1}"));
-        }
-        for quantile in ["0.5", "0.99", "0.999"] {
-            let name = "trantor_deadline_lateness_quantile_seconds";
-            let late_s = server.metric(&format!("{name}{{quantile=\"{quantile}\"}}"))?;
-            row.push(format!("{:.1}", late_s * 1e6));
-        }
-        table.row(row);
-    }
-    Ok(table)
+const COLUMNS: [Column<Measured>; 10] = [
+    ("completions", 0, |found| found.report.counts.commands as f64),
+    ("early", 0, |found| found.report.counts.early as f64),
+    ("earliest, µs", 1, |found| {
+        found
+            .report
+            .earliest
+            .map_or(f64::NAN, |earliest| earliest.as_nanos() as f64 / 1e3)
+    }),
+    ("starved", 0, |found| found.report.counts.deaths as f64),
+    ("reply late p50, µs", 1, |found| found.report.lateness.p50_us),
+    ("p99, µs", 1, |found| found.report.lateness.p99_us),
+    ("p99.9, µs", 1, |found| found.report.lateness.p999_us),
+    ("server: deadline late p50, µs", 1, |found| {
+        deadline_late_us(found, "0.5")
+    }),
+    ("p99, µs", 1, |found| deadline_late_us(found, "0.99")),
+    ("p99.9, µs", 1, |found| deadline_late_us(found, "0.999")),
+];
+
+fn deadline_late_us(found: &Measured, quantile: &str) -> f64 {
+    let name = format!("deadline_lateness_quantile_seconds{{quantile=\"{quantile}\"}}");
+    found.metrics.get(&name) * 1e6
 }
 
-fn completions_with_stops(options: &Options) -> Result<Table> {
-    let mut table = Table::new(&[
-        "frequency",
-        "in flight",
-        "completions",
-        "stops",
-        "early",
-        "earliest, µs",
-        "starved",
-    ]);
-    let frequencies = options.frequencies.iter();
-    for &frequency in frequencies.filter(|frequency| **frequency <= STOPPED_FREQUENCY_MAX) {
+fn completions(options: &Options) -> Result<Table> {
+    let mut rows = Vec::new();
+    for &frequency in &options.frequencies {
+        let server = start(options)?;
+        let found = play(options, &server, options.completions, frequency, OUTSTANDING_MAX)?;
+        rows.push((frequency.to_string(), vec![found]));
+    }
+    let is_stopped = |frequency: &u32| options.stopped > 0 && *frequency <= STOPPED_FREQUENCY_MAX;
+    for frequency in options.frequencies.iter().copied().filter(is_stopped) {
         for in_flight in [1, 2] {
             let server = start(options)?;
             let is_over = Arc::new(AtomicBool::new(false));
             let (seen, pid) = (Arc::clone(&is_over), server.process.pid());
             let stopper = threads::spawn("stopper", move || stop_now_and_then(pid, &seen))?;
-            let report = play(options, &server, options.stopped, frequency, in_flight);
+            let found = play(options, &server, options.stopped, frequency, in_flight);
             is_over.store(true, Ordering::Relaxed);
-            let (stops, report) = (stopper.join()??, report?);
-            table.row(vec![
-                frequency.to_string(),
-                in_flight.to_string(),
-                report.counts.commands.to_string(),
-                stops.to_string(),
-                report.counts.early.to_string(),
-                earliest_us(&report),
-                report.counts.deaths.to_string(),
-            ]);
+            let stops = stopper.join()??;
+            let name = format!("{frequency}, {in_flight} in flight, stopped {stops} times");
+            rows.push((name, vec![found?]));
         }
     }
-    Ok(table)
-}
-
-fn earliest_us(report: &Report) -> String {
-    let micros = |earliest: RealSpan| format!("{:+.1}", earliest.as_nanos() as f64 / 1e3);
-    report.earliest.map(micros).unwrap_or_default()
+    Ok(Table::of("frequency", &COLUMNS, &rows))
 }
 
 fn start(options: &Options) -> Result<Server> {
@@ -161,12 +129,11 @@ fn play(
     completions: u32,
     frequency: u32,
     in_flight: usize,
-) -> Result<Report> {
+) -> Result<Measured> {
     let seconds = f64::from(completions * STEP_UNITS) / f64::from(options.agents * frequency);
     let span = RealSpan::from_nanos((seconds * 1e9) as i64);
     let flags = format!("-a {} -f {frequency} -k {in_flight}", options.agents);
-    let config = load(server.address, &flags, span)?;
-    Ok(run_load(&config, &server.process, |_| {})?.0)
+    measure(server, &load(server, &flags, span)?, |_| {})
 }
 
 /// Stops a process for a moment at random instants until it is over; answers how often.
@@ -189,34 +156,28 @@ fn stop_now_and_then(pid: Pid, is_over: &AtomicBool) -> Result<u64> {
 
 /// How long things take from a client's question to its answer, against how long they should.
 fn spans(options: &Options) -> Result<Table> {
-    let mut table = Table::new(&["what", "ideal, ms", "measured, ms", "difference, µs"]);
-    let mut row = |what: String, units: u32, frequency: u32, measured: RealSpan| {
-        let ideal_ms = f64::from(units) / f64::from(frequency) * 1e3;
-        let measured_ms = measured.as_millis_f64();
-        table.row(vec![
-            what,
-            format!("{ideal_ms:.3}"),
-            format!("{measured_ms:.3}"),
-            format!("{:+.0}", (measured_ms - ideal_ms) * 1e3),
-        ]);
-    };
     let (chain, frequency) = (options.chain, CHAIN_FREQUENCY);
-    row(
+    let mut rows = vec![(
         format!("{chain} Forward at {frequency}"),
         chain * STEP_UNITS,
         frequency,
         chain_of_forwards(&options.program, chain)?,
-    );
+    )];
     for frequency in [20, 100] {
         let (measured, times) = fork_while_setting_speed(&options.program, frequency)?;
-        row(
-            format!("Fork at {frequency}, `sst {frequency}` {times} times"),
-            FORK_UNITS,
-            frequency,
-            measured,
-        );
+        let name = format!("Fork at {frequency}, `sst {frequency}` {times} times");
+        rows.push((name, FORK_UNITS, frequency, measured));
     }
-    Ok(table)
+    let rows = rows.into_iter().map(|(name, units, frequency, measured)| {
+        let ideal_ms = f64::from(units) / f64::from(frequency) * 1e3;
+        (name, vec![(ideal_ms, measured.as_millis_f64())])
+    });
+    let columns: [Column<(f64, f64)>; 3] = [
+        ("ideal, ms", 3, |found| found.0),
+        ("measured, ms", 3, |found| found.1),
+        ("difference, µs", 0, |found| (found.1 - found.0) * 1e3),
+    ];
+    Ok(Table::of("what", &columns, &rows.collect::<Vec<_>>()))
 }
 
 /// A server without hunger, or the agent would starve half way through the chain.

@@ -1,13 +1,6 @@
-//! Figures of several runs, histograms of spans, and tables in Markdown.
+//! Figures of several runs, and tables of them in Markdown.
 
 use std::fmt;
-
-use hdrhistogram::Histogram;
-
-/// An empty histogram of nanoseconds with three significant digits; it grows as needed.
-pub(crate) fn histogram_ns() -> Histogram<u64> {
-    Histogram::new(3).expect("three digits are supported")
-}
 
 /// One figure as several runs measured it, in ascending order.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +20,12 @@ impl Runs {
         self.0.get(self.0.len() / 2).copied().unwrap_or(f64::NAN)
     }
 
+    /// The least figure that is not exceeded by this share of all, 0 to 1.
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        let place = (self.0.len() as f64 * share).ceil() as usize;
+        self.0.get(place.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+    }
+
     /// The median, and in brackets the least and the greatest where there are several.
     pub(crate) fn show(&self, decimals: usize) -> String {
         let median = self.median();
@@ -39,6 +38,9 @@ impl Runs {
     }
 }
 
+/// A column of a table of measurements: its heading, the decimals shown, and the figure.
+pub(crate) type Column<T> = (&'static str, usize, fn(&T) -> f64);
+
 /// A table in Markdown whose columns are also aligned in a terminal.
 #[derive(Debug)]
 pub(crate) struct Table(Vec<Vec<String>>);
@@ -46,6 +48,20 @@ pub(crate) struct Table(Vec<Vec<String>>);
 impl Table {
     pub(crate) fn new(headings: &[&str]) -> Self {
         Self(vec![headings.iter().map(|&heading| heading.to_owned()).collect()])
+    }
+
+    /// A row for each name with its runs, of which the medians are shown.
+    pub(crate) fn of<T>(name: &str, columns: &[Column<T>], rows: &[(String, Vec<T>)]) -> Self {
+        let mut table = Self::new(&[name]);
+        table.0[0].extend(columns.iter().map(|(heading, ..)| (*heading).to_owned()));
+        for (name, runs) in rows {
+            let figures = columns.iter().map(|(_, decimals, figure)| {
+                let median = runs.iter().map(figure).collect::<Runs>().median();
+                format!("{median:.decimals$}")
+            });
+            table.row(std::iter::once(name.clone()).chain(figures).collect());
+        }
+        table
     }
 
     /// # Panics

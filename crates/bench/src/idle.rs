@@ -1,10 +1,10 @@
 //! `trantor-bench idle`: what a server does when there is nothing to do.
 //!
-//! A thread that sleeps and is woken makes a voluntary context switch; the system counts them. Good is none at all,
-//! and less than a millisecond of processor time in ten seconds.
+//! A thread that sleeps and is woken makes a voluntary context switch. Good: none, and less than a millisecond of processor
+//! time in ten seconds.
 //!
-//! And what silent connections cost while one agent talks: processor time per question, alone and beside thousands of
-//! them. Good is no more than twice as much.
+//! Then the processor time of one agent's question, alone and beside thousands of silent connections. Good: at most twice as
+//! much.
 
 use std::net::TcpStream;
 
@@ -12,8 +12,8 @@ use anyhow::{Result, ensure};
 use trantor_server::descriptors;
 use trantor_time::RealSpan;
 
-use crate::figures::Table;
-use crate::process::{Line, Server, ServerProgram, sleep};
+use crate::figures::{Column, Table};
+use crate::process::{Line, Server, ServerProgram, Usage, sleep};
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -36,23 +36,21 @@ const EATING_AGENTS_SECONDS: i64 = 6;
 /// Questions of the agent that talks.
 const QUESTIONS: u32 = 20_000;
 
+const COLUMNS: [Column<Usage>; 2] = [
+    ("wake-ups", 0, |used| used.sleeps as f64),
+    ("processor time, ms", 3, |used| used.processor.as_millis_f64()),
+];
+
 /// Measures and prints. Fails if an idle server was woken.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
-    let mut table = Table::new(&["situation", "seconds", "wake-ups", "processor time, ms"]);
-    let mut woken = 0;
+    let mut rows = Vec::new();
     let mut watch = |server: &Server, situation: &str, seconds: i64| -> Result<()> {
         settle(server)?;
         let before = server.process.usage()?;
         sleep(RealSpan::from_secs(seconds));
         let used = server.process.usage()?.since(before);
-        woken += used.sleeps;
-        table.row(vec![
-            situation.to_owned(),
-            seconds.to_string(),
-            used.sleeps.to_string(),
-            format!("{:.3}", used.processor.as_millis_f64()),
-        ]);
+        rows.push((format!("{situation}, {seconds} s"), vec![used]));
         Ok(())
     };
     // At one unit a second, what agents eat in a minute and what is due in an hour lies far ahead.
@@ -83,15 +81,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     )?;
     drop(agents);
 
-    println!("{table}\n{}", beside_silent_ones(&server, options.silent)?);
+    println!("{}", Table::of("situation", &COLUMNS, &rows));
+    println!("{}", beside_silent_ones(&server, options.silent)?);
+    let woken: u64 = rows.iter().map(|(_, used)| used[0].sleeps).sum();
     ensure!(woken == 0, "an idle server was woken {woken} times");
     Ok(())
 }
 
 fn beside_silent_ones(server: &Server, silent: u32) -> Result<Table> {
-    let mut table = Table::new(&["silent connections", "processor time per question, µs"]);
     let mut talker = Line::connect(server.address, "blue", "100 100")?;
-    let mut silent_ones = Vec::new();
+    let (mut rows, mut silent_ones) = (Vec::new(), Vec::new());
     for count in [0, silent] {
         while silent_ones.len() < count as usize {
             silent_ones.push(TcpStream::connect(server.address)?);
@@ -102,11 +101,14 @@ fn beside_silent_ones(server: &Server, silent: u32) -> Result<Table> {
             talker.send("Connect_nbr\n")?;
             talker.read_to("")?;
         }
-        let used = server.process.usage()?.since(before);
-        let per_question = used.processor.as_secs_f64() * 1e6 / f64::from(QUESTIONS);
-        table.row(vec![count.to_string(), format!("{per_question:.1}")]);
+        let used = server.process.usage()?.since(before).processor;
+        rows.push((
+            count.to_string(),
+            vec![used.as_secs_f64() * 1e6 / f64::from(QUESTIONS)],
+        ));
     }
-    Ok(table)
+    let columns: [Column<f64>; 1] = [("processor time per question, µs", 1, |us| *us)];
+    Ok(Table::of("silent connections", &columns, &rows))
 }
 
 /// Waits until the server has done what was asked of it before.

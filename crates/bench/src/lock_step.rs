@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, RealSpan};
 
-use crate::figures::Table;
+use crate::figures::{Column, Table};
 use crate::process::{Process, STEP_UNITS, ServerProgram, sleep};
 
 /// Options.
@@ -26,28 +26,20 @@ const LOADS: [(u32, u32, u32); 5] = [(2, 1, 10), (12, 1, 20), (2, 6, 20), (100, 
 /// Warm-up until all processes have joined.
 const WARM_UP: RealSpan = RealSpan::from_secs(2);
 
+const COLUMNS: [Column<[f64; 3]>; 3] = [
+    ("actions/s", 0, |found| found[0]),
+    ("units/s", 0, |found| found[1]),
+    ("µs of the server per action", 1, |found| found[2]),
+];
+
 /// Measures and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut table = Table::new(&[
-        "processes",
-        "agents in each",
-        "map",
-        "actions/s",
-        "units/s",
-        "µs of the server per action",
-    ]);
+    let mut rows = Vec::new();
     for (processes, agents, side) in LOADS {
-        let [actions_per_s, units_per_s, us_per_action] = measure(options, processes, agents, side)?;
-        table.row(vec![
-            processes.to_string(),
-            agents.to_string(),
-            format!("{side} × {side}"),
-            format!("{actions_per_s:.0}"),
-            format!("{units_per_s:.0}"),
-            format!("{us_per_action:.1}"),
-        ]);
+        let found = measure(options, processes, agents, side)?;
+        rows.push((format!("{processes} × {agents} on {side} × {side}"), vec![found]));
     }
-    println!("{table}");
+    println!("{}", Table::of("processes × agents, map", &COLUMNS, &rows));
     Ok(())
 }
 
@@ -74,7 +66,7 @@ fn measure(options: &Options, processes: u32, agents: u32, side: u32) -> Result<
     let walkers = (0..processes).map(start).collect::<Result<Vec<Process>>>()?;
     let clock = RealClock::new();
     let counts = || -> Result<_> {
-        let commands = server.metric("trantor_commands_total")?;
+        let commands = server.metrics()?.get("commands_total");
         Ok((clock.now(), commands, server.process.usage()?))
     };
     sleep(WARM_UP);

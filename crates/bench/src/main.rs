@@ -1,13 +1,14 @@
 //! Measures the programs in real time and prints the tables of `docs/benchmarks.md`; also crash and soak tests.
 //!
 //! A development tool; nothing that ships depends on it. The module of each subcommand explains its figures and targets.
-//! [`process`] starts and observes programs, [`figures`] prints.
+//! [`process`] starts and observes programs, [`load`] measures them under load, [`figures`] prints.
 
 mod abuse;
 mod accuracy;
 mod figures;
 mod idle;
 mod kills;
+mod load;
 mod lock_step;
 mod process;
 mod replay;

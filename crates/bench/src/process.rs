@@ -7,8 +7,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
-use trantor_bot::load::cli::{self, Asked, Options};
-use trantor_bot::load::{Phase, Report, run_watched};
 use trantor_protocol::OPERATOR_WORD;
 use trantor_runtime::{Parker, RealClock, Wait};
 use trantor_time::{Clock, RealSpan};
@@ -107,14 +105,13 @@ impl Process {
         })
     }
 
-    /// Resident memory in bytes, without the system's socket buffers.
-    pub(crate) fn memory_bytes(&self) -> Result<u64> {
-        Ok(field(&std::fs::read_to_string(self.file("status"))?, "VmRSS:")? * 1_024)
-    }
-
-    /// Peak resident memory in bytes.
-    pub(crate) fn memory_peak_bytes(&self) -> Result<u64> {
-        Ok(field(&std::fs::read_to_string(self.file("status"))?, "VmHWM:")? * 1_024)
+    /// Resident memory in bytes, without the system's socket buffers; and its peak.
+    pub(crate) fn memory_bytes(&self) -> Result<[u64; 2]> {
+        let status = std::fs::read_to_string(self.file("status"))?;
+        Ok([
+            field(&status, "VmRSS:")? * 1_024,
+            field(&status, "VmHWM:")? * 1_024,
+        ])
     }
 
     /// Open descriptors.
@@ -223,17 +220,17 @@ impl ServerProgram {
 }
 
 impl Server {
-    /// Scrapes the value of a metric.
-    pub(crate) fn metric(&self, name: &str) -> Result<f64> {
+    /// Scrapes the metrics.
+    pub(crate) fn metrics(&self) -> Result<Metrics> {
         let mut stream = TcpStream::connect(self.metrics)?;
         stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n")?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
-        let line = answer
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        let value = line.with_context(|| format!("the server has no metric {name}"))?;
-        value.parse().context("a metric is a number")
+        ensure!(
+            answer.starts_with("HTTP/1.1 200"),
+            "the server's loop hangs: {answer}"
+        );
+        Ok(Metrics(answer))
     }
 
     /// Runs a command on an operator connection.
@@ -256,6 +253,21 @@ impl Server {
             "the server ended with {status:?}"
         );
         Ok(())
+    }
+}
+
+/// Metrics of a server, as it was asked for them.
+pub(crate) struct Metrics(String);
+
+impl Metrics {
+    /// The value of a metric, without `trantor_`.
+    ///
+    /// # Panics
+    /// If the server has none of this name.
+    pub(crate) fn get(&self, name: &str) -> f64 {
+        let mut lines = self.0.lines().filter_map(|line| line.strip_prefix("trantor_"));
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
+        value.unwrap_or_else(|| panic!("the server has no metric {name}"))
     }
 }
 
@@ -299,39 +311,4 @@ impl Line {
         while matches!(self.0.get_mut().read(&mut buffer), Ok(count) if count > 0) {}
         Ok(())
     }
-}
-
-/// A load with these flags of `trantor-load`: by default agents of the teams `red` and `blue` with two commands in flight
-/// each. With one, every command would wait for a round trip, which is not the server's latency.
-pub(crate) fn load(server: SocketAddr, flags: &str, duration: RealSpan) -> Result<Options> {
-    let (host, port) = (server.ip(), server.port());
-    let flags = format!("load -h {host} -p {port} --warm-up 1.5 {flags}");
-    match cli::parse(flags.split(' ').map(Into::into)) {
-        Ok(Asked::Load(options)) => Ok(Options { duration, ..*options }),
-        other => bail!("{flags}: {other:?}"),
-    }
-}
-
-/// Runs a load, calls `watch` at each of its phases, and returns the usage of `process` while measuring.
-pub(crate) fn run_load(
-    config: &Options,
-    process: &Process,
-    mut watch: impl FnMut(Phase),
-) -> Result<(Report, Usage)> {
-    let mut usages = Vec::new();
-    let report = run_watched(config, |phase| {
-        watch(phase);
-        if matches!(phase, Phase::Measuring | Phase::Measured) {
-            usages.push(process.usage());
-        }
-    })?;
-    let [begun, ended] = <[_; 2]>::try_from(usages)
-        .ok()
-        .context("a load that was measured went through all phases")?;
-    Ok((report, ended?.since(begun?)))
-}
-
-/// Used share of a core.
-pub(crate) fn core_percent(used: Usage, report: &Report) -> f64 {
-    100.0 * used.processor.as_secs_f64() / report.measured_s
 }

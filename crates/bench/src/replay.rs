@@ -13,9 +13,10 @@ use trantor_runtime::RealClock;
 use trantor_server::replay::{Outcome, pieces_in, verify_all};
 use trantor_time::{Clock, RealSpan};
 
-use crate::figures::{Runs, Table};
+use crate::figures::{Column, Runs, Table};
+use crate::load::Measured;
 use crate::process::{Process, ServerProgram};
-use crate::server::{self, US_PER_COMMAND};
+use crate::server::with_fresh_server;
 
 /// Options.
 #[derive(clap::Args)]
@@ -36,32 +37,51 @@ const PLAYED_UNITS_PER_SECOND: f64 = 100.0;
 /// Verifications of a recording; the median counts.
 const VERIFIED: usize = 9;
 
-/// Agents, and the speed at which they play, for the cost of recording.
-const COST_LOADS: [(usize, u32); 4] = [(12, 100), (1_000, 100), (100, 1_000), (500, 1_000)];
+/// Loads for the cost of recording.
+const COST_LOADS: [&str; 4] = [
+    "-a 12 -f 100",
+    "-a 1000 -f 100",
+    "-a 100 -f 1000",
+    "-a 500 -f 1000",
+];
 
 /// Length of each measurement.
 const COST_SPAN: RealSpan = RealSpan::from_secs(4);
 
+/// A recorded match.
+struct Match {
+    units: f64,
+    inputs: u64,
+    bytes: u64,
+    verified_s: f64,
+    opened: RealSpan,
+    /// Time of each seek.
+    seeks_ms: Runs,
+}
+
+const COLUMNS: [Column<Match>; 9] = [
+    ("units", 0, |found| found.units),
+    ("inputs", 0, |found| found.inputs as f64),
+    ("bytes", 0, |found| found.bytes as f64),
+    ("verified in, ms", 1, |found| found.verified_s * 1e3),
+    ("times as fast as played at 100", 0, |found| {
+        found.units / PLAYED_UNITS_PER_SECOND / found.verified_s
+    }),
+    ("opened in, ms", 1, |found| found.opened.as_millis_f64()),
+    ("any moment within, ms: p50", 2, |found| found.seeks_ms.median()),
+    ("p99", 2, |found| found.seeks_ms.quantile(0.99)),
+    ("max", 2, |found| found.seeks_ms.quantile(1.0)),
+];
+
 /// Measures and prints. Fails if a recording does not verify.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut table = Table::new(&[
-        "match",
-        "units",
-        "inputs",
-        "bytes",
-        "verified in, ms",
-        "times as fast as played at 100",
-        "opened in, ms",
-        "any moment within, ms: p50",
-        "p99",
-        "max",
-    ]);
+    let mut rows = Vec::new();
     for &seed in &options.seeds {
         let folder = record_match(&options.program, seed)?;
-        table.row(row(seed, &folder)?);
+        rows.push((format!("seed {seed}"), vec![measure_match(&folder)?]));
         std::fs::remove_dir_all(&folder)?;
     }
-    println!("{table}");
+    println!("{}", Table::of("match", &COLUMNS, &rows));
     if options.rounds > 0 {
         println!("{}", cost(&options.program, options.rounds)?);
     }
@@ -86,7 +106,7 @@ fn record_match(program: &ServerProgram, seed: u64) -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn row(seed: u64, folder: &Path) -> Result<Vec<String>> {
+fn measure_match(folder: &Path) -> Result<Match> {
     let files = pieces_in(&[folder.to_owned()])?;
     let clock = RealClock::new();
     let mut bytes = 0;
@@ -108,22 +128,15 @@ fn row(seed: u64, folder: &Path) -> Result<Vec<String>> {
             units = units.max(end.at.as_units_f64());
         }
     }
-    let verified_s = seconds.into_iter().collect::<Runs>().median();
-    let seeks = seeks::measure(folder)?;
-    let mut cells = vec![
-        format!("seed {seed}"),
-        format!("{units:.0}"),
-        inputs.to_string(),
-        bytes.to_string(),
-        format!("{:.1}", verified_s * 1e3),
-        format!("{:.0}", units / PLAYED_UNITS_PER_SECOND / verified_s),
-        format!("{:.1}", seeks.opened.as_millis_f64()),
-    ];
-    for quantile in [0.5, 0.99, 1.0] {
-        let ns = seeks.latency_ns.value_at_quantile(quantile);
-        cells.push(format!("{:.2}", ns as f64 / 1e6));
-    }
-    Ok(cells)
+    let (opened, seeks_ms) = seeks::measure(folder)?;
+    Ok(Match {
+        units,
+        inputs,
+        bytes,
+        verified_s: seconds.into_iter().collect::<Runs>().median(),
+        opened,
+        seeks_ms,
+    })
 }
 
 /// Cost of recording for a loaded server: its processor time with and without a journal, in turns, and the share of the
@@ -131,32 +144,34 @@ fn row(seed: u64, folder: &Path) -> Result<Vec<String>> {
 /// rounds. The stage varies less, but lacks the encoding of entries and the packing of finished pieces.
 fn cost(program: &ServerProgram, rounds: u32) -> Result<Table> {
     let mut table = Table::new(&[
-        "agents",
-        "units a second",
+        "load",
         "writes of the journal for 100 commands",
         "its share of the loop's busy time, %",
         "processor time of a command without recording, µs",
         "with it, µs",
     ]);
     let folder = std::env::temp_dir().join(format!("trantor-cost-{}", std::process::id()));
-    for (agents, frequency) in COST_LOADS {
-        let load = format!("-a {agents} -f {frequency}");
+    for load in COST_LOADS {
         let (mut without, mut with) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            without.push(server::measure(program, &load, COST_SPAN, None)?);
-            with.push(server::measure(program, &load, COST_SPAN, Some(&folder))?);
+            without.push(with_fresh_server(program, load, COST_SPAN, None)?);
+            with.push(with_fresh_server(program, load, COST_SPAN, Some(&folder))?);
             std::fs::remove_dir_all(&folder)?;
         }
-        let show = |runs: &[server::Found], figure: fn(&server::Found) -> f64, decimals| {
+        let show = |runs: &[Measured], decimals, figure: fn(&Measured) -> f64| {
             runs.iter().map(figure).collect::<Runs>().show(decimals)
         };
         table.row(vec![
-            agents.to_string(),
-            frequency.to_string(),
-            show(&with, |found| found.journal_writes_per_command * 100.0, 1),
-            show(&with, |found| found.journal_busy_share * 100.0, 2),
-            show(&without, |found| found.figures[US_PER_COMMAND], 2),
-            show(&with, |found| found.figures[US_PER_COMMAND], 2),
+            load.to_owned(),
+            show(&with, 1, |found| {
+                100.0 * found.metrics.get("journal_writes_total") / found.metrics.get("commands_total")
+            }),
+            show(&with, 2, |found| {
+                let journal = found.metrics.get("loop_stage_seconds_total{stage=\"journal\"}");
+                100.0 * journal / found.metrics.get("loop_busy_seconds_total")
+            }),
+            show(&without, 2, Measured::us_per_command),
+            show(&with, 2, Measured::us_per_command),
         ]);
     }
     Ok(table)

@@ -8,13 +8,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use trantor_bot::load::Phase;
-use trantor_runtime::RealClock;
 use trantor_server::descriptors;
-use trantor_time::{Clock, RealSpan};
+use trantor_time::RealSpan;
 
-use crate::figures::{Runs, Table};
-use crate::process::{ServerProgram, core_percent, load, run_load};
+use crate::figures::{Column, Table};
+use crate::load::{Measured, load, measure};
+use crate::process::ServerProgram;
 
 /// Options.
 #[derive(clap::Args)]
@@ -65,35 +64,29 @@ const LOADS: [&str; 16] = [
     "-a 100 -f 100 --frame-viewers 1000",
 ];
 
-/// The figures of a load, and the decimals shown.
-const COLUMNS: [(&str, usize); 13] = [
-    ("commands/s", 0),
-    ("achieved/ideal", 4),
-    ("slowed, %", 1),
-    ("late p50, µs", 0),
-    ("p99, µs", 0),
-    ("p99.9, µs", 0),
-    ("% of a core", 1),
-    ("µs per command", 2),
-    ("µs of that outside the system", 2),
-    ("switches per command", 2),
-    ("KiB per agent", 1),
-    ("MB in all", 1),
-    ("generator, % of a core", 0),
+const COLUMNS: [Column<Measured>; 13] = [
+    ("commands/s", 0, |found| found.report.commands_per_s),
+    ("achieved/ideal", 4, |found| found.report.achieved_of_ideal),
+    ("slowed, %", 1, |found| found.slowed * 100.0),
+    ("late p50, µs", 0, |found| found.report.lateness.p50_us),
+    ("p99, µs", 0, |found| found.report.lateness.p99_us),
+    ("p99.9, µs", 0, |found| found.report.lateness.p999_us),
+    ("% of a core", 1, Measured::core_percent),
+    ("µs per command", 2, Measured::us_per_command),
+    ("µs of that outside the system", 2, |found| {
+        found.used.user.as_secs_f64() * 1e6 / found.report.counts.commands as f64
+    }),
+    ("switches per command", 2, |found| {
+        found.used.switches as f64 / found.report.counts.commands as f64
+    }),
+    ("KiB per agent", 1, |found| {
+        found.joined_bytes as f64 / found.report.agents as f64 / 1_024.0
+    }),
+    ("MB in all", 1, |found| found.memory_bytes[0] as f64 / 1e6),
+    ("generator, % of a core", 0, |found| {
+        found.report.own_core.unwrap_or(f64::NAN) * 100.0
+    }),
 ];
-
-/// Column of the processor time of a command.
-pub(crate) const US_PER_COMMAND: usize = 7;
-
-/// Result of a load.
-pub(crate) struct Found {
-    /// In the order of [`COLUMNS`].
-    pub(crate) figures: [f64; COLUMNS.len()],
-    /// Journal writes per command.
-    pub(crate) journal_writes_per_command: f64,
-    /// Share of the journal in the loop's busy time, 0 to 1.
-    pub(crate) journal_busy_share: f64,
-}
 
 /// Measures and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -114,83 +107,35 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             LOADS.into_iter().filter(is_wanted).map(str::to_owned).collect()
         }
     };
-    let mut rounds: Vec<_> = loads.iter().map(|load| (load, Vec::new())).collect();
+    let mut rows: Vec<_> = loads.into_iter().map(|load| (load, Vec::new())).collect();
     for round in 1..=options.rounds {
-        for (load, found) in &mut rounds {
-            let figures = measure(&options.program, load, span, None)?.figures;
-            eprintln!("{round}: {load}: {:.0} commands/s", figures[0]);
-            found.push(figures);
+        for (load, found) in &mut rows {
+            let measured = with_fresh_server(&options.program, load, span, None)?;
+            eprintln!(
+                "{round}: {load}: {:.0} commands/s",
+                measured.report.commands_per_s
+            );
+            found.push(measured);
         }
     }
-    let mut table = Table::new(&[&["load"][..], &COLUMNS.map(|(name, _)| name)].concat());
-    for (load, found) in &rounds {
-        let mut cells = vec![load.to_string()];
-        for (column, (_, decimals)) in COLUMNS.into_iter().enumerate() {
-            let runs: Runs = found.iter().map(|figures| figures[column]).collect();
-            cells.push(format!("{:.decimals$}", runs.median()));
-        }
-        table.row(cells);
-    }
-    println!("{table}");
+    println!("{}", Table::of("load", &COLUMNS, &rows));
     Ok(())
 }
 
-/// Puts a fresh server under `load` and measures for `span`, with a journal in `record` if it is given.
-pub(crate) fn measure(
+/// Puts a fresh server under a load for `span`, with a journal in `record` if it is given.
+pub(crate) fn with_fresh_server(
     program: &ServerProgram,
     flags: &str,
     span: RealSpan,
     record: Option<&Path>,
-) -> Result<Found> {
-    let agents: usize = flags
-        .split(' ')
-        .nth(1)
-        .context("the agents come first")?
-        .parse()?;
+) -> Result<Measured> {
+    let agents = flags.split(' ').nth(1).context("the agents come first")?;
+    let agents: usize = agents.parse()?;
     let side = (agents * TILES_PER_AGENT).isqrt().clamp(20, 1_000);
     let places = agents.div_ceil(2);
     // The accept rate is not measured here.
     let server_flags = format!("-f 1 -x {side} -y {side} -c {places} --seed 1 --accept-rate 1000000");
     let folders: Vec<_> = record.into_iter().map(|folder| ("--record", folder)).collect();
     let server = program.start(&server_flags, &folders)?;
-    let empty = server.process.memory_bytes()?;
-    let clock = RealClock::new();
-    let config = load(server.address, flags, span)?;
-    let speed = config.frequency.context("a load sets the speed")?;
-    let (mut joined, mut slips) = (None, Vec::new());
-    let (report, used) = run_load(&config, &server.process, |phase| match phase {
-        Phase::Joined => joined = server.process.memory_bytes().ok(),
-        Phase::Warm | Phase::Measured => {
-            slips.push((clock.now(), server.metric("trantor_game_slipped_units_total")));
-        }
-        Phase::Begun | Phase::Measuring => {}
-    })
-    .with_context(|| flags.to_owned())?;
-    let mut slowed = f64::NAN;
-    if let [(from, Ok(before)), (to, Ok(after))] = slips.as_slice() {
-        slowed = (after - before) / (to.since(*from).as_secs_f64() * f64::from(speed.get()));
-    }
-    let commands = report.counts.commands.max(1) as f64;
-    let grown = joined.map_or(f64::NAN, |joined| joined.saturating_sub(empty) as f64);
-    Ok(Found {
-        figures: [
-            report.commands_per_s,
-            report.achieved_of_ideal,
-            slowed * 100.0,
-            report.lateness.p50_us,
-            report.lateness.p99_us,
-            report.lateness.p999_us,
-            core_percent(used, &report),
-            used.processor.as_secs_f64() * 1e6 / commands,
-            used.user.as_secs_f64() * 1e6 / commands,
-            used.switches as f64 / commands,
-            grown / report.agents.max(1) as f64 / 1_024.0,
-            server.process.memory_bytes()? as f64 / 1e6,
-            report.own_core.unwrap_or(f64::NAN) * 100.0,
-        ],
-        journal_writes_per_command: server.metric("trantor_journal_writes_total")?
-            / server.metric("trantor_commands_total")?,
-        journal_busy_share: server.metric("trantor_loop_stage_seconds_total{stage=\"journal\"}")?
-            / server.metric("trantor_loop_busy_seconds_total")?,
-    })
+    measure(&server, &load(&server, flags, span)?, |_| {}).with_context(|| flags.to_owned())
 }

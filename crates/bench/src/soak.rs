@@ -7,8 +7,6 @@
 //! Good: memory does not grow, no descriptor leaks, calm rounds keep their lateness, the shutdown is clean, and the
 //! recording replays to the same world.
 
-mod checks;
-
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,10 +19,10 @@ use trantor_runtime::RealClock;
 use trantor_server::descriptors;
 use trantor_time::{Clock, RealSpan};
 
-use self::checks::Round;
 use crate::abuse::start_abusers;
-use crate::figures::Table;
-use crate::process::{Line, Server, ServerProgram, load, run_load, sleep, wait_until};
+use crate::figures::{Column, Runs, Table};
+use crate::load::{Measured, load, measure};
+use crate::process::{Line, Server, ServerProgram, sleep, wait_until};
 
 /// Options.
 #[derive(clap::Args)]
@@ -41,7 +39,7 @@ pub(crate) struct Options {
 
 /// Kind of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+enum Kind {
     Calm,
     Crowd,
     Abuse,
@@ -64,12 +62,52 @@ const DESCRIPTOR_PATIENCE: RealSpan = RealSpan::from_secs(2);
 const LATECOMERS: usize = 50;
 const DESCRIPTORS_LEFT: u64 = 4;
 
+/// A round, and the server once all clients had left.
+struct Round {
+    kind: Kind,
+    measured: Measured,
+    memory_bytes: u64,
+    descriptors: usize,
+}
+
+/// Allowed growth of memory in the second half of the rounds, as a share. A server allocates on first need; steady growth
+/// after that is a leak. Twenty minutes show a leak of a few bytes for each connection.
+const GROWTH_MAX: f64 = 0.05;
+
+/// Rounds in the second half that an estimate of growth needs: each kind twice.
+const ROUNDS_MIN: usize = 8;
+
+/// Descriptors of background jobs: a save, a piece of the journal being packed or synced.
+const DESCRIPTORS_UNDER_WAY_MAX: usize = 3;
+
+/// Least achieved/ideal of a calm round.
+const ACHIEVED_MIN: f64 = 0.999;
+
+const COLUMNS: [Column<Round>; 8] = [
+    ("agents", 0, |round| round.measured.report.agents as f64),
+    ("viewers", 0, |round| {
+        round.measured.report.viewers.iter().sum::<usize>() as f64
+    }),
+    ("commands", 0, |round| {
+        round.measured.report.counts.commands as f64
+    }),
+    ("late p99, µs", 0, |round| round.measured.report.lateness.p99_us),
+    ("achieved/ideal", 4, |round| {
+        round.measured.report.achieved_of_ideal
+    }),
+    ("MB afterwards", 1, |round| round.memory_bytes as f64 / 1e6),
+    ("descriptors", 0, |round| round.descriptors as f64),
+    ("journal, MB", 1, |round| {
+        round.measured.metrics.get("journal_written_bytes_total") / 1e6
+    }),
+];
+
 /// Runs the rounds, prints a row for each, and fails if a check fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
+    let name = format!("trantor-soak-{}", std::process::id());
     let folder = options.folder.clone();
-    let folder =
-        folder.unwrap_or_else(|| std::env::temp_dir().join(format!("trantor-soak-{}", std::process::id())));
+    let folder = folder.unwrap_or_else(|| std::env::temp_dir().join(name));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let (record, save) = (folder.join("recordings"), folder.join("saves"));
     let flags = "-f 1 -x 60 -y 60 -c 400 -n red blue grey --respawn-slots on --seed 1 --greeting-limit 3 --stall-limit 3 \
@@ -77,34 +115,39 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let server = options
         .program
         .start(flags, &[("--record", &record), ("--save", &save)])?;
-    let mut rounds = Vec::new();
+    let mut rows: Vec<(String, Vec<Round>)> = Vec::new();
     let clock = RealClock::new();
     let until = clock.now() + RealSpan::from_secs(options.minutes * 60);
     while clock.now() < until {
-        let round = soak_round(&server, &rounds)?;
-        eprintln!("{}", round.cells(rounds.len()).join(" | "));
-        rounds.push(round);
+        let number = rows.len();
+        let trouble = match number.checked_sub(TURNS.len()) {
+            Some(0) => {
+                stop_for_ten_seconds(&server)?;
+                " after it was stopped for 10 s"
+            }
+            Some(1) => {
+                take_descriptors_away(&server)?;
+                " after it had no descriptors"
+            }
+            _ => "",
+        };
+        let kind = TURNS[number % TURNS.len()];
+        let name = format!("{number}: {kind:?}{trouble}");
+        let usual = rows.first().map_or(0, |(_, rounds)| rounds[0].descriptors);
+        let round = soak_round(&server, kind, number, usual).with_context(|| name.clone())?;
+        eprintln!("{name}: {} bytes", round.memory_bytes);
+        rows.push((name, vec![round]));
     }
     server.stop()?;
     verify(options, &record)?;
     ensure!(std::fs::read_dir(&save)?.next().is_some(), "nothing was saved");
-    let mut table = Table::new(&[
-        "round",
-        "what",
-        "agents",
-        "viewers",
-        "commands",
-        "late p99, µs",
-        "achieved/ideal",
-        "MB afterwards",
-        "descriptors",
-        "journal, MB",
-    ]);
-    for (number, round) in rounds.iter().enumerate() {
-        table.row(round.cells(number));
-    }
-    println!("{table}");
-    checks::compare(&rounds)?;
+    println!("{}", Table::of("round", &COLUMNS, &rows));
+    check(
+        &rows
+            .into_iter()
+            .flat_map(|(_, rounds)| rounds)
+            .collect::<Vec<_>>(),
+    )?;
     if options.folder.is_none() {
         std::fs::remove_dir_all(&folder)?;
     }
@@ -113,51 +156,29 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// One round, and the state of the server after all clients left.
-fn soak_round(server: &Server, before: &[Round]) -> Result<Round> {
-    let number = before.len();
-    let kind = TURNS[number % TURNS.len()];
-    let trouble = match number.checked_sub(TURNS.len()) {
-        Some(0) => {
-            stop_for_ten_seconds(server)?;
-            " after it was stopped for 10 s"
-        }
-        Some(1) => {
-            take_descriptors_away(server)?;
-            " after it had no descriptors"
-        }
-        _ => "",
-    };
+fn soak_round(server: &Server, kind: Kind, number: usize, usual_descriptors: usize) -> Result<Round> {
     let mut abusers = None;
-    let (report, _) = run_load(&load_of(kind, number, server)?, &server.process, |phase| {
+    let measured = measure(server, &load_of(kind, number, server)?, |phase| {
         if phase == Phase::Joined && kind == Kind::Abuse {
             abusers = Some(start_abusers(server, 100, ROUND_SECONDS + 1));
         }
-    })
-    .with_context(|| format!("round {number}, {kind:?}"))?;
+    })?;
     if let Some(mut abusers) = abusers.transpose()? {
         ensure!(abusers.0.wait()?.success(), "the abusers failed");
     }
     wait_until(
         PATIENCE,
         "connections of clients that have left stay open",
-        || Ok(server.metric("trantor_connections_open")? == 0.0),
+        || Ok(server.metrics()?.get("connections_open") == 0.0),
     )?;
     // Do not count descriptors that are open for a moment only.
-    let usual = before.first().map_or(0, |round| round.descriptors);
-    let at_rest = || Ok(server.process.descriptors()? <= usual);
-    let _more_stay_open = wait_until(DESCRIPTOR_PATIENCE, "see `checks`", at_rest);
+    let at_rest = || Ok(server.process.descriptors()? <= usual_descriptors);
+    let _more_stay_open = wait_until(DESCRIPTOR_PATIENCE, "see `check`", at_rest);
     Ok(Round {
         kind,
-        trouble,
-        agents: report.agents,
-        viewers: report.viewers.iter().sum(),
-        commands: report.counts.commands,
-        late_p99_us: report.lateness.p99_us,
-        achieved: report.achieved_of_ideal,
-        lost: report.counts.connections_lost,
-        memory_bytes: server.process.memory_bytes()?,
+        measured,
+        memory_bytes: server.process.memory_bytes()?[0],
         descriptors: server.process.descriptors()?,
-        journal_bytes: server.metric("trantor_journal_written_bytes_total")?,
     })
 }
 
@@ -176,7 +197,7 @@ fn load_of(kind: Kind, number: usize, server: &Server) -> Result<LoadOptions> {
     let flags = format!(
         "-a {agents} -f {frequency} -k {in_flight} --text-viewers {viewers} --frame-viewers {viewers} --seed {number}"
     );
-    load(server.address, &flags, RealSpan::from_secs(ROUND_SECONDS))
+    load(server, &flags, RealSpan::from_secs(ROUND_SECONDS))
 }
 
 /// Stops the process for ten seconds; it must answer after it resumes.
@@ -190,7 +211,7 @@ fn stop_for_ten_seconds(server: &Server) -> Result<()> {
 /// Lowers the server's limit of descriptors while clients connect, and restores it. The server must count its back-off and
 /// greet all waiting clients.
 fn take_descriptors_away(server: &Server) -> Result<()> {
-    let back_offs = || server.metric("trantor_listener_back_offs_total");
+    let back_offs = || Ok::<_, anyhow::Error>(server.metrics()?.get("listener_back_offs_total"));
     let (before, pid) = (back_offs()?, Some(server.process.pid()));
     let few = Rlimit {
         current: Some(server.process.descriptors()? as u64 + DESCRIPTORS_LEFT),
@@ -228,4 +249,73 @@ fn verify(options: &Options, recordings: &Path) -> Result<()> {
         "the recording does not replay: {printed}{errors}"
     );
     Ok(())
+}
+
+/// Fails if an honest peer was lost, descriptors leak, or a calm round or the memory got worse.
+fn check(rounds: &[Round]) -> Result<()> {
+    let usual = rounds.first().map_or(0, |round| round.descriptors);
+    for (number, round) in rounds.iter().enumerate() {
+        let (report, open) = (&round.measured.report, round.descriptors);
+        let lost = report.counts.connections_lost;
+        ensure!(lost == 0, "round {number}: {lost} honest peers were lost");
+        ensure!(
+            open <= usual + DESCRIPTORS_UNDER_WAY_MAX,
+            "round {number}: {open} descriptors stay open, {usual} before"
+        );
+        let achieved = report.achieved_of_ideal;
+        ensure!(
+            round.kind != Kind::Calm || achieved >= ACHIEVED_MIN,
+            "round {number}: a calm one achieved {achieved:.4} of the ideal"
+        );
+    }
+    let memory = rounds.iter().map(|round| (round.kind, round.memory_bytes as f64));
+    // The first half warms up.
+    check_memory(&memory.skip(rounds.len() / 2).collect::<Vec<_>>())
+}
+
+/// Fails if memory grows: the growth in each round is the median slope over all pairs of rounds of the same kind (Theil-Sen),
+/// robust against single rounds and the alternation.
+fn check_memory(rounds: &[(Kind, f64)]) -> Result<()> {
+    let pairs = (0..rounds.len()).flat_map(|late| (0..late).map(move |early| (early, late)));
+    let same = pairs.filter(|&(early, late)| rounds[early].0 == rounds[late].0);
+    let slopes: Runs = same
+        .map(|(early, late)| (rounds[late].1 - rounds[early].1) / (late - early) as f64)
+        .collect();
+    let level = rounds.iter().map(|(_, bytes)| *bytes).collect::<Runs>().median();
+    let part = slopes.median() * rounds.len() as f64 / level;
+    if rounds.len() < ROUNDS_MIN {
+        return Ok(());
+    }
+    println!(
+        "memory, second half: {:.1} MB, and {:+.0} KB with each round: {:+.1} % in {} rounds",
+        level / 1e6,
+        slopes.median() / 1e3,
+        part * 100.0,
+        rounds.len()
+    );
+    ensure!(
+        part <= GROWTH_MAX,
+        "memory grows (at most {:.0} %)",
+        GROWTH_MAX * 100.0
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_grows_is_found() {
+        let checked = |bytes: fn(u8) -> u8| {
+            let rounds = (0..16).map(|number| (TURNS[usize::from(number) % 4], f64::from(bytes(number))));
+            check_memory(&rounds.collect::<Vec<_>>()).is_ok()
+        };
+        assert!(checked(|_| 12));
+        assert!(!checked(|number| 12 + number));
+        assert!(
+            checked(|number| if number == 14 { 40 } else { 12 }),
+            "one odd round"
+        );
+    }
 }

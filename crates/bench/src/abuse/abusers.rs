@@ -47,7 +47,7 @@ const EVENTS_CAPACITY: usize = 1_024;
 pub(super) struct Kind {
     /// Name in the table.
     pub(super) name: &'static str,
-    /// Metrics of the server, each of which must count it.
+    /// Metrics of the server without `trantor_`, each of which must count it.
     pub(super) counted_as: &'static [&'static str],
     /// First lines, used in turn by the clients of a kind.
     greetings: &'static [&'static [u8]],
@@ -153,7 +153,7 @@ struct Client {
     bytes_sent: u64,
 }
 
-/// Runs the abuse and prints kind, clients, connections, disconnects by the server, and bytes sent.
+/// Runs the abuse and prints kind, clients, connections, disconnects by the server, and megabytes sent.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
     let clock = RealClock::new();
@@ -190,12 +190,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let of_kind = || clients.iter().skip(place).step_by(KINDS.len());
         let sum = |count: fn(&Client) -> u64| of_kind().map(count).sum::<u64>();
         println!(
-            "{}\t{}\t{}\t{}\t{}",
+            "{}\t{}\t{}\t{}\t{:.1}",
             kind.name,
             of_kind().count(),
             sum(|client| client.connections),
             sum(|client| client.disconnected),
-            sum(|client| client.bytes_sent)
+            sum(|client| client.bytes_sent) as f64 / 1e6
         );
     }
     Ok(())

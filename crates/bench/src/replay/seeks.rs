@@ -4,7 +4,6 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use hdrhistogram::Histogram;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use trantor_engine::{CloseCause, ConnId, Engine, EngineConfig, Input, PlaybackStart};
@@ -13,7 +12,7 @@ use trantor_runtime::RealClock;
 use trantor_server::playback::load;
 use trantor_time::{Clock, GameSpan, RealSpan, RealTime};
 
-use crate::figures::histogram_ns;
+use crate::figures::Runs;
 
 /// Seeks, each to a random instant.
 const JUMPS: u32 = 1_000;
@@ -24,15 +23,8 @@ const CONN: ConnId = ConnId {
     generation: 0,
 };
 
-/// Measured times.
-pub(super) struct Seeks {
-    /// Opening the files.
-    pub(super) opened: RealSpan,
-    pub(super) latency_ns: Histogram<u64>,
-}
-
-/// Opens a recording and seeks in it for one viewer.
-pub(super) fn measure(folder: &Path) -> Result<Seeks> {
+/// Opens a recording and seeks in it for one viewer. Returns the time of the first, and of each seek in milliseconds.
+pub(super) fn measure(folder: &Path) -> Result<(RealSpan, Runs)> {
     let clock = RealClock::new();
     let began = clock.now();
     let recording = load(&[folder.to_owned()])?;
@@ -47,7 +39,7 @@ pub(super) fn measure(folder: &Path) -> Result<Seeks> {
     let mut engine = Engine::play(config, &recording, start, now)?;
     join(&mut engine, now)?;
 
-    let mut latency_ns = histogram_ns();
+    let mut seeks_ms = Vec::new();
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let length_nu = (recording.end() - recording.begin()).as_nanounits();
     for _ in 0..JUMPS {
@@ -55,14 +47,14 @@ pub(super) fn measure(folder: &Path) -> Result<Seeks> {
         let at = recording.begin() + GameSpan::from_nanounits(length_nu * part / i128::from(u32::MAX));
         let asked = clock.now();
         let bytes = say(&mut engine, Vec::new(), &ToServer::Seek { at }, asked)?;
-        latency_ns.record(u64::try_from(clock.now().since(asked).as_nanos())?)?;
+        seeks_ms.push(clock.now().since(asked).as_millis_f64());
         ensure!(engine.game_now() == at && bytes > 0, "a seek was not answered");
         // A new viewer has full credit for snapshot parts.
         let cause = CloseCause::EndOfStream;
         engine.handle(Input::Closed { conn: CONN, cause }, asked);
         join(&mut engine, clock.now())?;
     }
-    Ok(Seeks { opened, latency_ns })
+    Ok((opened, seeks_ms.into_iter().collect()))
 }
 
 /// Connects a viewer, which receives the world.
