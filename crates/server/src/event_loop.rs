@@ -22,6 +22,7 @@ use trantor_time::{Clock, RealSpan, RealTime};
 use crate::autosave::{self, Autosave};
 use crate::listener::Listener;
 use crate::passes::Passes;
+pub use crate::passes::{Budget, StageUse};
 use crate::recorder::Recorder;
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;

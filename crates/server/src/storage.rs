@@ -62,7 +62,7 @@ pub enum Done {
 
 impl JobKind {
     /// The name in logs.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Save => TIMER,
             Self::Pack => "pack journal",

@@ -1,7 +1,7 @@
 //! Model of access control: the current rule and its history.
 //!
 //! A reload may change the rule while a request is in flight. A peer therefore checks an answer against all rules since it
-//! connected; the host checks the execution of a request against the current rule.
+//! connected.
 
 use trantor_engine::{Control, Token};
 
@@ -49,19 +49,13 @@ impl Rule {
         }
     }
 
-    pub(crate) fn allows(self, peer: Credentials) -> bool {
+    fn allows(self, peer: Credentials) -> bool {
         match self.control {
             Control::Everyone => true,
             Control::Loopback => peer.is_local,
             Control::User | Control::Token => peer.token.is_some() && peer.token == self.token,
             Control::Nobody => false,
         }
-    }
-
-    /// For changes of speed: under [`Control::User`] local text viewers need no token.
-    pub(crate) fn allows_speed(self, peer: Credentials, is_text_viewer: bool) -> bool {
-        let is_excepted = is_text_viewer && peer.is_local && self.control == Control::User;
-        is_excepted || self.allows(peer)
     }
 
     fn refuses_token(self, peer: Credentials) -> bool {
@@ -102,7 +96,7 @@ impl Access {
         Self { rules: vec![first] }
     }
 
-    pub(crate) fn now(&self) -> Rule {
+    fn now(&self) -> Rule {
         *self.rules.last().expect("rules are never empty")
     }
 

@@ -54,6 +54,14 @@ pub enum Fault {
     IgnoredRemoval,
     /// A reload keeps the old token.
     StaleToken,
+    /// Bytes that the socket took are lost.
+    LostWrite,
+    /// The system is not asked to report when a socket takes bytes again.
+    ForgottenInterest,
+    /// The wake-up limiter adds no tokens.
+    NoTokens,
+    /// Stages ignore their budgets.
+    IgnoredBudgets,
 }
 
 /// Injects a fault at the third opportunity: the first ones lie in the start phase, which is special.

@@ -1,7 +1,7 @@
 //! Deterministic simulation of the whole system in one thread.
 //!
-//! The real engine, the real client, text agents, an operator, a faulty network, background jobs and a faulty disk run on
-//! one manual clock. The seed decides participants, options and faults; the same seed gives the same run, to the byte.
+//! The shipped server with its loop, the shipped client, text agents, operators, a faulty network and a faulty disk run on one
+//! manual clock. The seed decides participants, options and faults; the same seed gives the same run, to the byte.
 //!
 //! ```text
 //! 1. faults are injected; safety holds              (oracles after each step)
@@ -10,7 +10,7 @@
 //!    and shown to viewers that seek                 (client worlds equal the server's)
 //! ```
 //!
-//! This library uses no real clock, socket or thread; the program reads the clock only to stop a timed sweep.
+//! Nothing here sleeps or has a thread; the program reads the clock only to stop a timed sweep.
 
 const _: () = assert!(
     trantor_client::world::EGGS_MAX >= trantor_game::GameConfig::EGGS_MAX,
@@ -19,23 +19,21 @@ const _: () = assert!(
 
 mod access;
 mod actors;
+mod console;
 mod coverage;
 mod disk;
 mod fault;
-mod host;
-mod line;
-mod lock_step_check;
-mod operator;
+mod network;
 mod oracle;
 mod picture;
 mod plan;
 mod playback;
 pub mod replayed;
 mod rng;
+mod server;
 mod simulation;
 mod storage;
 mod trace;
-mod world_history;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

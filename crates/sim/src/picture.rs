@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trantor_engine::ConnId;
 use trantor_game::World;
 use trantor_model::{AgentId, AgentView, Counts, EggId, Level, TeamId, Tile};
-use trantor_time::{GameTime, RealTime};
+use trantor_time::GameTime;
 
 /// Pictures by tick number.
 pub(crate) type Pictures = BTreeMap<u64, Ticked>;
@@ -14,7 +14,6 @@ pub(crate) type Pictures = BTreeMap<u64, Ticked>;
 #[derive(Clone, Debug)]
 pub(crate) struct Ticked {
     /// When the tick ended.
-    pub(crate) at: RealTime,
     pub(crate) picture: Picture,
     /// Viewers that were sent all of it.
     pub(crate) up_to_date: BTreeSet<ConnId>,

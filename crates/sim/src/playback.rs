@@ -1,6 +1,6 @@
 //! Plays the recording of a run to viewers, while operators seek in it.
 //!
-//! Host, network and peers are those of the run; the journal drives the engine. A viewer's world must equal the server's at
+//! Server, network and peers are those of the run; the journal drives the engine. A viewer's world must equal the server's at
 //! each tick that it was sent, and the playback must end as the run did.
 
 use std::sync::Arc;
@@ -27,14 +27,14 @@ pub(crate) fn check_playback(recording: &Arc<Recording>, rng: &mut Rng) -> Resul
     let mut simulation = Simulation::playing(engine, plan, rng, now);
     let in_recording = |reason| format!("in playback: {reason}");
     simulation.run_until_settled().map_err(in_recording)?;
-    simulation.host.ask(AdminRequest::Seek(recording.end()));
+    simulation.server.ask(AdminRequest::Seek(recording.end()));
     simulation
         .run_until(simulation.clock.now())
         .map_err(in_recording)?;
     let (last, _) = recording
         .seek(recording.end())
         .map_err(|error| error.to_string())?;
-    match simulation.host.engine.game().digest() == last.digest() {
+    match simulation.server.engine().game().digest() == last.digest() {
         true => Ok(simulation.worlds_compared()),
         false => Err("the playback ends in another state than the recording".to_owned()),
     }

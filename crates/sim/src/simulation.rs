@@ -1,28 +1,32 @@
-//! One run: host, network and peers on one manual clock.
+//! One run: server, network and peers on one manual clock.
 //!
 //! First faults are injected and safety must hold. Then faults stop, and everything must finish.
 
 mod failures;
 
-use trantor_engine::limits::TEXT_VIEWERS_AT_ONCE_MAX;
+use trantor_engine::limits::{Limits, TEXT_VIEWERS_AT_ONCE_MAX};
 use trantor_engine::{AdminRequest, Engine};
 use trantor_game::AdminAction;
 use trantor_model::Counts;
+use trantor_server::event_loop::EndReason;
 use trantor_time::{Clock, ManualClock, RealSpan, RealTime};
 
 use crate::actors::{self, Actor, CheckResult, Context};
 use crate::fault::{Fault, FaultInjector};
-use crate::host::Host;
-use crate::line::{Item, Line};
+use crate::network::Item;
 use crate::oracle::Oracle;
+use crate::picture::Picture;
 use crate::plan::{Plan, Role};
 use crate::replayed::Received;
 use crate::rng::Rng;
-use crate::storage::Storage;
+use crate::server::Server;
 use crate::{Coverage, Outcome};
 
 /// Time to finish after faults stop; longer than any timeout of a session.
 const SETTLE_SPAN: RealSpan = RealSpan::from_secs(20);
+
+/// Longer than every spectator delay and two ticks.
+const DELAY_MAX: RealSpan = RealSpan::from_millis(1_200);
 
 const RECONNECT_DELAY: RealSpan = RealSpan::from_millis(150);
 
@@ -35,12 +39,11 @@ const CONNECTIONS_MAX: u32 = 4;
 /// See the module.
 pub(crate) struct Simulation {
     pub(crate) clock: ManualClock,
-    pub(crate) host: Host,
+    pub(crate) server: Server,
     peers: Vec<Peer>,
     oracle: Oracle,
     injector: FaultInjector,
     plan: Plan,
-    seed: u64,
     rng: Rng,
     admin_wake: Option<RealTime>,
     reload_wake: Option<RealTime>,
@@ -61,7 +64,7 @@ pub(crate) struct Simulation {
 struct Peer {
     actor: Box<dyn Actor>,
     rng: Rng,
-    /// Index in [`Host::conns`].
+    /// Index in the network's connections.
     conn: Option<usize>,
     connects_at: Option<RealTime>,
     connections: u32,
@@ -72,20 +75,23 @@ impl Simulation {
         let plan = Plan::draw(seed);
         let now = RealTime::from_nanos(1_000_000_000);
         let injector = FaultInjector::new(fault);
-        let host = Host::new(seed, &plan, &injector, now);
-        Self::around(host, plan, injector, seed, now)
+        let mut config = plan.config.clone();
+        if injector.is(Fault::IgnoredLimits) {
+            config.limits = Limits::default();
+        }
+        let engine = Engine::new(config, now);
+        Self::around(engine, plan, injector, seed, now)
     }
 
     /// A playback with viewers and an operator.
     pub(crate) fn playing(engine: Engine, plan: Plan, rng: &mut Rng, now: RealTime) -> Self {
         let seed = u64::from(rng.below(u32::MAX));
-        let injector = FaultInjector::new(None);
-        let storage = Storage::new(seed, plan.storage, injector);
-        let host = Host::around(engine, storage, seed, &plan);
-        Self::around(host, plan, injector, seed, now)
+        Self::around(engine, plan, FaultInjector::new(None), seed, now)
     }
 
-    fn around(mut host: Host, plan: Plan, injector: FaultInjector, seed: u64, now: RealTime) -> Self {
+    fn around(engine: Engine, plan: Plan, injector: FaultInjector, seed: u64, now: RealTime) -> Self {
+        let clock = ManualClock::starting_at(now);
+        let mut server = Server::new(engine, seed, &plan, injector, clock.clone());
         let mut rng = Rng::new(seed, 3);
         let mut peers = Vec::new();
         let mut text_viewers = 0;
@@ -106,15 +112,15 @@ impl Simulation {
             for index in 0..size.area() {
                 let tile = size.tile_at(index);
                 let ground = Counts([6; 7]);
-                host.ask(AdminRequest::Act(AdminAction::SetGround { tile, ground }));
+                server.ask(AdminRequest::Act(AdminAction::SetGround { tile, ground }));
             }
         }
         if injector.is(Fault::NoHunger) {
-            host.ask(AdminRequest::Act(AdminAction::SetHunger { enabled: false }));
+            server.ask(AdminRequest::Act(AdminAction::SetHunger { enabled: false }));
         }
         Self {
-            clock: ManualClock::starting_at(now),
-            host,
+            clock,
+            server,
             peers,
             oracle: Oracle::new(plan.config.limits.clone()),
             injector,
@@ -122,7 +128,6 @@ impl Simulation {
             reload_wake: (plan.reload_ms > 0).then_some(now),
             control_rng: Rng::new(seed, 9),
             plan,
-            seed,
             rng,
             is_settling: false,
             has_seeked: false,
@@ -140,26 +145,19 @@ impl Simulation {
     pub(crate) fn run(&mut self) -> Result<Outcome, String> {
         self.run_until_settled()?;
         self.disconnect_all()?;
-        let host = &mut self.host;
-        host.storage
-            .finish(&mut host.engine, &self.received, self.clock.now())?;
-        let digest = self.host.engine.game().digest();
-        self.host
-            .trace
-            .note(self.clock.now(), b'.', 0, &digest.to_le_bytes());
         self.note_reached();
+        let end = self.stop_server()?;
+        let ended = self.server.finish(end, &self.received)?;
+        self.server.network.note(b'.', 0, &ended.digest.to_le_bytes());
         let mut coverage = self.coverage;
         self.check_refusals(&coverage)?;
-        coverage.add(&self.host.coverage);
-        coverage.add(&self.host.storage.coverage);
+        coverage.add(&self.server.coverage);
+        coverage.add(&self.server.storage.coverage);
         let of_peers =
             |count: fn(&dyn Actor) -> u64| self.peers.iter().map(|peer| count(peer.actor.as_ref())).sum();
         for (kind, count) in [
             ("steps", self.step),
             ("crashes", self.crashes),
-            ("sprints ended", self.host.sprints.ended),
-            ("lock-step instants passed", self.host.lock_step.advances),
-            ("lock-step instants passed at the cap", self.host.lock_step.waited),
             (
                 "worlds in frames compared",
                 of_peers(|actor| actor.mirrors_compared()),
@@ -172,9 +170,21 @@ impl Simulation {
             coverage.count(kind, count);
         }
         Ok(Outcome {
-            digest: self.host.trace.digest(),
+            digest: self.server.network.digest(),
             coverage,
         })
+    }
+
+    /// Passes until the server has ended in order.
+    fn stop_server(&mut self) -> Result<EndReason, String> {
+        self.server.stop();
+        loop {
+            if let Some(why) = self.server.pass()? {
+                return Ok(why);
+            }
+            let next = self.server.wake().ok_or("the server never ends")?;
+            self.clock.advance_to(next);
+        }
     }
 
     /// Runs the phase with faults, then without until everything is done.
@@ -191,7 +201,52 @@ impl Simulation {
                 break;
             }
         }
-        self.check_done()
+        self.check_done()?;
+        self.check_last_worlds()
+    }
+
+    /// A game that stands still: each viewer has its world, delayed ones too.
+    fn check_last_worlds(&mut self) -> CheckResult {
+        self.server.ask(AdminRequest::Pause);
+        self.run_until(self.clock.now() + DELAY_MAX)?;
+        let calm_ends = self.clock.now() + SETTLE_SPAN;
+        loop {
+            self.run_until(self.clock.now() + RealSpan::from_millis(250))?;
+            let waiting = (0..self.peers.len()).find(|peer| self.is_watching(*peer) && !self.is_quiet(*peer));
+            match waiting {
+                None => break,
+                Some(peer) if self.clock.now() >= calm_ends => {
+                    return Err(format!("peer {peer} is never sent all of the world"));
+                }
+                Some(_) => {}
+            }
+        }
+        let truth = Picture::of_world(self.server.engine().game().world());
+        for peer in 0..self.peers.len() {
+            if self.is_watching(peer) {
+                self.peers[peer]
+                    .actor
+                    .check_world(&truth, None)
+                    .map_err(|reason| format!("at the end, peer {peer}: {reason}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_watching(&self, peer: usize) -> bool {
+        self.peers[peer].conn.is_some() && self.peers[peer].actor.knows_world()
+    }
+
+    /// Nothing is in flight to or from a peer, and viewers were sent all.
+    fn is_quiet(&self, peer: usize) -> bool {
+        let Some(conn) = self.peers[peer].conn else {
+            return false;
+        };
+        let engine = self.server.engine();
+        self.server.network.conns[conn].borrow().is_idle()
+            && self.server.id_of(conn).is_some_and(|id| {
+                engine.unsent(id).is_empty() && (!self.is_watching(peer) || engine.is_up_to_date(id))
+            })
     }
 
     /// Comparisons of viewers' worlds with the server's.
@@ -216,7 +271,7 @@ impl Simulation {
 
     /// Adds the counters of the current server process.
     fn note_reached(&mut self) {
-        let stats = self.host.engine.stats(self.clock.now());
+        let stats = self.server.stats();
         self.coverage.count_life(&stats);
         self.coverage.count("agents elevated", self.oracle.elevated());
     }
@@ -231,20 +286,16 @@ impl Simulation {
     }
 
     fn next_instant(&mut self) -> Option<RealTime> {
-        let now = self.clock.now();
-        let mut host = self.host.wake(now);
-        // Delay a wake-up that only the engine asks for.
-        let is_engines = host == self.host.engine.poll_timeout();
-        if is_engines && host.is_some_and(|host| host > now) && self.injector.injects(Fault::LostWakeUp) {
-            host = host.map(|host| host + RealSpan::from_millis(3));
-        }
+        let server = self.server.wake();
         let peers = self.peers.iter().filter_map(|peer| {
-            let arrival = peer.conn.and_then(|conn| self.host.conns[conn].down.ready_at());
+            let arrival = peer
+                .conn
+                .and_then(|conn| self.server.network.conns[conn].borrow().down.ready_at());
             let wake = peer.conn.and_then(|_| peer.actor.wake());
             arrival.into_iter().chain(wake).chain(peer.connects_at).min()
         });
         peers
-            .chain(host)
+            .chain(server)
             .chain(self.admin_wake)
             .chain(self.reload_wake)
             .min()
@@ -263,18 +314,20 @@ impl Simulation {
         for peer in 0..self.peers.len() {
             self.connect(peer, now);
         }
-        let now = self.host.run(now, &mut self.injector)?;
-        self.clock.advance_to(now);
+        if let Some(why) = self.server.pass()? {
+            return Err(format!("the server ended: {why:?}"));
+        }
         self.wait_for_disk();
-        if !self.host.engine.is_playback() {
+        let is_playback = self.server.engine().is_playback();
+        if !is_playback {
             self.oracle
-                .check(&self.host.engine, &self.host.limits, self.step)?;
+                .check(self.server.engine(), &self.server.limits, self.step)?;
         }
         // `stats` is slow: ask only where seeks are possible.
-        let is_playback = self.host.engine.is_playback();
-        self.has_seeked = is_playback && self.host.engine.stats(now).counters.seeks > 0;
+        self.has_seeked = is_playback && self.server.stats().counters.seeks > 0;
+        let is_idle = self.server.is_idle();
         for peer in 0..self.peers.len() {
-            self.peer_turn(peer, now)
+            self.peer_turn(peer, is_idle)
                 .map_err(|reason| format!("peer {peer} ({:?}): {reason}", self.plan.roles[peer]))?;
         }
         Ok(())
@@ -285,22 +338,16 @@ impl Simulation {
         if connects_at.is_none_or(|at| at > now) {
             return;
         }
-        let number = self.host.conns.len() as u64;
-        let lines = [2 * number, 2 * number + 1].map(|stream| {
-            let settings = self.plan.network_faults.draw_line(&mut self.rng);
-            let mut line = Line::new(settings, self.seed, 1_000 + stream);
-            if self.is_settling {
-                line.stop_faults();
-            }
-            line
-        });
         let token = match self.plan.roles[peer] {
             Role::Operator | Role::Viewer | Role::TextViewer => {
-                self.host.access.draw_presented(&mut self.control_rng)
+                self.server.access.draw_presented(&mut self.control_rng)
             }
             _ => None,
         };
-        let conn = self.host.connect(lines, token);
+        let conn = self.server.connect(token, &mut self.rng);
+        if self.is_settling {
+            self.server.network.conns[conn].borrow_mut().stop_faults();
+        }
         let peer = &mut self.peers[peer];
         peer.connects_at = None;
         peer.connections += 1;
@@ -308,78 +355,68 @@ impl Simulation {
         peer.actor.connected(token, now);
     }
 
-    /// One peer handles its received bytes and acts.
-    fn peer_turn(&mut self, index: usize, now: RealTime) -> CheckResult {
+    /// One peer handles its received bytes and acts. `is_idle`: the server has no work left.
+    fn peer_turn(&mut self, index: usize, is_idle: bool) -> CheckResult {
         let Some(conn_index) = self.peers[index].conn else {
             return Ok(());
         };
-        let delay = self.host.delay_of(conn_index);
-        let peer = &mut self.peers[index];
-        let conn = &mut self.host.conns[conn_index];
+        let now = self.clock.now();
+        let (credentials, rules_before) = self.server.peers[conn_index];
+        let engine = self.server.engine();
         let context = Context {
             now,
-            game_earliest: self.host.engine.game().now(),
-            game_latest: self.host.engine.game_now(),
-            pictures: &self.host.pictures,
+            game_earliest: engine.game().now(),
+            game_latest: engine.game_now(),
+            pictures: &self.server.pictures,
             has_seeked: self.has_seeked,
-            conn: conn.id,
-            delay,
-            allowed: self
-                .host
-                .access
-                .allowed_since(conn.rules_before, conn.credentials),
+            conn: self.server.id_of(conn_index),
+            allowed: self.server.access.allowed_since(rules_before, credentials),
         };
+        let conn = &self.server.network.conns[conn_index];
+        let peer = &mut self.peers[index];
         let mut is_over = false;
-        while !is_over && let Some(item) = conn.down.take(now) {
+        while !is_over && let Some(item) = { conn.borrow_mut().down.take(now) } {
             match item {
                 Item::Bytes(bytes) => peer.actor.receive(&bytes, &context, &mut self.injector)?,
                 Item::End => is_over = true,
             }
             let pause = peer.actor.reading_pause();
             if pause > RealSpan::ZERO {
-                conn.down.hold_until(now + pause);
+                conn.borrow_mut().down.hold_until(now + pause);
             }
         }
         let mut out = Vec::new();
         let stays = peer.actor.act(&context, &mut peer.rng, &mut out);
         for piece in out.chunks(self.plan.network_faults.piece_bytes_max.max(1) as usize) {
-            conn.up.send(now, Item::Bytes(piece.to_vec()));
+            conn.borrow_mut().up.send(now, Item::Bytes(piece.to_vec()));
         }
         if is_over || !stays {
-            conn.up.send(now, Item::End);
+            conn.borrow_mut().up.send(now, Item::End);
             self.disconnect(index, now);
             return Ok(());
         }
-        let is_quiet = conn.is_served
-            && conn.up.is_idle()
-            && conn.down.is_idle()
-            && self.host.engine.unsent(conn.id).is_empty();
-        if is_quiet {
-            let actor = &mut self.peers[index].actor;
-            actor.check_quiet(now)?;
-            let world_history = &self.host.world_history;
-            let has_picture =
-                delay == RealSpan::ZERO || (world_history.is_certain() && !world_history.is_within_pass(now));
-            if has_picture && actor.knows_world() && self.host.engine.is_up_to_date(conn.id) {
-                let truth = self.host.expected_world(conn_index, now);
-                let game = self.host.engine.game();
-                // A replay starts after its first instant and cannot be compared while an elevation runs.
-                let is_replayed = delay == RealSpan::ZERO
-                    && !self.host.engine.is_playback()
-                    && game.world().rituals().len() == 0
-                    && game.winner().is_none()
-                    && game.now() > self.host.begins;
-                let steps = is_replayed.then_some(game.steps());
-                actor.check_world(
-                    &truth.ok_or("it has a world earlier than the delay allows")?,
-                    steps,
-                )?;
-                let is_past = delay > RealSpan::ZERO;
-                self.coverage
-                    .count("past worlds in text compared", u64::from(is_past));
-            }
+        if is_idle && self.is_quiet(index) {
+            self.check_quiet(index, now)?;
         }
         Ok(())
+    }
+
+    /// Nothing is in flight to or from a peer: it has all answers, and a viewer without delay the world.
+    fn check_quiet(&mut self, index: usize, now: RealTime) -> CheckResult {
+        let actor = &mut self.peers[index].actor;
+        actor.check_quiet(now)?;
+        if self.plan.roles[index] != Role::TextViewer || self.server.has_delay || !actor.knows_world() {
+            return Ok(());
+        }
+        let engine = self.server.engine();
+        let game = engine.game();
+        // A replay starts after its first instant and cannot be compared while an elevation runs.
+        let is_replayed = !engine.is_playback()
+            && game.world().rituals().len() == 0
+            && game.winner().is_none()
+            && game.now() > self.server.begins;
+        let steps = is_replayed.then_some(game.steps());
+        actor.check_world(&Picture::of_world(game.world()), steps)
     }
 
     /// A peer lost its connection; it may reconnect.
@@ -396,28 +433,19 @@ impl Simulation {
     /// Ends the phase with faults; actors start nothing new.
     fn stop_faults(&mut self) {
         self.is_settling = true;
-        self.host.storage.stop_faults();
+        self.server.stop_faults();
         self.admin_wake = None;
         self.reload_wake = None;
-        for conn in 0..self.host.conns.len() {
-            let lines = &mut self.host.conns[conn];
-            lines.up.stop_faults();
-            lines.down.stop_faults();
-            if lines.up.is_dead() {
-                // The network reports half-open connections now.
-                self.host.reset(conn);
-            }
-        }
         for peer in &mut self.peers {
             peer.actor.wind_down();
         }
-        self.host.ask(AdminRequest::Start);
+        self.server.ask(AdminRequest::Start);
     }
 
     /// Keeps game time running, whatever delayed requests did to it.
     fn speed_up(&mut self) {
-        self.host.ask(AdminRequest::Resume);
-        self.host.ask(AdminRequest::SetFrequency(500));
+        self.server.ask(AdminRequest::Resume);
+        self.server.ask(AdminRequest::SetFrequency(500));
     }
 
     pub(crate) fn check_done(&self) -> CheckResult {
@@ -438,17 +466,19 @@ impl Simulation {
         for index in 0..self.peers.len() {
             self.peers[index].connects_at = None;
             if let Some(conn) = self.peers[index].conn {
-                self.host.conns[conn].up.send(now, Item::End);
+                self.server.network.conns[conn]
+                    .borrow_mut()
+                    .up
+                    .send(now, Item::End);
                 self.disconnect(index, now);
             }
         }
         // Their last bytes are still in flight.
-        while self.clock.now() < now + SETTLE_SPAN && self.host.engine.stats(self.clock.now()).connections > 0
-        {
+        while self.clock.now() < now + SETTLE_SPAN && self.server.stats().connections > 0 {
             self.run_until(self.clock.now() + RealSpan::from_millis(250))?;
-            self.host.reset_unread();
+            self.server.network.reset_unread();
         }
-        let stats = self.host.engine.stats(self.clock.now());
+        let stats = self.server.stats();
         if stats.connections == 0 && stats.outbox_bytes == 0 && stats.timers_pending == 0 {
             return Ok(());
         }

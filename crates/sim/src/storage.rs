@@ -1,20 +1,20 @@
 //! The shipped recorder and autosave on a faulty disk, and checks of what a crash leaves there.
 //!
-//! The host calls them as the server's loop does: the journal before any output, slow jobs on a worker. A crash comes
-//! between two passes or within a job.
+//! The server's loop calls them; jobs take a while. A crash comes between two passes or within a job.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trantor_engine::Engine;
+use trantor_engine::{Engine, EngineConfig};
 use trantor_game::journal::{CutShort, Ending};
 use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd, roll_forward};
 use trantor_game::{Game, Replay};
 use trantor_server::autosave::{Autosave, newest_good};
+use trantor_server::event_loop::{EndReason, Ended, EventLoop};
 use trantor_server::recorder::{Recorder, RecorderConfig, pieces_of, runs_in};
 use trantor_server::replay::read_from;
-use trantor_server::storage::{self, Done, Job, JobKind};
+use trantor_server::storage::{self, JobKind};
 use trantor_server::store::Files;
 use trantor_time::{RealSpan, RealTime};
 
@@ -36,34 +36,37 @@ const ATTEMPTS_MAX: u32 = 100;
 
 /// See the module.
 pub(crate) struct Storage {
-    shipped: storage::Storage,
     pub(crate) disk: Disk,
     plan: plan::Storage,
     rng: Rng,
-    save_at: Option<RealTime>,
     /// Jobs of the worker, each with the instant at which it is done.
-    jobs: VecDeque<(RealTime, Job)>,
-    /// Run and deadlines in its journal at the last write,
+    jobs: VecDeque<(RealTime, Box<dyn FnOnce() + Send>)>,
+    /// Of the recorder: its run, without failures so far; and syncs completed.
+    run: Option<PathBuf>,
+    is_one_run: bool,
+    syncs: u64,
+    /// After the last pass: deadlines fired; run and deadlines in its journal; and its pieces with their lengths.
+    steps: u64,
     written: (PathBuf, u64),
-    /// at the start of the current sync, and at the last completed sync.
-    syncing: (PathBuf, u64),
+    lengths: Vec<(PathBuf, usize)>,
+    /// The last two at the start of the current sync, and run and deadlines of the last completed one.
+    syncing: ((PathBuf, u64), Vec<(PathBuf, usize)>),
     synced: (PathBuf, u64),
     /// Runs of this server process.
     begun: BTreeSet<PathBuf>,
-    /// Pieces of the current sync, with their lengths.
-    to_sync: Vec<(PathBuf, usize)>,
     /// Deadlines fired when bytes were last sent.
     sent_steps: u64,
-    /// The current save, and completed saves by file.
+    /// The save on its way to the disk, and saves by file.
     saving: Option<Saved>,
     saved: BTreeMap<PathBuf, Saved>,
     pub(crate) coverage: Coverage,
 }
 
-/// A saved state.
+/// What is known of a save.
 #[derive(Clone, Debug)]
 struct Saved {
-    digest: u64,
+    /// Deadlines that had fired before it.
+    steps_min: u64,
     /// The run that was recorded at that time.
     run: PathBuf,
 }
@@ -72,17 +75,19 @@ impl Storage {
     /// An empty disk; recorder and autosave start with [`Self::start`].
     pub(crate) fn new(seed: u64, plan: plan::Storage, injector: FaultInjector) -> Self {
         Self {
-            shipped: storage::Storage::default(),
             disk: Disk::new(plan, injector, Rng::new(seed, 5)),
             plan,
             rng: Rng::new(seed, 6),
-            save_at: None,
             jobs: VecDeque::new(),
+            run: None,
+            is_one_run: false,
+            syncs: 0,
+            steps: 0,
             written: Default::default(),
+            lengths: Vec::new(),
             syncing: Default::default(),
             synced: Default::default(),
             begun: BTreeSet::new(),
-            to_sync: Vec::new(),
             sent_steps: 0,
             saving: None,
             saved: BTreeMap::new(),
@@ -91,7 +96,7 @@ impl Storage {
     }
 
     /// Starts recorder and autosave as the server does.
-    pub(crate) fn start(&mut self, engine: &mut Engine, now: RealTime) -> CheckResult {
+    pub(crate) fn start(&mut self, event_loop: &mut EventLoop) -> CheckResult {
         let files = || Arc::new(self.disk.clone()) as Arc<dyn Files>;
         let config = RecorderConfig {
             piece_bytes: self.plan.piece_bytes as u64,
@@ -102,165 +107,135 @@ impl Storage {
         };
         let failed = |error: std::io::Error| format!("the server cannot start: {error}");
         let recorder = Recorder::create(files(), Path::new(RECORDINGS), config).map_err(failed)?;
-        self.shipped.recorder = Some(recorder);
-        engine.start_recording();
+        self.run = recorder.run().map(Path::to_owned);
+        event_loop.record(recorder).map_err(failed)?;
+        (self.steps, self.sent_steps, self.syncs) = (event_loop.engine().game().steps(), 0, 0);
+        self.begun.clear();
         if self.plan.save_every > RealSpan::ZERO {
             let mut autosave = Autosave::new(files(), Path::new(SAVES), SAVES_KEPT).map_err(failed)?;
-            engine.expect_saves();
-            let attempts = (0..ATTEMPTS_MAX).map(|_| autosave.save_now(engine.state_to_save()));
+            self.begin_save();
+            let attempts = (0..ATTEMPTS_MAX).map(|_| autosave.save_now(event_loop.engine().state_to_save()));
             attempts.reduce(|first, next| first.or(next));
-            self.shipped.autosave = Some(autosave);
-            self.save_at = Some(now + self.plan.save_every);
-            self.begin_save(engine);
+            event_loop.save(autosave, self.plan.save_every).map_err(failed)?;
             self.note_saved();
         }
-        self.sent_steps = 0;
-        self.begun.clear();
         Ok(())
     }
 
-    /// Instant of the next job, save or deadline of the recorder.
-    pub(crate) fn wake(&self) -> Option<RealTime> {
-        let job = self.jobs.front().map(|(at, _)| *at);
-        [self.shipped.next_deadline(), self.save_at, job]
-            .into_iter()
-            .flatten()
-            .min()
+    /// When the current job of the worker ends.
+    pub(crate) fn next_job_end(&self) -> Option<RealTime> {
+        self.jobs.front().map(|(at, _)| *at)
     }
 
-    /// Storage part of a pass, before output.
-    pub(crate) fn pass(&mut self, engine: &mut Engine, now: RealTime) -> CheckResult {
+    /// Runs the jobs that end now; their ends come to the next pass.
+    pub(crate) fn run_jobs(&mut self, now: RealTime) {
         while let Some((_, job)) = self.jobs.pop_front_if(|(at, _)| *at <= now) {
-            self.finish_job(job, engine, now)?;
+            self.disk.job(None, job);
+            self.note_saved();
         }
-        if self.save_at.is_some_and(|at| at <= now) {
-            self.save_at = Some(now + self.plan.save_every);
-            self.save_now(engine);
+    }
+
+    /// Takes the jobs that a pass began, and notes what is on the disk. `has_sent`: peers were sent something.
+    pub(crate) fn after_pass(
+        &mut self,
+        event_loop: &mut EventLoop,
+        has_sent: bool,
+        now: RealTime,
+    ) -> CheckResult {
+        let storage = &event_loop.shell().storage;
+        let Some(recorder) = &storage.recorder else {
+            return Ok(());
+        };
+        let (run, stats) = (recorder.run().map(Path::to_owned), recorder.stats());
+        self.is_one_run = stats.failures == 0;
+        if stats.synced > self.syncs {
+            self.syncs = stats.synced;
+            let (written, lengths) = std::mem::take(&mut self.syncing);
+            self.synced = written;
+            if let Some(piece) = self.disk.unsynced(&lengths) {
+                return Err(format!("a sync left {} unsynced", piece.display()));
+            }
         }
-        self.shipped.pass(engine, now);
-        self.note_written(engine);
-        while let Some(job) = self.shipped.next_job(now) {
-            match job.kind() {
-                JobKind::Sync => {
-                    self.syncing = self.written.clone();
-                    self.to_sync = self.disk.lengths(&self.written.0, ".trj");
+        while let Some((name, job)) = event_loop.take_disk_job() {
+            match name {
+                _ if name == JobKind::Sync.name() => {
+                    self.syncing = (self.written.clone(), std::mem::take(&mut self.lengths));
                 }
-                JobKind::Save if self.saving.is_none() => self.begin_save(engine),
-                JobKind::Save | JobKind::Pack => {}
+                _ if name == JobKind::Save.name() => self.begin_save(),
+                _ => self.coverage.count("pieces packed", 1),
             }
             let begins = self.jobs.back().map_or(now, |(at, _)| *at);
             // Packing takes the longest, so that pieces queue up.
-            let parts = if job.kind() == JobKind::Pack { 4 } else { 1 };
+            let parts = if name == JobKind::Pack.name() { 4 } else { 1 };
             let takes = parts * self.rng.below(self.plan.job_ms_max + 1);
-            let takes = RealSpan::from_millis(i64::from(takes));
-            self.jobs.push_back((begins + takes, job));
+            self.jobs
+                .push_back((begins + RealSpan::from_millis(i64::from(takes)), job));
         }
-        if self.rng.one_in(self.plan.removed_one_in)
-            && let Some(run) = self.run()
+        let engine = event_loop.engine();
+        self.steps = engine.game().steps();
+        if has_sent {
+            self.sent_steps = self.steps;
+        }
+        self.run = run;
+        if let (false, Some(run)) = (engine.is_ahead_of_journal(), &self.run) {
+            self.begun.insert(run.clone());
+            self.lengths = self.disk.lengths(run, ".trj");
+            self.written = (run.clone(), self.steps);
+        }
+        if let Some(run) = self
+            .run
+            .as_ref()
+            .filter(|_| self.rng.one_in(self.plan.removed_one_in))
         {
-            self.disk.remove_all(&run);
+            self.disk.remove_all(run);
+            self.lengths.clear();
             (self.syncing, self.synced) = Default::default();
-            self.to_sync.clear();
             self.coverage.count("runs removed", 1);
         }
         Ok(())
     }
 
-    /// Writes the journal before bytes are sent.
-    pub(crate) fn write_ahead(&mut self, engine: &mut Engine, now: RealTime) {
-        self.shipped.write_ahead(engine, now);
-        self.note_written(engine);
-        self.sent_steps = engine.game().steps();
-    }
-
-    fn note_written(&mut self, engine: &Engine) {
-        if let (false, Some(run)) = (engine.is_ahead_of_journal(), self.run()) {
-            if self.written.0 != run {
-                self.begun.insert(run.clone());
-            }
-            self.written = (run, engine.game().steps());
-        }
-    }
-
-    /// Requests a save after a victory.
-    pub(crate) fn save_soon(&mut self) {
-        self.shipped.save_soon();
-    }
-
-    /// Starts a save unless one is running or saves are off.
-    pub(crate) fn save_now(&mut self, engine: &Engine) {
-        if self.shipped.save(engine).is_ok() {
-            self.begin_save(engine);
-        }
-    }
-
-    fn begin_save(&mut self, engine: &Engine) {
+    fn begin_save(&mut self) {
         self.saving = Some(Saved {
-            digest: engine.state_to_save().digest().whole,
-            run: self.run().unwrap_or_default(),
+            steps_min: self.steps,
+            run: self.run.clone().unwrap_or_default(),
         });
     }
 
-    /// The current save has its final name.
+    /// Notes a save that has its final name.
     fn note_saved(&mut self) {
         let entries = self.disk.list(Path::new(SAVES)).unwrap_or_default();
         let files: BTreeSet<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
         self.saved.retain(|file, _| files.contains(file));
-        if let (Some(file), Some(saved)) = (files.last(), self.saving.take()) {
+        if let Some(file) = files.last().filter(|file| !self.saved.contains_key(*file))
+            && let Some(saved) = self.saving.take()
+        {
             self.saved.insert(file.clone(), saved);
             self.coverage.count("saves", 1);
         }
     }
 
-    fn finish_job(&mut self, job: Job, engine: &mut Engine, now: RealTime) -> CheckResult {
-        let kind = job.kind();
-        let done = self.disk.job(None, || job.run());
-        match done {
-            Ok(Done::Saved(Some(_))) => self.note_saved(),
-            Ok(Done::Synced(true)) => {
-                self.synced = std::mem::take(&mut self.syncing);
-                if let Some(piece) = self.disk.unsynced(&std::mem::take(&mut self.to_sync)) {
-                    return Err(format!("a sync left {} unsynced", piece.display()));
-                }
-            }
-            Ok(Done::Packed) => self.coverage.count("pieces packed", 1),
-            _ => {}
-        }
-        if kind == JobKind::Save {
-            self.saving = None;
-        }
-        self.shipped.end_job(kind, done, engine, now);
-        Ok(())
-    }
-
-    /// The current run.
-    fn run(&self) -> Option<PathBuf> {
-        self.shipped.recorder.as_ref()?.run().map(Path::to_owned)
-    }
-
-    /// Whether this process records one run without failures.
-    fn is_one_run(&self) -> bool {
-        let recorder = self.shipped.recorder.as_ref();
-        recorder.is_some_and(|recorder| recorder.stats().failures == 0)
-    }
-
-    /// Stops all faults and autosaves.
+    /// Stops all faults.
     pub(crate) fn stop_faults(&mut self) {
         self.disk.stop_faults();
-        self.plan.removed_one_in = 0;
-        self.save_at = None;
+        (self.plan.removed_one_in, self.plan.job_ms_max) = (0, 0);
     }
 
     /// Power failure: checks what is left on the disk, and returns the game to resume, if there is a save.
-    pub(crate) fn crash(&mut self, engine: &Engine, received: &[Received]) -> Result<Option<Game>, String> {
-        self.check_sent(engine, received)?;
-        self.note_stats();
+    pub(crate) fn crash(
+        &mut self,
+        mut event_loop: EventLoop,
+        received: &[Received],
+    ) -> Result<Option<Game>, String> {
+        self.check_sent(event_loop.engine(), received)?;
+        self.note_stats(&mut event_loop);
         if let Some((_, job)) = self.jobs.pop_front() {
             let power = self.rng.below(OPERATIONS_MAX);
-            let _dies_with_the_process = self.disk.job(Some(power), || job.run());
+            self.disk.job(Some(power), job);
+            self.note_saved();
         }
-        let (shipped, jobs) = (std::mem::take(&mut self.shipped), std::mem::take(&mut self.jobs));
-        self.disk.job(Some(0), || drop((shipped, jobs)));
+        let jobs = std::mem::take(&mut self.jobs);
+        self.disk.job(Some(0), || drop((event_loop, jobs)));
         self.saving = None;
         if self.plan.loses_save {
             self.lose_newest_save();
@@ -301,8 +276,12 @@ impl Storage {
             return Ok(None);
         };
         let saved = self.saved.get(&file).cloned();
-        if let Some(saved) = saved.as_ref().filter(|saved| saved.digest != game.digest()) {
-            return Err(format!("{} does not hold {saved:?}", file.display()));
+        if let Some(saved) = saved.as_ref().filter(|saved| saved.steps_min > game.steps()) {
+            return Err(format!(
+                "{} does not hold {saved:?} but step {}",
+                file.display(),
+                game.steps()
+            ));
         }
         let rolled =
             storage::resume(&self.disk, saves, Some(recordings)).map_err(|error| error.to_string())?;
@@ -428,7 +407,9 @@ impl Storage {
     /// The journal replays to the last state that peers were sent, and sends the lines that viewers received. Runs ended by a
     /// disk fault end with a whole record.
     fn check_sent(&mut self, engine: &Engine, received: &[Received]) -> CheckResult {
-        let Some(run) = self.run() else { return Ok(()) };
+        let Some(run) = self.run.clone() else {
+            return Ok(());
+        };
         for ended in self.runs()?.into_iter().filter(|other| *other != run) {
             if self.begun.contains(&ended) {
                 self.check_ended(&ended)?;
@@ -454,7 +435,7 @@ impl Storage {
                 replayed.steps()
             ));
         }
-        if !received.is_empty() && self.is_one_run() {
+        if !received.is_empty() && self.is_one_run {
             let lines = replayed::check(received, &self.recording(&run)?, engine.config())?;
             self.coverage.count("lines compared with the journal", lines);
         }
@@ -492,8 +473,8 @@ impl Storage {
         recording.map(Arc::new).map_err(|error| error.to_string())
     }
 
-    fn note_stats(&mut self) {
-        if let Some(recorder) = &self.shipped.recorder {
+    fn note_stats(&mut self, event_loop: &mut EventLoop) {
+        if let Some(recorder) = &event_loop.shell().storage.recorder {
             self.coverage.count("runs resumed", recorder.stats().resumed);
         }
     }
@@ -502,39 +483,53 @@ impl Storage {
     /// received; the game is saved.
     pub(crate) fn finish(
         &mut self,
-        engine: &mut Engine,
+        mut event_loop: EventLoop,
+        why: EndReason,
         received: &[Received],
-        now: RealTime,
+    ) -> Result<Ended, String> {
+        self.note_stats(&mut event_loop);
+        let engine = event_loop.engine();
+        let (config, saved) = (engine.config().clone(), engine.state_to_save().digest().whole);
+        let last = engine.game().winner().is_none().then(|| engine.game().digest());
+        let ended = event_loop.finish(why);
+        self.check_finished(&config, saved, last, received)?;
+        Ok(ended)
+    }
+
+    fn check_finished(
+        &mut self,
+        config: &EngineConfig,
+        saved: u64,
+        last: Option<u64>,
+        received: &[Received],
     ) -> CheckResult {
-        while let Some((_, job)) = self.jobs.pop_front() {
-            self.finish_job(job, engine, now)?;
-        }
-        self.note_stats();
-        let (run, is_one_run) = (self.run(), self.is_one_run());
-        std::mem::take(&mut self.shipped).finish(engine, now);
         self.coverage.count("writes refused", self.disk.refused());
         self.check_pieces()?;
         if self.plan.save_every > RealSpan::ZERO {
             let newest = newest_good(&self.disk, Path::new(SAVES)).map_err(|error| error.to_string())?;
-            if newest.is_none_or(|(game, _)| game.digest() != engine.state_to_save().digest().whole) {
+            if newest.is_none_or(|(game, _)| game.digest() != saved) {
                 return Err("the last save does not hold the final state".to_owned());
             }
         }
-        let Some(run) = run.filter(|run| self.pieces(run).is_ok_and(|pieces| !pieces.is_empty())) else {
+        let Some(run) = self
+            .run
+            .clone()
+            .filter(|run| self.pieces(run).is_ok_and(|pieces| !pieces.is_empty()))
+        else {
             return Ok(());
         };
         let recording = self.recording(&run)?;
         if *recording.ends() != RecordingEnd::Closed {
             return Err(format!("the journal is not closed: {:?}", recording.ends()));
         }
-        let (last, _) = recording
+        let (game, _) = recording
             .seek(recording.end())
             .map_err(|error| error.to_string())?;
-        if last.digest() != engine.game().digest() && engine.game().winner().is_none() {
+        if last.is_some_and(|last| game.digest() != last) {
             return Err("the replay ends in another state than the run".to_owned());
         }
-        if is_one_run {
-            let lines = replayed::check(received, &recording, engine.config())?;
+        if self.is_one_run {
+            let lines = replayed::check(received, &recording, config)?;
             self.coverage.count("lines compared with the journal", lines);
         }
         let worlds = playback::check_playback(&recording, &mut self.rng)?;

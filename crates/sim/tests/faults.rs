@@ -31,16 +31,33 @@ const FAULTS: &[(Fault, &[&str])] = &[
     (Fault::LostWakeUp, &["ns late"]),
     (Fault::NoHunger, &["is never hungry"]),
     (Fault::IgnoredLimits, &["limit of connections is exceeded"]),
-    (Fault::LostDisconnect, &["connections are open, the engine has"]),
+    (Fault::LostDisconnect, &["has ended and is not closed"]),
     (
         Fault::StaleToken,
         &[
-            "operates under",
             "in Asked received",
             "refused for the right token",
             "a viewer's hello has may_control",
         ],
     ),
+    (
+        Fault::LostWrite,
+        &[
+            "no answer came",
+            "answers",
+            "received",
+            "a viewer failed",
+            "differs",
+            "cannot use",
+            "never",
+        ],
+    ),
+    (
+        Fault::ForgottenInterest,
+        &["are unsent although its window has room"],
+    ),
+    (Fault::NoTokens, &["ns late"]),
+    (Fault::IgnoredBudgets, &["exceeded its budget"]),
     (Fault::JournalOutOfOrder, JOURNAL_DIFFERS),
     (Fault::TruncatedJournal, JOURNAL_DIFFERS),
     (Fault::IgnoredWriteError, JOURNAL_DIFFERS),
@@ -80,6 +97,8 @@ const FAULTS: &[(Fault, &[&str])] = &[
 
 const JOURNAL_DIFFERS: &[&str] = &[
     "the journal is not closed",
+    "is not whole",
+    "the journal is cut off",
     "the journal cannot be opened",
     "and the journal replays",
     "the journal was synced until",

@@ -30,9 +30,8 @@ pub(crate) struct Context<'a> {
     pub(crate) pictures: &'a Pictures,
     /// The playback has been moved by a seek.
     pub(crate) has_seeked: bool,
-    pub(crate) conn: ConnId,
-    /// Its spectator delay.
-    pub(crate) delay: RealSpan,
+    /// The engine's name for its connection, while that is open.
+    pub(crate) conn: Option<ConnId>,
     pub(crate) allowed: Allowed,
 }
 
@@ -98,7 +97,7 @@ pub(crate) fn create(role: Role, config: &EngineConfig, is_rotated: bool, rng: &
             Box::new(agent::Agent::new(role, config, rng))
         }
         Role::Byzantine => Box::new(byzantine::Byzantine::new(config)),
-        Role::Operator => Box::new(operator::Operator::new()),
+        Role::Operator => Box::new(operator::Operator::new(config)),
         Role::Viewer => Box::new(viewer::Viewer::new(rng)),
         Role::TextViewer => Box::new(text_viewer::TextViewer::new(config, is_rotated)),
     }

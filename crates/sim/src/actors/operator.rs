@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 
 use trantor_client::link::write_first_line;
+use trantor_engine::EngineConfig;
+use trantor_game::GameConfig;
 use trantor_protocol::text::{Cut, LineCutter};
 use trantor_time::{RealSpan, RealTime};
 
 use super::{Actor, CheckResult, Context};
 use crate::access::TokenNumber;
+use crate::console;
 use crate::fault::FaultInjector;
 use crate::rng::Rng;
 
@@ -18,8 +21,9 @@ pub(crate) struct Operator {
     phase: Phase,
     wake: Option<RealTime>,
     is_winding_down: bool,
-    /// Unanswered lines, oldest first.
-    open: VecDeque<u32>,
+    game: GameConfig,
+    /// Unanswered lines, oldest first, with what their answers must contain.
+    open: VecDeque<Option<String>>,
     tokens_refused: u64,
 }
 
@@ -34,8 +38,9 @@ enum Phase {
 }
 
 impl Operator {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(config: &EngineConfig) -> Self {
         Self {
+            game: config.game.clone(),
             token: None,
             cutter: LineCutter::new(),
             phase: Phase::Away,
@@ -79,15 +84,16 @@ impl Operator {
         }
     }
 
-    /// An answer is `ok` or `ko` and the number of its line.
+    /// An answer is any lines, and then one that is `ok` or begins with `ko`.
     fn answer(&mut self, line: &str) -> CheckResult {
-        let mut words = line.split(' ');
-        let is_answer = matches!(words.next(), Some("ok" | "ko"));
-        let number = words.next().and_then(|word| word.parse().ok());
-        let expected = self.open.pop_front();
-        match is_answer && number.is_some() && number == expected {
-            true => Ok(()),
-            false => Err(format!("{line:?} answers {expected:?}")),
+        if line != "ok" && !line.starts_with("ko ") {
+            return Ok(());
+        }
+        match self.open.pop_front() {
+            // A word that nobody knows is named in its answer.
+            Some(Some(unknown)) if !line.contains(&unknown) => Err(format!("{line:?} answers {unknown:?}")),
+            Some(_) => Ok(()),
+            None => Err(format!("{line:?} answers nothing")),
         }
     }
 }
@@ -129,10 +135,12 @@ impl Actor for Operator {
             Phase::Operating if !self.is_winding_down => {
                 self.wake = Some(context.now + RealSpan::from_millis(i64::from(rng.between(1, 150))));
                 for _ in 0..rng.between(1, 4) {
-                    // The host seeds the draw of a command with the number.
-                    let number = rng.below(1 << 20);
-                    out.extend(format!("{number}\n").into_bytes());
-                    self.open.push_back(number);
+                    let unknown = rng.one_in(4).then(|| format!("unknown{}", rng.below(1 << 20)));
+                    let line = unknown
+                        .clone()
+                        .unwrap_or_else(|| console::draw_line(&self.game, rng));
+                    out.extend(format!("{line}\n").into_bytes());
+                    self.open.push_back(unknown);
                 }
                 return !rng.one_in(100);
             }
@@ -165,7 +173,7 @@ impl Actor for Operator {
 
     fn check_done(&self, _: RealTime) -> CheckResult {
         match self.open.front().filter(|_| self.phase == Phase::Operating) {
-            Some(number) => Err(format!("an operator's line {number} was never answered")),
+            Some(line) => Err(format!("an operator's line {line:?} was never answered")),
             None => Ok(()),
         }
     }

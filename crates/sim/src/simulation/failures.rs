@@ -4,7 +4,7 @@ use trantor_time::{Clock, RealSpan};
 
 use super::{CRASHES_MAX, Simulation};
 use crate::actors::CheckResult;
-use crate::operator::AdminOp;
+use crate::console;
 use crate::oracle::Oracle;
 use crate::plan::Reload;
 
@@ -13,16 +13,16 @@ impl Simulation {
         if self.rng.one_in(self.plan.machine.stall_one_in) {
             self.clock
                 .advance(RealSpan::from_millis(i64::from(self.rng.between(1, 600))));
-            self.host.expect_lateness();
+            self.server.expect_lateness();
         }
     }
 
     /// Advances the clock by the time that the server's loop waited for the disk.
     pub(super) fn wait_for_disk(&mut self) {
-        let write_wait = self.host.storage.disk.take_write_wait();
+        let write_wait = self.server.storage.disk.take_write_wait();
         if write_wait > RealSpan::ZERO {
             self.clock.advance(write_wait);
-            self.host.expect_lateness();
+            self.server.expect_lateness();
         }
     }
 
@@ -34,14 +34,14 @@ impl Simulation {
         let now = self.clock.now();
         self.crashes += 1;
         self.note_reached();
-        self.oracle = Oracle::new(self.host.limits.clone());
+        self.oracle = Oracle::new(self.server.limits.clone());
         for peer in 0..self.peers.len() {
             if self.peers[peer].conn.is_some() {
                 self.disconnect(peer, now);
             }
         }
-        self.host
-            .crash(now, &std::mem::take(&mut self.received))
+        self.server
+            .crash(&std::mem::take(&mut self.received))
             .map_err(|reason| format!("after crash {}: {reason}", self.crashes))
     }
 
@@ -61,17 +61,18 @@ impl Simulation {
         if self.rng.one_in(network_faults.stall_one_in) {
             let until = now + RealSpan::from_millis(i64::from(self.rng.between(1, 800)));
             let is_up = self.rng.one_in(2);
-            let conn = &mut self.host.conns[index];
+            let mut conn = self.server.network.conns[index].borrow_mut();
             let line = if is_up { &mut conn.up } else { &mut conn.down };
             line.hold_until(until);
         }
         if self.rng.one_in(network_faults.reset_one_in) {
-            self.host.reset(index);
+            self.server.network.conns[index].borrow_mut().reset();
             self.disconnect(peer, now);
         } else if self.rng.one_in(network_faults.half_open_one_in) {
-            let conn = &mut self.host.conns[index];
+            let mut conn = self.server.network.conns[index].borrow_mut();
             conn.up.die();
             conn.down.die();
+            drop(conn);
             self.disconnect(peer, now);
         }
     }
@@ -83,8 +84,8 @@ impl Simulation {
         }
         let pause_ms = self.rng.between(1, 2 * self.plan.admin_ms);
         self.admin_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
-        self.host
-            .operate(AdminOp::draw(&self.plan.config.game, &mut self.rng));
+        self.server
+            .say(console::draw_line(&self.plan.config.game, &mut self.rng));
     }
 
     pub(super) fn reload_options(&mut self) {
@@ -95,7 +96,7 @@ impl Simulation {
         let rng = &mut self.control_rng;
         let pause_ms = rng.between(1, 2 * self.plan.reload_ms);
         self.reload_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
-        let rule = self.host.access.draw_next(rng);
-        self.host.reload(Reload::draw(rule, rng));
+        let rule = self.server.access.draw_next(rng);
+        self.server.reload(&Reload::draw(rule, rng));
     }
 }
