@@ -1,22 +1,23 @@
 //! Frames as transcripts write them: a word for the message, and its fields in order. Those left out are 0.
 //!
-//! Moments are in units of game time; instants are milliseconds after the hello. The map has 10 x 8 tiles; agents of team
-//! 0 stand on (3, 2) and face east. A tick takes 20 ms unless `hello DELAY_MS TICK_US` says otherwise, so the picture is 30 ms late.
+//! Moments are in units of game time; instants are milliseconds after the hello. The map has 10 x 8 tiles; agents
+//! stand on (3, 2) and face east. A tick takes 20 ms unless `hello DELAY_MS TICK_US` says otherwise, so the picture is 30 ms late.
 
 use std::str::{FromStr, SplitWhitespace};
 
 use trantor_client::{FeedEntry, FeedKind, Who};
-use trantor_model::{AgentId, Counts, Direction, MapSize, TeamId, Tile};
+use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{
-    Change, ClockAnchor, History, Mark, MarkKind, RecordingInfo, ScorePoint, ServerHello, SnapshotPart,
-    ToClient, WIRE_VERSION,
+    ActionState, AgentState, Change, ClockAnchor, History, Mark, MarkKind, RecordingInfo, RitualState,
+    ScorePoint, ServerHello, SnapshotPart, ToClient, WIRE_VERSION,
 };
-use trantor_time::{Frequency, GameTime};
-
-use crate::support::{agent, forward};
+use trantor_time::{Frequency, GameSpan, GameTime};
 
 /// A whole world: what `<< world` stands for.
 pub const WORLD: [&str; 5] = ["hello", "clock 0 0 100", "ground 80", "agents 0 2", "end 0"];
+
+/// Where all agents are at first.
+const TILE: Tile = Tile { x: 3, y: 2 };
 
 struct Words<'a>(SplitWhitespace<'a>);
 
@@ -33,6 +34,18 @@ impl Words<'_> {
 
     fn agent(&mut self) -> AgentId {
         AgentId(self.number())
+    }
+
+    fn level(&mut self) -> Level {
+        Level::new(self.number::<u8>().max(1)).unwrap()
+    }
+
+    /// All agents up to the end of the line.
+    fn agents(&mut self) -> Vec<AgentId> {
+        self.0
+            .by_ref()
+            .map(|word| AgentId(word.parse().unwrap()))
+            .collect()
     }
 
     fn is(&mut self, word: &str) -> bool {
@@ -73,13 +86,10 @@ pub fn message(line: &str) -> ToClient {
             ToClient::Snapshot(SnapshotPart::Ground { first: 0, tiles })
         }
         "agents" => {
-            let agents = (words.number()..words.number()).map(|id| {
-                let mut agent = agent(id, Tile { x: 3, y: 2 });
-                agent.view.facing = Direction::East;
-                agent.food_ends = Some(units(100.0));
-                agent
-            });
-            ToClient::Snapshot(SnapshotPart::Agents(agents.collect()))
+            let ids = words.number()..words.number();
+            let (team, level) = (TeamId(words.number()), words.level());
+            let agents = ids.map(|id| agent(AgentId(id), team, level)).collect();
+            ToClient::Snapshot(SnapshotPart::Agents(agents))
         }
         "end" => ToClient::SnapshotEnd { at: words.units() },
         "tick" => ToClient::TickEnd {
@@ -156,13 +166,36 @@ fn score(at: GameTime, teams: usize) -> ScorePoint {
     ScorePoint { at, scores }
 }
 
+/// An agent that does nothing.
+fn agent(id: AgentId, team: TeamId, level: Level) -> AgentState {
+    AgentState {
+        view: AgentView {
+            id,
+            team,
+            tile: TILE,
+            facing: Direction::East,
+            level,
+            inventory: Counts::ZERO,
+        },
+        action: None,
+        food_ends: Some(units(100.0)),
+    }
+}
+
 fn change(words: &mut Words<'_>) -> Change {
-    let word = words.0.next().expect("a change has a word");
-    let agent = words.agent();
-    match word {
-        "step" => forward(agent, words.units(), words.is("refused")),
+    match words.0.next().expect("a change has a word") {
+        "step" => {
+            let (agent, start) = (words.agent(), words.units());
+            let action = ActionState {
+                kind: CommandKind::Forward,
+                start,
+                end: start + GameSpan::from_units(7),
+                refused: words.is("refused"),
+            };
+            Change::ActionStarted { agent, action }
+        }
         "moved" => Change::Moved {
-            agent,
+            agent: words.agent(),
             tile: Tile {
                 x: words.number(),
                 y: 2,
@@ -171,12 +204,12 @@ fn change(words: &mut Words<'_>) -> Change {
             forced: words.is("forced"),
         },
         "said" => Change::Said {
-            agent,
+            agent: words.agent(),
             text: vec![b'x'; words.number()],
         },
-        "ejected" => Change::Ejected { agent },
+        "ejected" => Change::Ejected { agent: words.agent() },
         "ate" => Change::Inventory {
-            agent,
+            agent: words.agent(),
             inventory: Counts([words.number(), 0, 0, 0, 0, 0, 0]),
             food_ends: Some(words.units()),
         },
@@ -184,6 +217,27 @@ fn change(words: &mut Words<'_>) -> Change {
             tile: Tile { x: 2, y: 1 },
             ground: Counts([words.number(), 0, 0, 0, 0, 0, 0]),
         },
-        _ => panic!("{word:?} is no change"),
+        "ritual" => Change::RitualStarted(RitualState {
+            tile: TILE,
+            level: words.level(),
+            start: words.units(),
+            end: words.units(),
+            participants: words.agents(),
+        }),
+        "ended" => Change::RitualEnded {
+            tile: TILE,
+            level: words.level(),
+            success: words.is("success"),
+            participants: words.agents(),
+        },
+        "rose" => Change::LevelChanged {
+            agent: words.agent(),
+            level: words.level(),
+        },
+        "left" => Change::Left { agent: words.agent() },
+        "won" => Change::Won {
+            team: TeamId(words.number()),
+        },
+        word => panic!("{word:?} is no change"),
     }
 }

@@ -9,7 +9,6 @@ use trantor_protocol::wire::{Change, ToClient, read_frame, write_frame};
 use trantor_time::{GameTime, RealTime};
 
 use crate::frames::{WORLD, message as words};
-use crate::support::client;
 use crate::transcripts::Watch;
 
 /// What is shown lies 1,500 ns behind: random messages come within a few of these.
@@ -111,13 +110,13 @@ proptest! {
 
     #[test]
     fn no_message_makes_the_client_panic(messages in prop::collection::vec((message(), 0i64..200), 0..60)) {
-        let (mut client, mut scene, mut now) = (client(), Scene::default(), 0);
+        let (mut client, mut scene, mut now) = (Watch::new(Language::Frames).client, Scene::default(), 0);
         client.closed("to begin with", RealTime::ZERO);
         for (message, later) in messages {
             let real = RealTime::from_nanos(now);
             // What has ended is brought back, so that one wrong message does not hide the rest.
             if client.next_timeout().is_none() {
-                client = self::client();
+                client = Watch::new(Language::Frames).client;
                 client.handle(b"WELCOME\n", real);
                 for line in QUICK_WORLD {
                     client.handle(&frame(&words(line)), real);

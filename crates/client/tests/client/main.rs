@@ -4,8 +4,5 @@
 
 mod frames;
 mod hostile;
-mod interpolation;
-mod support;
 mod text_session;
 mod transcripts;
-mod victory;

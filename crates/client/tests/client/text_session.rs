@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 use trantor_client::{ControlRequest, Language, LinkState};
 
-use crate::support::MILLI;
-use crate::transcripts::{BURST, Watch};
+use crate::transcripts::{BURST, MILLI, Watch};
 
 #[test]
 fn agents_and_teams_without_end_are_bounded_and_counted() {

@@ -2,21 +2,23 @@
 //! frames.
 //!
 //! `< LINE` comes from the server ([`crate::frames`] has the words of frames), `<< LINE` is always text. `<< new` is a new
-//! client; `<< burst` and `<< world` are a whole world. `. MS` passes with a frame at each millisecond; `.. MS LATE` does, and the server's ticks come that
-//! late. `! REQUEST` is the user's. `= WHAT: VALUE` is what is then so. `BLESS=1` writes the values.
+//! client that draws into the scene of the one before; `<< burst` and `<< world` are a whole world. `. MS` passes with a
+//! frame at each millisecond, `, MS` with one at the end; in `.. MS LATE` the server's ticks come that late. `! REQUEST` is
+//! the user's. `= WHAT: VALUE` is what is then so. `BLESS=1` writes the values.
 
 use std::fmt::{Debug, Write};
 
 use trantor_client::{
     Client, ClientConfig, ClientEvent, ControlError, ControlRequest, EffectKind, Language, LinkState, Scene,
-    SceneAgent,
+    SceneAgent, SceneClock,
 };
 use trantor_model::AgentId;
 use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, ToServer, read_frame, write_frame};
 use trantor_time::{GameTime, RealTime};
 
 use crate::frames;
-use crate::support::MILLI;
+
+pub const MILLI: i64 = 1_000_000;
 
 /// The interval of the server's ticks in transcripts.
 const TICK_MS: i64 = 20;
@@ -98,8 +100,12 @@ impl Watch {
 
     /// Lets milliseconds pass, with a frame at each.
     pub fn wait(&mut self, millis: i64) {
-        for _ in 0..millis {
-            self.now += MILLI;
+        self.wait_with_frames(millis, 1);
+    }
+
+    fn wait_with_frames(&mut self, frames: i64, millis: i64) {
+        for _ in 0..frames {
+            self.now += millis * MILLI;
             self.client.handle_timeout(self.real());
             let (before, now) = (self.scene.clock.game, self.real());
             self.client.scene(now, &mut self.scene);
@@ -170,6 +176,7 @@ impl Watch {
                 format!("{} {}", it.id.0, team(it.team.0.into()))
             }),
             "teams" => listed(&scene.teams, |it| format!("{} {}", it.name, it.agents)),
+            "of level 8" => listed(&scene.teams, |it| it.by_level[7].to_string()),
             "effects" => listed(&scene.effects, |it| match it.kind {
                 EffectKind::Broadcast { text } => format!("Broadcast {}", scene.text(text).escape_ascii()),
                 kind => format!("{kind:?}"),
@@ -240,16 +247,21 @@ impl Watch {
             if line == "<< burst" {
                 self.receive(BURST.as_bytes());
             } else if line == "<< new" || line == "<< world" {
+                let mut scene = std::mem::take(&mut self.scene);
+                scene.clock = SceneClock::default();
                 *self = match line {
                     "<< new" => Self::new(self.language),
                     _ => Self::in_frames(frames::WORLD.map(frames::message)),
                 };
+                self.scene = scene;
             } else if let Some(text) = line.strip_prefix("<< ") {
                 self.receive(format!("{text}\n").as_bytes());
             } else if let Some((millis, late)) =
                 line.strip_prefix(".. ").and_then(|line| line.split_once(' '))
             {
                 self.wait_with_ticks(millis.parse().unwrap(), late.parse().unwrap());
+            } else if let Some(millis) = line.strip_prefix(", ") {
+                self.wait_with_frames(1, millis.parse().unwrap());
             } else if let Some(millis) = line.strip_prefix(". ") {
                 self.wait(millis.parse().unwrap());
             }
