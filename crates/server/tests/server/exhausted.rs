@@ -14,14 +14,9 @@ const PATIENCE: RealSpan = RealSpan::from_secs(30);
 
 /// The limit that holds for `program` from now on; a test may lower it and raise it again.
 fn limit(program: &Program, resource: Resource, current: Option<u64>) {
-    let maximum = prlimit_of(program, resource, None).maximum;
-    prlimit_of(program, resource, Some(Rlimit { current, maximum }));
-}
-
-fn prlimit_of(program: &Program, resource: Resource, new: Option<Rlimit>) -> Rlimit {
     let pid = Pid::from_raw(i32::try_from(program.child.id()).unwrap());
-    let before = rustix::process::getrlimit(resource);
-    prlimit(pid, resource, new.unwrap_or(before)).unwrap()
+    let maximum = rustix::process::getrlimit(resource).maximum;
+    prlimit(pid, resource, Rlimit { current, maximum }).unwrap();
 }
 
 /// An agent that has more to do than to look for food.

@@ -65,13 +65,10 @@ fn a_service_manager_hands_a_socket_over_and_is_told() {
     assert_eq!(program.address, address);
     assert_eq!(early.line(), "WELCOME");
 
-    let mut told = [0; 256];
-    let mut next = || {
-        let count = heard.recv(&mut told).unwrap();
-        String::from_utf8(told[..count].to_vec())
-            .unwrap()
-            .trim_end()
-            .to_owned()
+    let next = || {
+        let mut state = [0; 256];
+        let count = heard.recv(&mut state).unwrap();
+        String::from_utf8_lossy(&state[..count]).trim_end().to_owned()
     };
     assert!(next().starts_with(&format!("READY=1\nSTATUS=listening on {address}")));
     assert_eq!(next(), "WATCHDOG=1");
@@ -87,7 +84,9 @@ fn a_service_manager_hands_a_socket_over_and_is_told() {
 #[test]
 fn a_server_without_descriptors_goes_on_and_recovers() {
     // Fewer than its own and the connections that it would accept take; what the test inherited and passes on counts too.
-    let program = Program::by_script("ulimit -n 30; exec \"$0\" \"$@\"", "--log error", Stdio::null());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -n 30; exec \"$0\" --log error \"$@\"", PROGRAM]);
+    let program = Program::by(shell, Stdio::null());
     let mut agent = program.connect();
     agent.send("red\nConnect_nbr\n");
     assert_eq!(agent.lines_until("5").last().map(String::as_str), Some("5"));
@@ -131,21 +130,17 @@ fn an_idle_server_makes_no_wake_ups() {
 fn wake_ups_in(program: &Program, span: RealSpan) -> u64 {
     use trantor_runtime::{Parker, Wait};
 
-    let count = || -> u64 {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.child.id())).unwrap();
-        tasks
-            .map(|task| {
-                let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
-                let line = status
-                    .lines()
-                    .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-                line.unwrap().trim().parse::<u64>().unwrap()
-            })
-            .sum()
+    let of_thread = |thread: std::io::Result<std::fs::DirEntry>| -> u64 {
+        let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+        let mut lines = status.lines();
+        let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        count.unwrap().trim().parse().unwrap()
     };
+    let threads = format!("/proc/{}/task", program.child.id());
+    let count = || std::fs::read_dir(&threads).unwrap().map(of_thread).sum();
     // It may still be settling down after the last answer: its threads go to sleep once more, as soon as a busy machine lets
     // them.
-    let mut before = count();
+    let mut before: u64 = count();
     loop {
         Parker::new().wait(Some(now() + RealSpan::from_millis(300)));
         let settled = count();

@@ -1,32 +1,22 @@
-//! `trantor-server replay` as a script uses it: what it prints, and its exit status.
+//! Recordings as they lie on the disk: the transcripts show what `trantor-server replay` says of them.
 
-use serde_json::Value;
 use trantor_game::{AdminAction, Game, GameConfig, GameInput, Handled, PieceWriter, Replay};
 use trantor_model::{Command as AgentCommand, Counts, MapSize, Resource, TeamId, Tile, Turn};
 use trantor_server::playback::load;
 use trantor_server::replay::read;
 use trantor_time::GameTime;
 
-use crate::support::{Folder, command, run_in};
+use crate::support::Folder;
 
-fn replay(folder: &Folder, arguments: &str) -> (i32, String, String) {
-    run_in(folder, &format!("replay {arguments}"))
-}
-
-fn lines(text: &str) -> Vec<Value> {
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
-
-/// The two pieces of a short game. With `secret`, something happens in it that is not recorded.
-fn record(secret: bool) -> Vec<Vec<u8>> {
-    record_pieces(secret, 2)
-}
-
-/// The same in so many pieces.
+/// The pieces of a short game. With `secret`, something happens in it that is not recorded.
 fn record_pieces(secret: bool, count: i64) -> Vec<Vec<u8>> {
-    let mut game = a_game();
+    let mut game = Game::new(GameConfig {
+        size: MapSize::new(8, 6).unwrap(),
+        teams: vec!["red".to_owned(), "blue".to_owned()],
+        places_per_team: 2,
+        seed: 11,
+        rules: Default::default(),
+    });
     let mut writer = PieceWriter::new(&game, "test 1", 0);
     let mut pieces = Vec::new();
     let join = GameInput::Join { team: TeamId(1) };
@@ -46,7 +36,13 @@ fn record_pieces(secret: bool, count: i64) -> Vec<Vec<u8>> {
             writer.input(&game, &input, game.now());
             let _ = game.handle(input, game.now());
             if secret && piece == 1 && round == 7 {
-                let _ = game.handle(a_feast(), game.now());
+                // It changes the ground, and nothing that is due.
+                let tile = Tile { x: 7, y: 5 };
+                let ground = Counts([100; Resource::COUNT]);
+                let _ = game.handle(
+                    GameInput::Admin(AdminAction::SetGround { tile, ground }),
+                    game.now(),
+                );
             }
             let until = GameTime::from_units(200 * piece - 200 + 5 * (round + 1));
             while game.fire_next(until).is_some() {
@@ -65,117 +61,63 @@ fn record_pieces(secret: bool, count: i64) -> Vec<Vec<u8>> {
     pieces
 }
 
-fn a_game() -> Game {
-    Game::new(GameConfig {
-        size: MapSize::new(8, 6).unwrap(),
-        teams: vec!["red".to_owned(), "blue".to_owned()],
-        places_per_team: 2,
-        seed: 11,
-        rules: Default::default(),
-    })
-}
-
-/// Changes the ground, and nothing that is due.
-fn a_feast() -> GameInput {
-    let tile = Tile { x: 7, y: 5 };
-    let ground = Counts([100; Resource::COUNT]);
-    GameInput::Admin(AdminAction::SetGround { tile, ground })
-}
-
-#[test]
-fn a_directory_of_pieces_is_verified_and_described_as_json() {
-    let folder = Folder::new();
-    let pieces = record(false);
-    folder.write("run-0001/piece-00000.trj", &pieces[0]);
-    // The packed one counts, and the plain one beside it is a leftover.
-    let packed = zstd::encode_all(&pieces[1][..], 3).unwrap();
-    folder.write("run-0001/piece-00001.trj.zst", &packed);
-    folder.write("run-0001/piece-00001.trj", &pieces[1][..40]);
-
-    let (status, out, err) = replay(&folder, "verify --json .");
-    assert_eq!((status, err.as_str()), (0, ""), "{out}");
-    let lines = lines(&out);
-    assert_eq!(lines.len(), 2);
-    for (number, line) in lines.iter().enumerate() {
-        assert_eq!(line["ok"], true);
-        assert_eq!(line["piece"], number);
-        assert_eq!(line["closed"], true);
-        assert!(line["digests"].as_u64().unwrap() >= 1);
-    }
-    assert_eq!(
-        (&lines[0]["inputs"], &lines[1]["inputs"]),
-        (&41.into(), &40.into())
-    );
-}
-
-#[test]
-fn a_torn_file_is_played_to_its_last_whole_record_and_says_where_that_is() {
-    let folder = Folder::new();
-    let piece = &record(false)[0];
-    folder.write("torn.trj", &piece[..piece.len() - 3]);
-    let (status, out, _) = replay(&folder, "verify --json torn.trj");
-    assert_eq!(status, 2, "it agrees, and has no end mark");
-    let line = &lines(&out)[0];
-    let flags = ["ok", "closed", "finished"].map(|name| line[name].as_bool().unwrap());
-    assert_eq!(flags, [true, false, false]);
-    let whole = line["whole_bytes"].as_u64().unwrap() as usize;
-    assert!(whole < piece.len() - 3 && whole > 100);
-    // And up to there it is the same file, whole.
-    folder.write("cut.trj", &piece[..whole]);
-    let again = &lines(&replay(&folder, "verify --json cut.trj").1)[0];
-    assert_eq!(
-        (&again["inputs"], &again["state"]),
-        (&line["inputs"], &line["state"])
-    );
-
-    // Damage in the middle is no crash; all commands report it.
+/// Writes recordings for the transcripts: whole, torn, damaged, only begun, and different from what was played; and runs whose
+/// second piece is something else.
+pub fn write_recordings(folder: &Folder) {
+    let run = record_pieces(false, 4);
+    let (piece, other_game) = (&run[0], record_pieces(true, 4));
+    let torn = |piece: &[u8]| piece[..piece.len() - 3].to_vec();
     let mut damaged = piece.clone();
-    damaged[whole - 20] ^= 1;
-    folder.write("damaged.trj", &damaged);
-    let (status, out, _) = replay(&folder, "verify damaged.trj");
-    assert!(status == 1 && out.contains("damaged"), "{out}");
-    for (file, status, why) in [
-        ("torn.trj", 0, "the last record was not written whole"),
-        ("damaged.trj", 1, "a record is damaged"),
+    damaged[piece.len() - 60] ^= 1;
+    for (name, bytes) in [
+        ("good.trj", piece),
+        ("torn.trj", &torn(piece)),
+        ("damaged.trj", &damaged),
+        ("different.trj", &other_game[0]),
+        ("games/a.trj", &torn(piece)),
+        ("games/b.trj", piece),
+        ("begun/piece-00000.trj", piece),
+        ("begun/piece-00001.trj", &run[1][..30].to_vec()),
+        // The packed one counts, and the plain one beside it is a leftover.
+        ("run-0001/piece-00000.trj", piece),
+        (
+            "run-0001/piece-00001.trj.zst",
+            &zstd::encode_all(&run[1][..], 3).unwrap(),
+        ),
+        ("run-0001/piece-00001.trj", &run[1][..40].to_vec()),
+        ("run-0001/piece-00002.trj", &run[2]),
+        ("run-0001/piece-00003.trj", &run[3]),
+        ("second/piece-00001.trj", &run[1]),
     ] {
-        let (exported, out, err) = replay(&folder, &format!("export {file}"));
-        assert_eq!((exported, err.lines().count()), (status, 1), "{err}");
-        assert!(
-            err.contains(&format!("{file}: agrees to its last")) && err.contains(why),
-            "{err}"
-        );
-        assert!(lines(&out).len() > 40, "what is whole is exported");
-        let (described, out, _) = replay(&folder, &format!("info --json {file}"));
-        assert_eq!(described, status);
-        assert!(lines(&out)[0]["ending"].as_str().unwrap().ends_with(why), "{out}");
+        folder.write(name, bytes);
+    }
+    for (name, second) in [
+        ("torn", Some(torn(&run[1]))),
+        ("cut", Some(run[1][..40].to_vec())),
+        ("other", Some(other_game[1].clone())),
+        ("joined", Some([&run[1][..], &run[2]].concat())),
+        ("missing", None),
+    ] {
+        for (number, piece) in run.iter().enumerate() {
+            let piece = if number == 1 { second.as_ref() } else { Some(piece) };
+            if let Some(piece) = piece {
+                folder.write(&format!("{name}/piece-{number:05}.trj"), piece);
+            }
+        }
     }
 }
 
 #[test]
 fn a_run_whose_last_piece_was_only_begun_is_whole_without_it() {
     let folder = Folder::new();
-    let [first, second] = <[Vec<u8>; 2]>::try_from(record(false)).unwrap();
+    let [first, second] = <[Vec<u8>; 2]>::try_from(record_pieces(false, 2)).unwrap();
     folder.write("piece-00000.trj", &first);
     let load = || load(&[folder.to_path_buf()]).unwrap();
     let alone = load();
-    // It ended in order, and says that another one follows.
-    let (status, out, _) = replay(&folder, "verify .");
-    assert!(
-        status == 2 && out.contains("; the piece after it is missing\n"),
-        "{out}"
-    );
     let head_bytes = (0..).find(|&cut| Replay::open(&second[..cut]).is_ok()).unwrap();
     assert!(head_bytes > 100, "{head_bytes}");
     for cut in [0, 1, 8, 9, 10, 30, head_bytes - 1] {
         folder.write("piece-00001.trj", &second[..cut]);
-        let (status, out, _) = replay(&folder, "verify .");
-        assert_eq!(status, 2, "{cut} bytes: {out}");
-        assert!(out.contains(": nothing was recorded in it yet\n"), "{out}");
-        for what in ["info", "export"] {
-            let (status, out, err) = replay(&folder, &format!("{what} piece-00001.trj"));
-            assert_eq!(status, 0, "{what} of {cut} bytes: {err}");
-            assert!((out + &err).contains("nothing was recorded in it yet"));
-        }
         let recording = load();
         assert_eq!(
             (recording.end(), recording.states_kept()),
@@ -188,108 +130,15 @@ fn a_run_whose_last_piece_was_only_begun_is_whole_without_it() {
 }
 
 #[test]
-fn the_first_difference_is_told_with_both_digests_and_the_parts() {
-    let folder = Folder::new();
-    folder.write("good.trj", &record(false)[0]);
-    folder.write("bad.trj", &record(true)[0]);
-    let (status, out, _) = replay(&folder, "verify --json good.trj bad.trj");
-    assert_eq!(status, 1);
-    let [good, bad] = &lines(&out)[..] else {
-        panic!("{out}");
-    };
-    assert_eq!((&good["ok"], &bad["ok"]), (&true.into(), &false.into()));
-    assert!(bad["recorded"].is_string() && bad["replayed"].is_string() && bad["recorded"] != bad["replayed"]);
-    assert_eq!(bad["parts"], serde_json::json!(["Ground"]));
-    assert!(bad["record"].as_u64().unwrap() > 0);
-    assert_eq!(bad["agreed_records"], 0);
-    assert!(
-        bad["what"]
-            .as_str()
-            .unwrap()
-            .contains("it was the same where the piece begins")
-    );
-
-    // A reader that stops early, as `grep -q`, does not make it good.
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let status = command(&folder, "replay verify bad.trj")
-        .stdout(writer)
-        .status()
-        .unwrap();
-    assert_eq!(status.code(), Some(1));
-}
-
-/// What `play` refuses, `verify` does not call good.
-#[test]
-fn a_run_whose_pieces_do_not_follow_each_other_does_not_agree() {
-    let run = record_pieces(false, 4);
-    let other_game = &record_pieces(true, 4)[1];
-    let joined = [&run[1][..], &run[2]].concat();
-    let [torn, begun] = [run[1].len() - 3, 40].map(|cut| &run[1][..cut]);
-    let cases: [(Option<&[u8]>, usize, &str); 5] = [
-        (Some(torn), 2, "the piece before is not whole"),
-        (Some(begun), 2, "the piece before is not whole"),
-        (Some(other_game), 1, "the piece before ended with"),
-        (None, 2, "piece 2 does not follow piece 0"),
-        (Some(&joined), 1, "something follows the end"),
-    ];
-    let folder_of = |pieces: &[(usize, &[u8])]| {
-        let folder = Folder::new();
-        for (number, bytes) in pieces {
-            folder.write(&format!("piece-{number:05}.trj"), bytes);
-        }
-        folder
-    };
-    let refused = |folder: &Folder, wrong: usize, why: &str| {
-        for what in ["verify", "export"] {
-            let (status, out, err) = replay(folder, &format!("{what} ."));
-            assert_eq!(status, 1, "{why}: {out}{err}");
-            let name = format!("piece-{wrong:05}.trj");
-            let said = if what == "verify" { out } else { err };
-            let mut lines = said.lines().filter(|line| line.contains(&name));
-            assert!(lines.any(|line| line.contains(why)), "{why}: {said}");
-        }
-    };
-    for (second, wrong, why) in cases {
-        let mut pieces: Vec<(usize, &[u8])> = run.iter().map(Vec::as_slice).enumerate().collect();
-        match second {
-            Some(bytes) => pieces[1].1 = bytes,
-            None => drop(pieces.remove(1)),
-        }
-        let folder = folder_of(&pieces);
-        refused(&folder, wrong, why);
-        assert!(load(&[folder.to_path_buf()]).is_err(), "{why}");
-    }
-    // A piece may be named alone; a run must be whole.
-    let folder = folder_of(&[(1, &run[1]), (2, &run[2])]);
-    refused(&folder, 1, "piece 1 is the first that there is of its run");
-    for what in ["verify", "export"] {
-        let alone = format!("{what} piece-00001.trj piece-00002.trj");
-        assert_eq!(replay(&folder, &alone).0, 0, "{what}");
-    }
-    // Recordings of other games in one place have nothing to do with each other.
-    let folder = Folder::new();
-    folder.write("a.trj", &run[0][..run[0].len() - 3]);
-    folder.write("b.trj", &run[0]);
-    let (status, out, _) = replay(&folder, "verify .");
-    assert!(status == 2 && !out.contains("DIFFERENT"), "{out}");
-    let totals = "2 files: 2 agree (2 without an end mark), 0 differ or are damaged, 0 cannot be played\n";
-    assert!(out.ends_with(totals), "{out}");
-}
-
-#[test]
 fn packed_pieces_are_known_by_their_first_bytes_and_found_when_they_were_packed_meanwhile() {
     let folder = Folder::new();
-    let piece = &record(false)[0];
+    let piece = &record_pieces(false, 1)[0];
     let packed = zstd::encode_all(&piece[..], 3).unwrap();
     for (name, bytes) in [("sim.trj.zst", piece), ("packed.trj", &packed)] {
         assert_eq!(read(&folder.write(name, bytes)).unwrap(), *piece, "{name}");
     }
     folder.write("piece-00000.trj.zst", &packed);
     assert_eq!(read(&folder.join("piece-00000.trj")).unwrap(), *piece);
-    let (status, out, _) = replay(&folder, "verify piece-00001.trj");
-    assert_eq!(status, 84);
-    assert!(out.contains("piece-00001.trj: UNREADABLE: No such file"), "{out}");
 }
 
 /// A few kilobytes may claim to be gigabytes.

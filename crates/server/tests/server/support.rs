@@ -151,15 +151,6 @@ impl Program {
         Self::by(command(folder, arguments), Stdio::null())
     }
 
-    /// The same by a shell script, in which `"$0" "$@"` is the program with its arguments.
-    pub fn by_script(script: &str, arguments: &str, stdin: Stdio) -> Self {
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", script, PROGRAM])
-            .args(arguments.split_whitespace());
-        Self::by(shell, stdin)
-    }
-
     /// The same by a command that becomes the program.
     pub fn by(mut command: Command, stdin: Stdio) -> Self {
         command.args(["-p", "0"]).stdin(stdin);

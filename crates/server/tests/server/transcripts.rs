@@ -4,6 +4,7 @@
 //! # …                    a remark
 //! env NAME=VALUE …       the environment of the programs that follow, and nothing else of ours
 //! file NAME TEXT; TEXT   a file with these lines; `+` before the name keeps what it has
+//! recordings             writes those of `replay::write_recordings`
 //! there NAME …           files that are there within ten seconds
 //! gone NAME …            files that are not there
 //! $ ARGUMENTS            runs the program to its end; it prints, answers and ends with:
@@ -32,6 +33,7 @@ use std::process::{Command, Stdio};
 use trantor_runtime::threads;
 use trantor_time::RealSpan;
 
+use crate::replay::write_recordings;
 use crate::support::{Folder, Peer, Program, command, now, outcome};
 
 struct Transcript {
@@ -97,6 +99,10 @@ impl Transcript {
                 Ok(())
             }
             "file" => self.write(text),
+            "recordings" => {
+                write_recordings(&self.folder);
+                Ok(())
+            }
             "there" => text.split(' ').try_for_each(|name| self.appears(name)),
             "gone" => match text.split(' ').find(|name| self.folder.join(name).exists()) {
                 Some(name) => Err(format!("{name} is there")),
