@@ -5,7 +5,7 @@
 
 use glam::{Mat4, Vec2, Vec3, Vec4};
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CameraPose {
     /// What it looks at, as a tile position.
     pub target: Vec2,
@@ -99,6 +99,13 @@ fn distance_most(longer_side: f32) -> f32 {
 }
 
 impl CameraPose {
+    pub fn is_finite(&self) -> bool {
+        self.target.is_finite()
+            && [self.distance, self.yaw, self.pitch]
+                .iter()
+                .all(|value| value.is_finite())
+    }
+
     /// The nearest pose that a hand could have brought the camera to over a map with these sides: the same for one that it
     /// could. What is no number stays none.
     pub fn within(self, sides: Vec2) -> Self {

@@ -324,7 +324,7 @@ fn after_gestures(pixels_per_point: f32, gestures: &[Input]) -> (f32, Option<Til
         _ => None,
     };
     let view = game_loop.viewer().state.settings.view;
-    (view.unwrap().pose().distance, tile)
+    (view.unwrap().pose.distance, tile)
 }
 
 /// The left button goes down, the pointer moves so far, and it goes up unless the window loses the keyboard first.

@@ -74,7 +74,7 @@ impl ViewerState {
     }
 
     /// The eye of the last frame, and the part of the plane that it shows.
-    pub(super) fn view(&self) -> Option<(View, TorusWindow)> {
+    pub(crate) fn view(&self) -> Option<(View, TorusWindow)> {
         let window = self.window()?;
         let window = self
             .window_middle()
@@ -97,11 +97,12 @@ impl ViewerState {
         }
         let is_first = self.framed.is_none() && self.known.is_none();
         let aspect = self.pixels.0 as f32 / self.pixels.1 as f32;
-        let saved = self.settings.view.filter(|view| is_first && view.is_of(size));
+        let saved = self.settings.view.filter(|_| is_first);
+        let saved = saved.and_then(|view| view.pose_over(size));
         let has_timeline = self.source.recording().is_some();
         let teams = self.scene.teams.len();
         let pose = match (saved, self.source.as_demo()) {
-            (Some(view), _) => view.pose(),
+            (Some(pose), _) => pose,
             (None, Some(demo)) if !self.wants_whole => {
                 demo.camera(aspect, self.hud.clear_part(self.points, has_timeline, teams))
             }
@@ -132,8 +133,8 @@ impl ViewerState {
             .view
             .filter(|_| std::mem::take(&mut self.moved_by_hand));
         let map = self.framed.map(|framed| framed.map);
-        match chosen.filter(|view| map.is_some_and(|map| view.is_of(map))) {
-            Some(view) => self.camera.goal = view.pose(),
+        match chosen.zip(map).and_then(|(view, map)| view.pose_over(map)) {
+            Some(pose) => self.camera.goal = pose,
             None => {
                 self.moved = false;
                 self.framed = None;
@@ -154,7 +155,7 @@ impl ViewerState {
             // Beside an agent that was followed it may have gone round.
             pose.target = window.home(pose.target);
         }
-        self.settings.view = Some(SavedView::of(framed.map, &pose));
+        self.settings.view = Some(SavedView::new(framed.map, pose));
     }
 
     pub(super) fn scene_was_seen(&self) -> bool {
