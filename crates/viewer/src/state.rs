@@ -15,7 +15,7 @@ use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::hud::figures::Figures;
-use crate::hud::{EventFeed, FrameFigures, Hud, HudInput};
+use crate::hud::{EventFeed, FrameFigures, Hud};
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::Settings;
@@ -59,10 +59,10 @@ struct Framed {
 
 #[derive(Debug)]
 pub struct ViewerState {
-    source: Box<dyn Source>,
-    scene: Scene,
-    hud: Hud,
-    camera: Camera,
+    pub(crate) source: Box<dyn Source>,
+    pub(crate) scene: Scene,
+    pub(crate) hud: Hud,
+    pub(crate) camera: Camera,
     /// What the camera was set up for.
     framed: Option<Framed>,
     /// Whether the user asked for the whole map; a demo begins where there is most to be seen.
@@ -72,20 +72,20 @@ pub struct ViewerState {
     /// Whether a drag, the wheel or a key moved the camera in this match: the next match then begins with that view.
     moved_by_hand: bool,
     held: Vec<Action>,
-    composer: Compose,
+    pub(crate) composer: Compose,
     list: DrawList,
     /// What was composed before that.
     list_before: DrawList,
-    paint: GroundPaint,
-    paint_mode: PaintMode,
+    pub(crate) paint: GroundPaint,
+    pub(crate) paint_mode: PaintMode,
     marks: Marks,
     trails: Trails,
     shows_trails: bool,
-    selection: Selection,
-    follows: bool,
+    pub(crate) selection: Selection,
+    pub(crate) follows: bool,
     /// Saved from one start to the next. The view is the user's last choice; flights to an agent or an event leave it.
     pub settings: Settings,
-    bindings: Bindings,
+    pub(crate) bindings: Bindings,
     light_stands: bool,
     /// How much detail the graphics adapter affords.
     pub detail: Detail,
@@ -93,13 +93,13 @@ pub struct ViewerState {
     pixels: (u32, u32),
     points: egui::Vec2,
     pub frames: FrameFigures,
-    /// See [`HudInput::volume`].
+    /// `None` where there is no sound.
     pub volume: Option<Volume>,
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
     was_won: bool,
     /// The span of a recording that is repeated.
-    repeat: Repeat,
+    pub(crate) repeat: Repeat,
     last_shown: GameTime,
     /// From the scene before the last one to that, in real time.
     elapsed_seconds: f32,
@@ -113,9 +113,9 @@ impl ViewerState {
         let mut settings = options.settings;
         hud.scale = settings.scale.unwrap_or(1.0);
         settings.theme = options.theme.or(settings.theme).or(Some(Theme::default()));
-        if let Some(mistake) = settings.mistake() {
+        if let Some(mistake) = settings.mistake.take() {
             log::warn!("{mistake}");
-            hud.notice(mistake.to_owned());
+            hud.notice(mistake);
         }
         Self {
             source,
@@ -252,7 +252,7 @@ impl ViewerState {
         }
         self.last_shown = shown;
         if let Some(scores) = self.source.take_scores() {
-            self.hud.begin_with(&scores);
+            self.hud.begin_with(scores);
         }
         while let Some(entry) = self.source.poll_feed() {
             self.hud.add_event(&entry, &self.scene);
@@ -280,7 +280,7 @@ impl ViewerState {
         // Before, the scene may be the one from which a jump that is over has led back.
         self.repeat_recording();
         if self.source.take_new_world() {
-            self.hud.leave_gap();
+            self.hud.forget_commands();
             self.trails.clear();
         }
         if self.source.take_other_run() {
@@ -311,31 +311,9 @@ impl ViewerState {
 
     /// Lays out the panels and does what they ask for.
     pub fn panels(&mut self, context: &egui::Context, figures: &Figures, now: RealTime) {
-        let stats = self.source.stats(now);
-        let view = self.view();
-        let mut intents = Vec::new();
-        let input = HudInput {
-            now,
-            scene: &self.scene,
-            stats: stats.as_ref(),
-            source: self.source.name(),
-            recording: self.source.recording(),
-            repeat: self.repeat,
-            frames: self.frames,
-            volume: self.volume,
-            figures,
-            selection: self.selection,
-            waiting: self.selection.agent().and_then(|id| self.source.waiting(id)),
-            follows: self.follows,
-            paint_mode: self.paint_mode,
-            paint: &self.paint,
-            view: view.as_ref().map(|(view, window)| (view, window)),
-            places: self.composer.places(),
-            camera: self.camera.goal,
-            bindings: &self.bindings,
-            theme: self.theme(),
-        };
-        self.hud.show(context, &input, &mut intents);
+        let mut hud = std::mem::take(&mut self.hud);
+        let intents = hud.show(context, self, figures, now);
+        self.hud = hud;
         for intent in intents {
             if let Err(why) = self.intend(intent, now) {
                 self.hud.notice(why);

@@ -38,9 +38,10 @@ impl ActivityLog {
             FeedKind::Started(who, kind) => self.begin(who.agent, units, *kind, None),
             FeedKind::Refused(who, kind) => self.begin(who.agent, units, *kind, Some("ko")),
             FeedKind::Carried(who, resource, taken) => {
-                let kind = match taken {
-                    true => CommandKind::Take,
-                    false => CommandKind::Set,
+                let kind = if *taken {
+                    CommandKind::Take
+                } else {
+                    CommandKind::Set
                 };
                 self.succeed(who.agent, kind, resource.name().to_owned());
             }
@@ -115,38 +116,36 @@ mod tests {
 
     #[test]
     fn responses_follow_from_events() {
-        let who = |agent| Who {
-            agent: AgentId(agent),
-            team: TeamId(0),
-        };
+        let (agent, other, team) = (AgentId(7), AgentId(8), TeamId(0));
+        let who = Who { agent, team };
         let mut log = ActivityLog::default();
         for kind in [
-            FeedKind::Started(who(7), CommandKind::Take),
-            FeedKind::Carried(who(7), Resource::Food, true),
-            FeedKind::Started(who(7), CommandKind::Take),
-            FeedKind::Started(who(8), CommandKind::Look),
-            FeedKind::Started(who(7), CommandKind::Forward),
-            FeedKind::Refused(who(7), CommandKind::Forward),
-            FeedKind::Started(who(7), CommandKind::Eject),
+            FeedKind::Started(who, CommandKind::Take),
+            FeedKind::Carried(who, Resource::Food, true),
+            FeedKind::Started(who, CommandKind::Take),
+            FeedKind::Started(Who { agent: other, team }, CommandKind::Look),
+            FeedKind::Started(who, CommandKind::Forward),
+            FeedKind::Refused(who, CommandKind::Forward),
+            FeedKind::Started(who, CommandKind::Eject),
         ] {
             let at = GameTime::from_units(100);
             log.add(&FeedEntry { at, kind });
         }
         let responses = |is_busy| {
-            let commands = log.of(AgentId(7), is_busy);
             let line = |(command, response): (&CommandRecord, Option<&str>)| {
-                format!(
-                    "{:?} {} {}",
-                    command.kind,
-                    command.detail,
-                    response.unwrap_or("…")
-                )
+                let response = response.unwrap_or("…");
+                format!("{:?} {} {response}", command.kind, command.detail)
             };
-            commands.map(line).collect::<Vec<_>>()
+            log.of(agent, is_busy).map(line).collect::<Vec<_>>()
         };
-        let before = ["Forward  ko", "Forward  ok", "Take  ko", "Take food ok"];
-        assert_eq!(responses(true)[0], "Eject  …");
-        assert_eq!(responses(true)[1..], before);
+        let all = [
+            "Eject  …",
+            "Forward  ko",
+            "Forward  ok",
+            "Take  ko",
+            "Take food ok",
+        ];
+        assert_eq!(responses(true), all);
         assert_eq!(responses(false)[0], "Eject  ko", "no agent was pushed");
     }
 }

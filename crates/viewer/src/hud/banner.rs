@@ -28,8 +28,8 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
             (format!("{} s ago", scene.clock.delay_ms / 1_000), colors.accent)
         }
         LinkState::Live => return None,
-        LinkState::Connecting => (format!("connecting to {} …", cx.input.source), colors.gold),
-        LinkState::Greeting => (format!("{} answers …", cx.input.source), colors.gold),
+        LinkState::Connecting => (format!("connecting to {} …", cx.state.source.name()), colors.gold),
+        LinkState::Greeting => (format!("{} answers …", cx.state.source.name()), colors.gold),
         LinkState::Loading { tiles, of } => {
             let percent = u64::from(*tiles) * 100 / u64::from((*of).max(1));
             (format!("receiving the world: {percent} %"), colors.gold)

@@ -46,7 +46,7 @@ pub(super) fn show(
     let room = (context.content_rect().size() - around).max(Vec2::splat(1.0));
     let area = theme::area("debug", Order::Foreground).fade_in(true);
     let area = area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -KEYS_HEIGHT));
-    let (colors, shown) = (cx.colors, cx.input.figures);
+    let (colors, shown) = (cx.colors, cx.figures);
     area.show(context, |ui| {
         card.show(ui, |ui| {
             ui.set_width(room.x.min(WIDTH));

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use egui::text::TextWrapping;
 use egui::{Align, Align2, FontId, Label, Layout, Response, RichText, Sense, Ui, pos2, vec2};
 use trantor_client::feed::FeedKind;
-use trantor_client::{FeedEntry, SceneTeam, Who};
+use trantor_client::{FeedEntry, SceneTeam};
 use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::icons::{self, Icon, Pen};
@@ -73,7 +73,7 @@ impl Group {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
+pub(super) enum Subject {
     Life,
     Rituals,
     Words,
@@ -144,86 +144,75 @@ impl EventFeed {
 
 fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
     use Subject::{Life, Rituals, Words};
+    let name = |team: TeamId| team_name(teams, team);
+    let (who, team, tile) = match &entry.kind {
+        FeedKind::Joined(who) | FeedKind::Died(who, _) | FeedKind::Left(who, _) => (Some(who), None, None),
+        FeedKind::Said(who, _) | FeedKind::Pushed(who) | FeedKind::Rose(who, _) => (Some(who), None, None),
+        FeedKind::EggLaid(_, team, tile) | FeedKind::EggBroken(_, team, tile) => {
+            (None, Some(*team), Some(*tile))
+        }
+        FeedKind::RitualStarted(tile, ..) | FeedKind::RitualEnded(tile, ..) => (None, None, Some(*tile)),
+        FeedKind::Won(team) => (None, Some(*team), None),
+        _ => (None, None, None),
+    };
+    let team = who.map(|who| who.team).or(team);
+    let (mut group, mut said) = (None, VecDeque::new());
+    let by = |verb: &str| who.map_or_else(String::new, |who| format!("#{} {verb}", who.agent.0));
+    let (icon, subject, text) = match &entry.kind {
+        FeedKind::Joined(who) => {
+            group = Some(Group::Joined(who.team));
+            (icons::PERSON, Life, by("hatched"))
+        }
+        FeedKind::Died(_, level) => (icons::DIED, Life, by(&format!("died at level {}", level.get()))),
+        FeedKind::Left(_, level) => (icons::LEFT, Life, by(&format!("left at level {}", level.get()))),
+        FeedKind::Pushed(_) => (icons::PUSHED, Life, by("pushed")),
+        FeedKind::Rose(who, level) => {
+            group = Some(Group::Rose(who.team, *level));
+            (
+                icons::ROSE,
+                Rituals,
+                by(&format!("reached level {}", level.get())),
+            )
+        }
+        FeedKind::Said(who, words) => {
+            group = Some(Group::Talk(who.team));
+            said.push_front((who.agent, words.clone()));
+            (icons::TALK, Words, talk_text(who.team, 1, &said, teams))
+        }
+        FeedKind::EggLaid(_, team, _) => (icons::EGG, Life, format!("{} laid an egg", name(*team))),
+        FeedKind::EggBroken(_, team, _) => (icons::EGG, Life, format!("an egg of {} broke", name(*team))),
+        FeedKind::RitualStarted(_, level, agents) => {
+            let (from, to) = (level.get(), level.get() + 1);
+            (
+                icons::RITUAL,
+                Rituals,
+                format!("{agents} raise level {from} to {to}"),
+            )
+        }
+        FeedKind::RitualEnded(_, level, success) => {
+            let result = if *success { "succeeded" } else { "failed" };
+            (
+                icons::RITUAL,
+                Rituals,
+                format!("ritual of level {} {result}", level.get()),
+            )
+        }
+        FeedKind::Won(team) => (icons::CROWN, Rituals, format!("{} wins the game", name(*team))),
+        FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return None,
+    };
     let units = entry.at.whole_units();
-    let line = |(icon, subject), team: Option<TeamId>, tile: Option<Tile>, text: String| Line {
+    Some(Line {
         units,
         placed: units,
         text,
         icon,
         subject,
         team,
-        agent: None,
+        agent: who.map(|who| who.agent),
         tile,
-        group: None,
+        group,
         count: 1,
-        said: VecDeque::new(),
-    };
-    let by = |who: &Who, kind, verb: &str| Line {
-        agent: Some(who.agent),
-        ..line(kind, Some(who.team), None, format!("#{} {verb}", who.agent.0))
-    };
-    let name = |team: &TeamId| team_name(teams, *team);
-    Some(match &entry.kind {
-        FeedKind::Joined(who) => Line {
-            group: Some(Group::Joined(who.team)),
-            ..by(who, (icons::PERSON, Life), "hatched")
-        },
-        FeedKind::Died(who, level) => by(
-            who,
-            (icons::DIED, Life),
-            &format!("died at level {}", level.get()),
-        ),
-        FeedKind::Left(who, level) => by(
-            who,
-            (icons::LEFT, Life),
-            &format!("left at level {}", level.get()),
-        ),
-        FeedKind::Said(who, words) => {
-            let said = VecDeque::from([(who.agent, words.clone())]);
-            Line {
-                text: talk_text(who.team, 1, &said, teams),
-                group: Some(Group::Talk(who.team)),
-                said,
-                ..by(who, (icons::TALK, Words), "")
-            }
-        }
-        FeedKind::Pushed(who) => by(who, (icons::PUSHED, Life), "pushed"),
-        FeedKind::Rose(who, level) => Line {
-            group: Some(Group::Rose(who.team, *level)),
-            ..by(
-                who,
-                (icons::ROSE, Rituals),
-                &format!("reached level {}", level.get()),
-            )
-        },
-        FeedKind::EggLaid(_, team, tile) => line(
-            (icons::EGG, Life),
-            Some(*team),
-            Some(*tile),
-            format!("{} laid an egg", name(team)),
-        ),
-        FeedKind::EggBroken(_, team, tile) => line(
-            (icons::EGG, Life),
-            Some(*team),
-            Some(*tile),
-            format!("an egg of {} broke", name(team)),
-        ),
-        FeedKind::RitualStarted(tile, level, agents) => {
-            let text = format!("{agents} raise level {} to {}", level.get(), level.get() + 1);
-            line((icons::RITUAL, Rituals), None, Some(*tile), text)
-        }
-        FeedKind::RitualEnded(tile, level, success) => {
-            let result = if *success { "succeeded" } else { "failed" };
-            let text = format!("ritual of level {} {result}", level.get());
-            line((icons::RITUAL, Rituals), None, Some(*tile), text)
-        }
-        FeedKind::Won(team) => line(
-            (icons::CROWN, Rituals),
-            Some(*team),
-            None,
-            format!("{} wins the game", name(team)),
-        ),
-        FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return None,
+        said,
     })
 }
 
@@ -259,50 +248,38 @@ const FILTERS: [(&str, Subject); 3] = [
     ("words", Subject::Words),
 ];
 
-#[derive(Debug, Default)]
-pub(super) struct FeedPanel {
-    hidden: Vec<Subject>,
-}
-
-impl FeedPanel {
-    pub(super) fn show(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, feed: &EventFeed) {
-        let free = ui.ctx().content_rect().bottom() - ui.cursor().top() - AROUND;
-        let shown = ((free / LINE_HEIGHT) as usize).min(SHOWN_MAX);
-        if shown < SHOWN_LEAST {
-            return;
-        }
-        cx.colors.card().show(ui, |ui| {
-            ui.set_width(ui.available_width());
-            ui.spacing_mut().item_spacing.y = 2.0;
-            ui.horizontal(|ui| {
-                theme::heading(ui, &cx.colors, "Events");
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    ui.spacing_mut().item_spacing.x = 3.0;
-                    ui.spacing_mut().button_padding = vec2(5.0, 2.0);
-                    for (name, subject) in FILTERS.into_iter().rev() {
-                        let is_shown = !self.hidden.contains(&subject);
-                        let button = theme::toggle(&cx.colors, is_shown, RichText::new(name).size(10.0));
-                        let response = ui.add(button);
-                        if response.clicked() {
-                            self.hidden.retain(|hidden| *hidden != subject);
-                            self.hidden.extend(is_shown.then_some(subject));
-                        }
-                    }
-                });
-            });
-            let lines = feed
-                .lines
-                .iter()
-                .filter(|line| !self.hidden.contains(&line.subject));
-            let mut lines = lines.take(shown).peekable();
-            if lines.peek().is_none() {
-                ui.label(RichText::new("nothing yet").small().color(cx.colors.weak));
-            }
-            for line in lines {
-                show_line(ui, cx, line);
-            }
-        });
+/// Shows the newest events but those of `hidden` subjects.
+pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, feed: &EventFeed, hidden: &mut Vec<Subject>) {
+    let free = ui.ctx().content_rect().bottom() - ui.cursor().top() - AROUND;
+    let shown = ((free / LINE_HEIGHT) as usize).min(SHOWN_MAX);
+    if shown < SHOWN_LEAST {
+        return;
     }
+    cx.colors.card().show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.spacing_mut().item_spacing.y = 2.0;
+        ui.horizontal(|ui| {
+            theme::heading(ui, &cx.colors, "Events");
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                ui.spacing_mut().item_spacing.x = 3.0;
+                ui.spacing_mut().button_padding = vec2(5.0, 2.0);
+                for (name, subject) in FILTERS.into_iter().rev() {
+                    let is_shown = !hidden.contains(&subject);
+                    let button = theme::toggle(&cx.colors, is_shown, RichText::new(name).size(10.0));
+                    if ui.add(button).clicked() {
+                        hidden.retain(|hidden| *hidden != subject);
+                        hidden.extend(is_shown.then_some(subject));
+                    }
+                }
+            });
+        });
+        let lines = feed.lines.iter().filter(|line| !hidden.contains(&line.subject));
+        let mut lines = lines.take(shown).peekable();
+        if lines.peek().is_none() {
+            ui.label(RichText::new("nothing yet").small().weak());
+        }
+        lines.for_each(|line| show_line(ui, cx, line));
+    });
 }
 
 fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
@@ -316,13 +293,9 @@ fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
     let fill = line.team.map_or(colors.gold, |team| colors.team(team));
     Pen::new(&painter, pos2(rect.left() + 6.0, middle), 10.0).icon(line.icon, colors.legible(fill));
     let age = cx.scene().clock.game.whole_units() - line.placed;
-    let age = painter.text(
-        pos2(rect.right(), middle),
-        Align2::RIGHT_CENTER,
-        format!("{} u ago", grouped(age)),
-        FontId::proportional(10.0),
-        colors.weak,
-    );
+    let age = format!("{} u ago", grouped(age));
+    let (at, font) = (pos2(rect.right(), middle), FontId::proportional(10.0));
+    let age = painter.text(at, Align2::RIGHT_CENTER, age, font, colors.weak);
     let left = rect.left() + 17.0;
     let mut job = directions::job(&line.text, FontId::proportional(11.0), colors.text);
     job.break_on_newline = false;
@@ -361,6 +334,7 @@ fn show_said(response: Response, cx: &PanelContext<'_>, line: &Line) -> Response
 
 #[cfg(test)]
 mod tests {
+    use trantor_client::Who;
     use trantor_time::GameTime;
 
     use super::*;
@@ -368,37 +342,33 @@ mod tests {
     #[test]
     fn events_that_belong_together_are_one_line() {
         let mut feed = EventFeed::default();
+        let (team, two) = (TeamId(0), Level::new(2).unwrap());
         let who = |agent| Who {
             agent: AgentId(agent),
-            team: TeamId(0),
+            team,
         };
+        let said = |agent, words: &[u8]| FeedKind::Said(who(agent), words.into());
         let mut add = |units, kind| {
             let at = GameTime::from_units(units);
             feed.add(&FeedEntry { at, kind }, &[]);
             feed.plain_lines(&[]).collect::<Vec<_>>()
         };
-        let two = Level::new(2).unwrap();
-        add(0, FeedKind::Said(who(1), b"here"[..].into()));
+        add(0, said(1, b"here"));
         add(1, FeedKind::Pushed(who(3)));
-        let lines = add(90, FeedKind::Said(who(2), b"where?"[..].into()));
+        let lines = add(90, said(2, b"where?"));
         let expected = ["      1 team 0 #3 pushed", "      0 team 0 talks · 2 “where?”"];
         assert_eq!(lines, expected, "it keeps its place");
-        let lines = add(301, FeedKind::Said(who(2), b"t1.7.g"[..].into()));
+        let lines = add(301, said(2, b"t1.7.g"));
         let expected = ["    301 team 0 talks · 3 “where?”", "      1 team 0 #3 pushed"];
         assert_eq!(lines, expected, "and moves up after a while");
-        assert_eq!(add(900, FeedKind::Said(who(1), b"here"[..].into())).len(), 3);
+        assert_eq!(add(900, said(1, b"here")).len(), 3);
         add(901, FeedKind::Rose(who(1), two));
         let lines = add(901, FeedKind::Rose(who(2), two));
         assert_eq!(lines[0], "    901 team 0: 2 reached level 2");
         add(902, FeedKind::Pushed(who(3)));
-        assert_eq!(
-            add(902, FeedKind::Pushed(who(3))).len(),
-            6,
-            "pushes are not grouped"
-        );
-        for units in 1_000..1_500 {
-            add(units, FeedKind::Pushed(who(3)));
-        }
+        let lines = add(902, FeedKind::Pushed(who(3)));
+        assert_eq!(lines.len(), 6, "pushes are not grouped");
+        (1_000..1_500).for_each(|units| drop(add(units, FeedKind::Pushed(who(3)))));
         assert_eq!(feed.lines.len(), LINES_MAX);
         feed.rewind(902);
         assert_eq!(feed.lines.len(), 0, "older lines were dropped");

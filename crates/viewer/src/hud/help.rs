@@ -56,7 +56,7 @@ pub(super) fn hints(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
     let content = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         for (action, words) in HINTS {
-            if let Some(key) = cx.input.bindings.keys_of(action).next() {
+            if let Some(key) = cx.state.bindings.keys_of(action).next() {
                 key_cap(ui, colors, key);
                 ui.add(Label::new(text(words, 11.0, colors.weak)).extend());
                 ui.add_space(5.0);
@@ -78,7 +78,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) {
         card.show(ui, |ui| {
             ui.set_width(room.x.min(width).max(1.0));
             theme::scrolled(ui, room.y.max(LINE), |ui| {
-                lines(ui, &cx.colors, cx.input.bindings, columns)
+                lines(ui, &cx.colors, &cx.state.bindings, columns)
             });
         });
     });
@@ -117,7 +117,7 @@ fn lines(ui: &mut Ui, colors: &Colors, bindings: &Bindings, columns: usize) {
         ui.add_space(6.0);
     });
     let note = "To change keys, type : and then, for instance, bind pause p. They are remembered.";
-    ui.label(RichText::new(note).small().color(colors.weak));
+    ui.label(RichText::new(note).small().weak());
 }
 
 /// The meaning of an action below its group's heading.

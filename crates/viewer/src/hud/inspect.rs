@@ -2,7 +2,7 @@
 
 use egui::{Align2, Button, Color32, FontId, RichText, Sense, Sides, Ui, vec2};
 use trantor_client::{SceneAction, SceneAgent, SceneClock};
-use trantor_model::{CommandKind, Counts, Direction, Resource, Tile};
+use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Tile};
 
 use super::PanelContext;
 use super::activity::ActivityLog;
@@ -26,7 +26,7 @@ const HAVE_SHOWN: u32 = 99;
 
 /// Shows the card; it ends at `bottom`, in points from the window's top.
 pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, activity: &ActivityLog, bottom: f32) {
-    let selection = cx.input.selection;
+    let selection = cx.state.selection;
     let state = match selection {
         Selection::None => return cx.report.state("selection", "none"),
         Selection::Tile(tile) => format!("tile {} {}", tile.x, tile.y),
@@ -44,7 +44,7 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, activity: &ActivityLo
                 (_, Some((_, Some(agent)))) => agent_card(ui, cx, agent, activity),
                 (_, Some((id, None))) => {
                     ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
-                    ui.label(RichText::new("is not on the map").color(cx.colors.weak));
+                    ui.weak("is not on the map");
                 }
                 (Selection::Tile(tile), None) => tile_card(ui, cx, tile),
                 (_, None) => {}
@@ -74,7 +74,7 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
             ui.add(button)
         };
         let action = agent.action.as_ref().map_or("", action_text);
-        let action = RichText::new(action).small().color(colors.weak);
+        let action = RichText::new(action).small().weak();
         let (button, ()) = Sides::new().show(ui, who, |ui| drop(ui.label(action)));
         if button.clicked() {
             cx.request(Intent::Select(Selection::Agent(agent.id)));
@@ -82,7 +82,7 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
     }
     let more = agents.count();
     if more > 0 {
-        ui.label(RichText::new(format!("and {more} more")).color(colors.weak));
+        ui.label(RichText::new(format!("and {more} more")).weak());
     }
     for egg in scene.eggs.iter().filter(|egg| egg.tile == tile).take(LISTED_MAX) {
         ui.horizontal(|ui| {
@@ -101,11 +101,11 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
 
 fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activity: &ActivityLog) {
     let colors = cx.colors;
-    let (team, follows) = (cx.team_name(agent.team), cx.input.follows);
+    let (team, follows) = (cx.team_name(agent.team), cx.state.follows);
     let who = |ui: &mut Ui| {
         theme::swatch(ui, &colors, colors.team(agent.team), 13.0);
         ui.label(RichText::new(format!("#{}", agent.id.0)).size(16.0).strong());
-        truncated(ui, RichText::new(team).color(colors.weak));
+        truncated(ui, RichText::new(team).weak());
     };
     let follow = |ui: &mut Ui| {
         let words = RichText::new(if follows { "following" } else { "follow" });
@@ -122,28 +122,31 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
         let shade = if low { colors.alarm } else { colors.text };
         let time = RichText::new(duration(left, &cx.scene().clock)).color(shade);
         let fill = if low { colors.alarm } else { colors.life };
-        let name = RichText::new("lives for").color(colors.weak);
+        let name = RichText::new("lives for").weak();
         titled_bar(ui, &colors, (name, time), left / FOOD_FULL_UNITS, fill);
     }
     inventory(ui, &colors, &agent.inventory);
     let quarter = (agent.heading / std::f32::consts::FRAC_PI_2).round() as usize;
     let facing = format!("{:?}", Direction::ALL[quarter % 4]).to_lowercase();
     let place = format!("{}, {} · {facing}", agent.tile.x, agent.tile.y);
-    theme::row(ui, &colors, "tile, facing", place);
+    theme::row(ui, "tile, facing", place);
     requirement(ui, cx, agent);
-    queue(ui, cx);
+    queue(ui, cx, agent.id);
     history(ui, cx, agent, activity);
 }
 
-fn queue(ui: &mut Ui, cx: &PanelContext<'_>) {
-    let Some(waiting) = cx.input.waiting else { return };
+fn queue(ui: &mut Ui, cx: &PanelContext<'_>, agent: AgentId) {
+    let Some(waiting) = cx.state.source.waiting(agent) else {
+        return;
+    };
     let name = |kind: &Option<CommandKind>| kind.map_or_else(|| "?".to_owned(), command_name);
     let words: Vec<String> = waiting.iter().map(name).collect();
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new("queued").color(cx.colors.weak));
-        ui.label(match words.is_empty() {
-            true => "nothing".to_owned(),
-            false => words.join(", "),
+        ui.weak("queued");
+        ui.label(if words.is_empty() {
+            "nothing".to_owned()
+        } else {
+            words.join(", ")
         });
     });
 }
@@ -171,9 +174,8 @@ fn history(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent, activity: &Ac
             truncated(ui, RichText::new(words.trim_end()).size(10.5));
         };
         let when = text(format!("{} u", grouped(-ago)), 9.5, colors.weak);
-        Sides::new()
-            .shrink_left()
-            .show(ui, what, |ui| drop(ui.label(when)));
+        let when = |ui: &mut Ui| drop(ui.label(when));
+        Sides::new().shrink_left().show(ui, what, when);
     }
 }
 
@@ -203,7 +205,7 @@ fn action(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
         (None, None) => ("idle", 0.0, None),
     };
     let left = left.map_or_else(String::new, |units| duration(units, &scene.clock));
-    let left = RichText::new(left).color(colors.weak);
+    let left = RichText::new(left).weak();
     let fill = match agent.action {
         Some(_) => colors.accent,
         None => colors.gold_fill,
@@ -297,12 +299,8 @@ fn inventory(ui: &mut Ui, colors: &Colors, counts: &Counts) {
     cells(ui, colors, |resource| {
         let count = counts[resource];
         let shade = if count > 0 { colors.text } else { colors.weak };
-        Some((
-            Some(resource),
-            count.to_string(),
-            resource.name().to_owned(),
-            shade,
-        ))
+        let name = resource.name().to_owned();
+        Some((Some(resource), count.to_string(), name, shade))
     });
 }
 

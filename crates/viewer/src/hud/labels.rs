@@ -92,7 +92,7 @@ impl Labels {
             let is_covered = |card: &Rect| card.contains(at) || card.intersects(rect);
             let is_clear = screen.contains_rect(rect) && !cards.iter().any(is_covered);
             // The selected agent always has its label, even under a card's edge.
-            let is_selected = cx.input.selection == Selection::Agent(candidate.agent);
+            let is_selected = cx.state.selection == Selection::Agent(candidate.agent);
             if !is_clear && !is_selected || !is_free(rect) {
                 continue;
             }
@@ -113,8 +113,8 @@ impl Labels {
     fn collect(&mut self, context: &Context, cx: &PanelContext<'_>) {
         self.candidates.clear();
         self.groups.clear();
-        let (input, scene) = (cx.input, cx.scene());
-        let Some((view, window)) = input.view else { return };
+        let (selection, scene) = (cx.state.selection, cx.scene());
+        let Some((view, window)) = &cx.view else { return };
         let screen = context.content_rect();
         let on_screen = |ground: Vec3| {
             let point = view.project(ground)?;
@@ -123,7 +123,7 @@ impl Labels {
         };
         let home = |agent: &SceneAgent| window.home(glam::Vec2::new(agent.x, agent.y));
         let place = |agent: &SceneAgent| {
-            let place = input.places.of(agent, home(agent), view);
+            let place = cx.state.composer.places().of(agent, home(agent), view);
             let (at, _) = on_screen(place.above(HEIGHT)).filter(|(_, inside)| *inside)?;
             Some((at, place))
         };
@@ -151,7 +151,7 @@ impl Labels {
             (distance < most).then_some(distance)
         };
         for agent in &scene.agents {
-            let is_selected = input.selection == Selection::Agent(agent.id);
+            let is_selected = selection == Selection::Agent(agent.id);
             let home = home(agent);
             let ground = Vec3::new(home.x, 0.0, home.y);
             // Nearly all agents of a large world end here, before it is known where exactly they stand.

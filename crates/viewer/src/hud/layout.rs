@@ -3,7 +3,7 @@
 use egui::{Align2, Order, Rect, Ui, pos2, vec2};
 use glam::Vec2;
 
-use super::{Hud, PanelContext, help, inspect, minimap, speed, teams, theme};
+use super::{Hud, PanelContext, feed, help, inspect, minimap, speed, teams, theme};
 use crate::intent::Selection;
 
 /// Width of the columns on both sides, in points.
@@ -205,7 +205,7 @@ impl Hud {
             column("left", Align2::LEFT_TOP, COLUMN_WIDTH, &mut |ui| {
                 teams::show(ui, cx, &self.score);
                 if plan.is_wide() {
-                    self.feed_panel.show(ui, cx, &self.feed);
+                    feed::show(ui, cx, &self.feed, &mut self.hidden);
                 }
             });
         }
@@ -215,8 +215,8 @@ impl Hud {
         };
         // The top of the map in the corner, where there is room for it.
         let inside = COLUMN_WIDTH - cx.colors.card().total_margin().sum().x;
-        let map_height = minimap::height(cx.input, inside).filter(|_| plan.is_wide());
-        let is_beside = cx.input.selection == Selection::None || size.y >= MAP_AND_INSPECTOR_FROM;
+        let map_height = minimap::height(cx, inside).filter(|_| plan.is_wide());
+        let is_beside = cx.state.selection == Selection::None || size.y >= MAP_AND_INSPECTOR_FROM;
         let map_top = map_height
             .filter(|_| is_beside)
             .map(|height| size.y - EDGE - height);
@@ -225,7 +225,7 @@ impl Hud {
             if plan.shape == Shape::Stack {
                 teams::show(ui, cx, &self.score);
             }
-            let bottom = plan.right_bottom(cx.input.recording.is_some());
+            let bottom = plan.right_bottom(cx.state.source.recording().is_some());
             let bottom = map_top.map_or(bottom, |top| bottom.min(top - GAP));
             inspect::show(ui, cx, &self.activity, bottom);
         });

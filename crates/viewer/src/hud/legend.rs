@@ -15,10 +15,12 @@ const HEIGHT: f32 = 15.0;
 
 /// Shows it above the time-line while there is a heat map; returns its rectangle.
 pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
-    let PaintMode::Heat(resource) = cx.input.paint_mode else {
+    let PaintMode::Heat(resource) = cx.state.paint_mode else {
         return None;
     };
-    let (left, right, bottom) = cx.plan.bottom(cx.input.recording.is_some(), cx.input.selection);
+    let (left, right, bottom) = cx
+        .plan
+        .bottom(cx.state.source.recording().is_some(), cx.state.selection);
     let card = cx.colors.card().inner_margin(Margin::symmetric(12, 6));
     let around = card.total_margin().sum().x;
     let area = theme::area("legend", Order::Middle).interactable(false);

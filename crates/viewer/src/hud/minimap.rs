@@ -10,9 +10,9 @@ use trantor_render::picture::ground::PaintMode;
 use trantor_render::picture::palette::{Rgb, Theme};
 use trantor_time::{RealSpan, RealTime};
 
+use super::PanelContext;
 use super::icons::Pen;
 use super::theme::{self, color};
-use super::{HudInput, PanelContext};
 use crate::intent::Intent;
 
 /// The longest side of the texture of the ground, in texels: more could not be seen.
@@ -32,8 +32,8 @@ const AROUND: f32 = 56.0;
 const BUTTON_GAP: f32 = 2.0;
 
 /// Height of the card with `width` points for its content; `None` while there is no map.
-pub(super) fn height(input: &HudInput<'_>, width: f32) -> Option<f32> {
-    let size = input.paint.size()?;
+pub(super) fn height(cx: &PanelContext<'_>, width: f32) -> Option<f32> {
+    let size = cx.state.paint.size()?;
     Some(f32::from(size.height()) * scale(size, width) + AROUND)
 }
 
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Minimap {
 
 impl Minimap {
     pub(super) fn show(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let Some(size) = cx.input.paint.size() else { return };
+        let Some(size) = cx.state.paint.size() else { return };
         let (width, height) = (f32::from(size.width()), f32::from(size.height()));
         cx.colors.card().show(ui, |ui| {
             let scale = scale(size, ui.available_width());
@@ -67,7 +67,7 @@ impl Minimap {
             let (rect, response) = ui
                 .vertical_centered(|ui| ui.allocate_exact_size(map, Sense::click_and_drag()))
                 .inner;
-            self.refresh(ui.ctx(), cx.input, size);
+            self.refresh(ui.ctx(), cx, size);
             if let Some(texture) = &self.texture {
                 let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
                 ui.painter().image(texture.id(), rect, whole, Color32::WHITE);
@@ -93,7 +93,7 @@ impl Minimap {
                 let tint = cx.colors.team(agent.team);
                 painter.circle(middle, dot, tint, cx.colors.rim(tint));
             }
-            outline(&painter, cx.input, rect, scale);
+            outline(&painter, cx, rect, scale);
             if (response.clicked() || response.dragged())
                 && let Some(point) = response.interact_pointer_pos()
             {
@@ -104,8 +104,8 @@ impl Minimap {
         });
     }
 
-    fn refresh(&mut self, context: &egui::Context, input: &HudInput<'_>, size: MapSize) {
-        let (now, mode, theme) = (input.now, input.paint_mode, input.theme);
+    fn refresh(&mut self, context: &egui::Context, cx: &PanelContext<'_>, size: MapSize) {
+        let (now, mode, theme) = (cx.now, cx.state.paint_mode, cx.state.theme());
         let is_recent = |at: RealTime| now.since(at) < REFRESH;
         if self
             .made
@@ -114,7 +114,7 @@ impl Minimap {
             return;
         }
         self.made = Some((now, mode, theme));
-        let image = ground_image(input, size);
+        let image = ground_image(cx, size);
         if image == self.image {
             return;
         }
@@ -128,24 +128,24 @@ impl Minimap {
 }
 
 /// The ground, and over it the density of agents where they are too many for dots.
-fn ground_image(input: &HudInput<'_>, size: MapSize) -> Option<ColorImage> {
-    let ground = match input.theme {
+fn ground_image(cx: &PanelContext<'_>, size: MapSize) -> Option<ColorImage> {
+    let ground = match cx.state.theme() {
         Theme::Dark => Rgb::hex(0x33_55_4C),
         Theme::Light => Rgb::hex(0x8C_B4_76),
     };
     let longest = u32::from(size.width().max(size.height()));
-    let levels = input.paint.levels();
+    let levels = cx.state.paint.levels();
     let last = levels.len().checked_sub(1)?;
     let number = (0..last).find(|&number| longest >> number <= TEXELS_MAX);
     let number = number.unwrap_or(last);
     let level = levels.get(number)?;
     // Resources of a small map are only hinted at: for more there are heat maps.
-    let part = match (input.paint_mode, number) {
+    let part = match (cx.state.paint_mode, number) {
         (PaintMode::Mixture, 0) => 0.15,
         (PaintMode::Mixture, _) => 0.5,
         (PaintMode::Heat(_), _) => 1.0,
     };
-    let crowd = Some(input.paint.crowd()).filter(|_| input.scene.agents.len() > DOTS_MAX);
+    let crowd = Some(cx.state.paint.crowd()).filter(|_| cx.state.scene.agents.len() > DOTS_MAX);
     let over = |under: Rgb, [red, green, blue, strength]: [u8; 4], part: f32| {
         under.mix(Rgb([red, green, blue]), f32::from(strength) / 255.0 * part)
     };
@@ -164,8 +164,8 @@ fn ground_image(input: &HudInput<'_>, size: MapSize) -> Option<ColorImage> {
     Some(ColorImage::new(sides, pixels.collect()))
 }
 
-fn outline(painter: &Painter, input: &HudInput<'_>, rect: Rect, scale: f32) {
-    let Some((view, window)) = input.view else { return };
+fn outline(painter: &Painter, cx: &PanelContext<'_>, rect: Rect, scale: f32) {
+    let Some((view, window)) = &cx.view else { return };
     // Relative to the target, so that the outline stays whole where the map wraps.
     let target = Vec2::new(view.target.x, view.target.z);
     let corner = |corner| {
@@ -210,7 +210,7 @@ fn heat_buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let width = (ui.available_width() - gaps) / Resource::COUNT as f32;
         for resource in Resource::ALL {
             let heat = PaintMode::Heat(resource);
-            let is_chosen = cx.input.paint_mode == heat;
+            let is_chosen = cx.state.paint_mode == heat;
             let button = theme::toggle(&cx.colors, is_chosen, "".into()).frame_when_inactive(is_chosen);
             let response = ui.add(button.min_size(vec2(width, 20.0)));
             Pen::new(ui.painter(), response.rect.center(), 12.0).resource(resource);

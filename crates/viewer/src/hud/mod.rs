@@ -1,6 +1,6 @@
 //! The panels over the picture.
 //!
-//! Panels read a [`HudInput`] and return [`Intent`]s; they change nothing themselves. The speed shown is the client's,
+//! Panels read the [`ViewerState`] and return [`Intent`]s; they change nothing themselves. The speed shown is the client's,
 //! which knows the requested and the confirmed one.
 
 mod activity;
@@ -26,13 +26,10 @@ mod theme;
 mod timeline;
 
 use glam::Vec2;
-use trantor_client::{ClientStats, FeedEntry, Recording, Scene, SceneAgent};
-use trantor_model::{CommandKind, TeamId, Tile};
+use trantor_client::{ClientStats, FeedEntry, Scene, SceneAgent};
+use trantor_model::{TeamId, Tile};
 use trantor_protocol::wire::ScorePoint;
-use trantor_render::picture::CameraPose;
 use trantor_render::picture::camera::View;
-use trantor_render::picture::compose::Places;
-use trantor_render::picture::ground::{GroundPaint, PaintMode};
 use trantor_render::picture::palette::Theme;
 use trantor_render::picture::torus::TorusWindow;
 use trantor_time::{GameTime, RealTime};
@@ -42,10 +39,8 @@ use self::layout::Plan;
 use self::report::Report;
 use self::theme::Colors;
 use crate::console::Console;
-use crate::input::Bindings;
 use crate::intent::{Intent, Selection};
-use crate::sound::Volume;
-use crate::source::Repeat;
+use crate::state::ViewerState;
 
 pub use self::banner::link_text;
 pub use self::feed::{EventFeed, team_name};
@@ -59,39 +54,14 @@ pub struct FrameFigures {
     pub target: f64,
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct HudInput<'a> {
-    pub now: RealTime,
-    pub scene: &'a Scene,
-    pub stats: Option<&'a ClientStats>,
-    pub source: &'a str,
-    pub recording: Option<&'a Recording>,
-    /// The span of the recording that is repeated.
-    pub repeat: Repeat,
-    pub frames: FrameFigures,
-    /// `None` where there is no sound.
-    pub volume: Option<Volume>,
-    /// Collected only while the debugging view is open.
-    pub figures: &'a Figures,
-    pub selection: Selection,
-    /// The queued commands of the selected agent, where they are known.
-    pub waiting: Option<&'a [Option<CommandKind>]>,
-    /// Whether the camera follows the selected agent.
-    pub follows: bool,
-    pub paint_mode: PaintMode,
-    pub paint: &'a GroundPaint,
-    pub view: Option<(&'a View, &'a TorusWindow)>,
-    /// Where agents stand in it.
-    pub places: &'a Places,
-    /// The pose that the camera moves to.
-    pub camera: CameraPose,
-    pub bindings: &'a Bindings,
-    pub theme: Theme,
-}
-
-/// Input of the panels, and their output: the user's intents.
+/// The input of the panels, and their output: the user's intents.
 struct PanelContext<'a> {
-    input: &'a HudInput<'a>,
+    state: &'a ViewerState,
+    now: RealTime,
+    stats: Option<ClientStats>,
+    /// Collected only while the debugging view is open.
+    figures: &'a Figures,
+    view: Option<(View, TorusWindow)>,
     colors: Colors,
     plan: Plan,
     report: &'a mut Report,
@@ -100,11 +70,11 @@ struct PanelContext<'a> {
 
 impl<'a> PanelContext<'a> {
     fn scene(&self) -> &'a Scene {
-        self.input.scene
+        &self.state.scene
     }
 
     fn team_name(&self, team: TeamId) -> String {
-        team_name(&self.input.scene.teams, team)
+        team_name(&self.state.scene.teams, team)
     }
 
     fn request(&mut self, intent: Intent) {
@@ -138,7 +108,8 @@ pub struct Hud {
     pub scale: f32,
     pub report: Report,
     pub feed: EventFeed,
-    feed_panel: feed::FeedPanel,
+    /// Subjects whose events are not listed.
+    hidden: Vec<feed::Subject>,
     activity: activity::ActivityLog,
     score: score::ScoreHistory,
     minimap: minimap::Minimap,
@@ -217,22 +188,21 @@ impl Hud {
         self.score.rewind(units);
     }
 
-    /// Notes that a new snapshot was loaded: the events in between are unknown.
-    pub fn leave_gap(&mut self) {
+    /// Forgets the commands before a new snapshot: the responses in between are unknown.
+    pub fn forget_commands(&mut self) {
         self.activity = activity::ActivityLog::default();
-        self.score.leave_gap();
     }
 
     /// Takes over the score so far, which comes with a snapshot; the last events follow as entries.
-    pub fn begin_with(&mut self, scores: &[ScorePoint]) {
+    pub fn begin_with(&mut self, scores: Vec<ScorePoint>) {
         self.feed = EventFeed::default();
         self.score = score::ScoreHistory::new(scores);
     }
 
     /// Forgets everything about the match before.
     pub fn reset_match(&mut self) {
-        self.begin_with(&[]);
-        self.activity = activity::ActivityLog::default();
+        self.begin_with(Vec::new());
+        self.forget_commands();
     }
 
     pub fn toggle_search(&mut self) {
@@ -254,25 +224,35 @@ impl Hud {
     }
 
     /// Lays out all panels and collects the user's intents.
-    pub(crate) fn show(&mut self, context: &egui::Context, input: &HudInput<'_>, intents: &mut Vec<Intent>) {
-        if self.themed != Some(input.theme) {
-            theme::apply(context, input.theme);
-            self.themed = Some(input.theme);
+    pub(crate) fn show(
+        &mut self,
+        context: &egui::Context,
+        state: &ViewerState,
+        figures: &Figures,
+        now: RealTime,
+    ) -> Vec<Intent> {
+        let (theme, teams, mut intents) = (state.theme(), &state.scene.teams, Vec::new());
+        if self.themed.replace(theme) != Some(theme) {
+            theme::apply(context, theme);
         }
         // In force from the next frame on.
         context.set_zoom_factor(self.scale);
         let mut report = std::mem::take(&mut self.report);
-        report.begin(context, self, input);
+        report.begin(context, self, state);
         let points = context.content_rect().size();
         let cx = &mut PanelContext {
-            input,
-            colors: Colors::new(input.theme, &input.scene.teams),
+            state,
+            now,
+            stats: state.source.stats(now),
+            figures,
+            view: state.view(),
+            colors: Colors::new(theme, teams),
             plan: match self.panels.any {
-                true => Plan::new(points, input.scene.teams.len()),
+                true => Plan::new(points, teams.len()),
                 false => Plan::without_panels(points),
             },
             report: &mut report,
-            intents,
+            intents: &mut intents,
         };
         self.cards.clear();
         let banner = banner::show(context, cx);
@@ -301,6 +281,7 @@ impl Hud {
             help::show(context, cx);
         }
         self.report = report;
+        intents
     }
 }
 

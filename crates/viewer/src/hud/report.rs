@@ -14,8 +14,9 @@ use std::fmt::Display;
 
 use trantor_client::Scene;
 
-use super::{Hud, HudInput};
+use super::Hud;
 use crate::input::Action;
+use crate::state::ViewerState;
 
 #[derive(Debug, Default)]
 pub struct Report {
@@ -34,12 +35,12 @@ impl Report {
     }
 
     /// Begins a frame with the state that belongs to no single panel.
-    pub(super) fn begin(&mut self, context: &egui::Context, hud: &Hud, input: &HudInput<'_>) {
+    pub(super) fn begin(&mut self, context: &egui::Context, hud: &Hud, state: &ViewerState) {
         if !self.is_on {
             return;
         }
         self.pixels_per_point = context.pixels_per_point();
-        self.scene(input.scene);
+        self.scene(&state.scene);
         let size = context.content_rect().size() * self.pixels_per_point;
         self.state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
         for (name, is_on) in [
@@ -52,10 +53,10 @@ impl Report {
         ] {
             self.state(name, is_on);
         }
-        self.state("theme", format_args!("{:?}", input.theme));
-        let keys: Vec<&str> = input.bindings.keys_of(Action::Pause).collect();
+        self.state("theme", format_args!("{:?}", state.theme()));
+        let keys: Vec<&str> = state.bindings.keys_of(Action::Pause).collect();
         self.state("pause-keys", keys.join(","));
-        let pose = input.camera;
+        let pose = state.camera.goal;
         self.state("yaw", format_args!("{:.2}", pose.yaw));
         self.state("distance", format_args!("{:.1}", pose.distance));
         let notice = hud.notice.as_deref().unwrap_or("none");

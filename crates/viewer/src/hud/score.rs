@@ -40,59 +40,42 @@ fn scores_of<'a>(point: &'a ScorePoint, teams: &'a [usize]) -> impl Iterator<Ite
     teams.iter().filter_map(scored)
 }
 
+/// The score of each team in order of time.
 #[derive(Debug, Default)]
 pub(super) struct ScoreHistory {
-    /// In order of time; a new line begins where the time before is unknown. None is empty.
-    lines: Vec<Vec<ScorePoint>>,
+    points: Vec<ScorePoint>,
     /// 0 before the first sample.
     interval_units: i128,
     next_at: i128,
-    /// Whether the next point begins a line, unless it follows the last one directly.
-    leaves_gap: bool,
 }
 
 impl ScoreHistory {
     /// With the score so far, in order of time.
-    pub(super) fn new(points: &[ScorePoint]) -> Self {
+    pub(super) fn new(points: Vec<ScorePoint>) -> Self {
         let mut history = Self::default();
-        if let [first, .., last] = points {
+        if let [first, .., last] = &points[..] {
             let units = last.at.whole_units() - first.at.whole_units();
             history.interval_units = (units / points.len() as i128).max(INTERVAL_UNITS);
             history.next_at = last.at.whole_units() + 1;
         }
-        if !points.is_empty() {
-            history.lines.push(points.to_vec());
-        }
+        history.points = points;
         history
-    }
-
-    fn points(&self) -> impl DoubleEndedIterator<Item = &ScorePoint> {
-        self.lines.iter().flatten()
     }
 
     pub(super) fn sample(&mut self, scene: &Scene) {
         let (at, units) = (scene.clock.game, scene.clock.game.whole_units());
-        let last = self.points().next_back().map(|last| last.at);
         // Time stops with a victory, and the lines end with it.
-        let is_final = scene.winner.is_some() && last.is_none_or(|last| last < at);
+        let is_final = scene.winner.is_some() && self.points.last().is_none_or(|last| last.at < at);
         if scene.teams.is_empty() || units < self.next_at && !is_final {
             return;
         }
         let interval = self.interval_units.max(INTERVAL_UNITS);
         self.next_at = (units / interval + 1) * interval;
-        let follows = last.is_some_and(|last| units - last.whole_units() <= interval);
-        let point = ScorePoint {
-            at,
-            scores: scene.teams.iter().map(score).collect(),
-        };
-        let leaves_gap = std::mem::take(&mut self.leaves_gap);
-        match self.lines.last_mut() {
-            Some(line) if !leaves_gap || follows => line.push(point),
-            _ => self.lines.push(vec![point]),
-        }
-        if self.points().count() > SAMPLES_MAX {
+        let scores = scene.teams.iter().map(score).collect();
+        self.points.push(ScorePoint { at, scores });
+        if self.points.len() > SAMPLES_MAX {
             let mut is_kept = false;
-            self.retain(|_| {
+            self.points.retain(|_| {
                 is_kept = !is_kept;
                 is_kept
             });
@@ -100,36 +83,25 @@ impl ScoreHistory {
         }
     }
 
-    fn retain(&mut self, mut is_kept: impl FnMut(&ScorePoint) -> bool) {
-        self.lines.iter_mut().for_each(|line| line.retain(&mut is_kept));
-        self.lines.retain(|line| !line.is_empty());
-    }
-
     /// Forgets later scores; in whole units.
     pub(super) fn rewind(&mut self, units: i128) {
-        self.retain(|point| point.at.as_units_f64() <= units as f64);
+        self.points
+            .retain(|point| point.at.as_units_f64() <= units as f64);
         self.next_at = units;
-    }
-
-    /// Notes that the time up to the next sample is unknown.
-    pub(super) fn leave_gap(&mut self) {
-        self.leaves_gap = true;
-        self.next_at = 0;
     }
 
     /// Shows the lines of the teams in `shown`, best first.
     pub(super) fn show(&self, ui: &mut Ui, colors: &Colors, teams: &[SceneTeam], shown: &[usize]) {
-        let mut points = self.points();
-        let (Some(first), Some(last)) = (points.next(), points.next_back()) else {
+        let [first, .., last] = &self.points[..] else {
             return;
         };
         ui.horizontal(|ui| {
             theme::heading(ui, colors, "Score");
-            ui.label(RichText::new("sum of squared levels").small().color(colors.weak));
+            ui.label(RichText::new("sum of squared levels").small().weak());
         });
         let size = vec2(ui.available_width(), HEIGHT + TIMES_HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-        let scores = self.points().flat_map(|point| scores_of(point, shown));
+        let scores = self.points.iter().flat_map(|point| scores_of(point, shown));
         let most = round_up(scores.map(|(score, _)| score).max().unwrap_or(0));
         // Numbers stand beside the lines; they take at most a third of the width each.
         let width = |value: u64| {
@@ -150,14 +122,10 @@ impl ScoreHistory {
         };
         plot.scale(ui, colors, rect);
         for &team in shown.iter().rev() {
-            let tint = team_tint(colors, team);
-            for line in &self.lines {
-                let at =
-                    |point: &ScorePoint| Some(plot.at(point.at.as_units_f64(), *point.scores.get(team)?));
-                let line: Vec<Pos2> = line.iter().filter_map(at).collect();
-                ui.painter()
-                    .add(Shape::line(line, Stroke::new(2.0, colors.legible(tint))));
-            }
+            let at = |point: &ScorePoint| Some(plot.at(point.at.as_units_f64(), *point.scores.get(team)?));
+            let line: Vec<Pos2> = self.points.iter().filter_map(at).collect();
+            let stroke = Stroke::new(2.0, colors.legible(team_tint(colors, team)));
+            ui.painter().add(Shape::line(line, stroke));
         }
         plot.values(ui, colors, last, shown);
         let pointer = response
@@ -165,7 +133,7 @@ impl ScoreHistory {
             .filter(|at| plot.lines.x_range().contains(at.x));
         let pointed = pointer.map(|pointer| plot.units_at(pointer.x));
         let is_after = |point: &&ScorePoint| pointed.is_some_and(|units| point.at.as_units_f64() >= units);
-        if let Some(point) = self.points().find(is_after) {
+        if let Some(point) = self.points.iter().find(is_after) {
             plot.tip(ui, response, colors, point, (teams, shown));
         }
     }
@@ -216,10 +184,8 @@ impl Plot {
         let painter = ui.painter();
         let mut values: Vec<(u64, usize)> = scores_of(last, shown).collect();
         values.sort_by_key(|&(score, _)| Reverse(score));
-        let mut heights: Vec<f32> = values
-            .iter()
-            .map(|&(score, _)| self.at(self.last, score).y)
-            .collect();
+        let height = |&(score, _): &(u64, usize)| self.at(self.last, score).y;
+        let mut heights: Vec<f32> = values.iter().map(height).collect();
         let half = VALUES_APART / 2.0;
         spread(&mut heights, self.lines.top() + half, self.lines.bottom() - half);
         for ((score, team), y) in values.into_iter().zip(heights) {
@@ -317,32 +283,25 @@ mod tests {
     }
 
     #[test]
-    fn a_long_game_keeps_few_samples_and_the_gap_of_a_jump() {
+    fn a_long_game_keeps_few_samples() {
         let mut history = ScoreHistory::default();
-        (0..35).for_each(|units| add(&mut history, units, None));
-        history.leave_gap();
-        add(&mut history, 1_003, None);
-        (1_010..1_000_000)
+        (0..1_000_000)
             .step_by(5)
             .for_each(|units| add(&mut history, units, None));
-        assert!((SAMPLES_MAX / 3..=SAMPLES_MAX).contains(&history.points().count()));
-        assert!(history.points().is_sorted_by_key(|point| point.at));
-        assert_eq!(history.lines.len(), 2);
+        assert!((SAMPLES_MAX / 3..=SAMPLES_MAX).contains(&history.points.len()));
+        assert!(history.points.is_sorted_by_key(|point| point.at));
     }
 
     #[test]
     fn the_lines_end_with_the_victory_and_begin_again_after_a_jump_back() {
         let mut history = ScoreHistory::default();
-        for (units, winner) in [
-            (100, None),
-            (103, None),
-            (104, Some(TeamId(0))),
-            (104, Some(TeamId(0))),
-        ] {
+        let won = Some(TeamId(0));
+        for (units, winner) in [(100, None), (103, None), (104, won), (104, won)] {
             add(&mut history, units, winner);
         }
         let units = |history: &ScoreHistory| -> Vec<i128> {
-            history.points().map(|point| point.at.whole_units()).collect()
+            let points = history.points.iter();
+            points.map(|point| point.at.whole_units()).collect()
         };
         assert_eq!(units(&history), [100, 104]);
         history.rewind(102);

@@ -1,10 +1,10 @@
 //! Search for an agent by its number or a team by its name.
 
 use egui::{Align2, Area, Context, Id, Key, Order, TextEdit, vec2};
-use trantor_client::SceneAgent;
+use trantor_client::{Scene, SceneAgent};
 
 use super::layout::EDGE;
-use super::{HudInput, PanelContext, directions, theme};
+use super::{PanelContext, directions, theme};
 
 /// Agents listed.
 const FOUND_MAX: usize = 8;
@@ -28,7 +28,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
         }
         let mut enter = ui.input(|keys| keys.key_pressed(Key::Enter));
         let mut chosen = None;
-        for agent in found(cx.input, text).take(FOUND_MAX) {
+        for agent in found(cx.scene(), text).take(FOUND_MAX) {
             ui.horizontal(|ui| {
                 theme::swatch(ui, &cx.colors, cx.colors.team(agent.team), 9.0);
                 let (id, level) = (agent.id.0, agent.level.get());
@@ -50,9 +50,8 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
 }
 
 /// Agents by the beginning of their number, or by a part of their team's name.
-fn found<'a>(input: &HudInput<'a>, text: &str) -> impl Iterator<Item = &'a SceneAgent> {
+fn found<'a>(scene: &'a Scene, text: &str) -> impl Iterator<Item = &'a SceneAgent> {
     let wanted = text.trim().trim_start_matches('#').to_lowercase();
-    let scene = input.scene;
     let is_named = |team: &trantor_client::SceneTeam| team.name.to_lowercase().contains(&wanted);
     let teams: Vec<bool> = scene.teams.iter().map(is_named).collect();
     scene.agents.iter().filter(move |agent| {

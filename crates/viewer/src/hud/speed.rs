@@ -18,13 +18,13 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     cx.colors.card().show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 6.0;
         let units = format!("{} u", grouped(cx.scene().clock.game.whole_units()));
-        let units = RichText::new(units).monospace().color(cx.colors.weak);
+        let units = RichText::new(units).monospace().weak();
         let heading = |ui: &mut Ui| theme::heading(ui, &cx.colors, "Time");
         Sides::new().show(ui, heading, |ui| ui.label(units));
         rate(ui, cx);
         slider(ui, cx);
         buttons(ui, cx);
-        if let Some(volume) = cx.input.volume {
+        if let Some(volume) = cx.state.volume {
             sound(ui, cx, volume);
         }
         if cx.plan.is_wide() {
@@ -64,7 +64,7 @@ fn rate(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         if response.changed() {
             set_frequency(cx, frequency);
         }
-        ui.label(RichText::new("units / s").color(cx.colors.weak));
+        ui.weak("units / s");
     });
 }
 
@@ -165,36 +165,36 @@ fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
             cx.request(Intent::Sound(SoundChange::Volume(percent)));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.label(RichText::new(value).color(cx.colors.weak));
+            ui.weak(value);
         });
     });
 }
 
 /// The effective rate, lateness, clock error and frame rate.
 fn figures(ui: &mut Ui, cx: &PanelContext<'_>) {
-    let (clock, colors, frames) = (&cx.scene().clock, &cx.colors, cx.input.frames);
+    let (clock, colors, frames) = (&cx.scene().clock, &cx.colors, cx.state.frames);
     ui.add_space(2.0);
     ui.spacing_mut().item_spacing.y = 2.0;
-    if let Some(server) = cx.input.stats.and_then(|stats| stats.server.as_ref()) {
+    if let Some(server) = cx.stats.as_ref().and_then(|stats| stats.server.as_ref()) {
         let reached = server.effective_frequency_milli as f64 / 1e3;
         let is_slow = !clock.paused && reached < f64::from(clock.frequency) * 0.98;
         let color = if is_slow { colors.gold } else { colors.text };
         let rate = RichText::new(format!("{reached:.1} u/s"));
-        theme::row(ui, colors, "reached", rate.color(color));
+        theme::row(ui, "reached", rate.color(color));
         let late = format!("{:.2} ms", server.lateness_p99_ns as f64 / 1e6);
-        theme::row(ui, colors, "lateness p99", late);
+        theme::row(ui, "lateness p99", late);
         let (skipped, slipped) = (server.ticks_skipped, server.slipped_units);
         if skipped + slipped > 0 {
             let ticks = if skipped == 1 { "tick" } else { "ticks" };
             let words = format!("{skipped} {ticks}, {slipped} u");
-            theme::row(ui, colors, "skipped, slipped", words);
+            theme::row(ui, "skipped, slipped", words);
         }
     }
-    if let Some(stats) = cx.input.stats {
+    if let Some(stats) = cx.stats.as_ref() {
         let ms = |ns: i64| ns as f64 / 1e6;
         let (error, round_trip) = (ms(stats.clock.error_bound_ns), ms(stats.clock.rtt_best_ns));
         let value = format!("±{error:.2} ms · {round_trip:.2} ms");
-        theme::row(ui, colors, "clock, round trip", value);
+        theme::row(ui, "clock, round trip", value);
     }
     // A single picture has no rate.
     if frames.target > 0.0 {
@@ -202,6 +202,6 @@ fn figures(ui: &mut Ui, cx: &PanelContext<'_>) {
             .per_second
             .map_or("–".to_owned(), |rate| format!("{rate:.0}"));
         let value = format!("{rate} of {:.0}", frames.target);
-        theme::row(ui, colors, "frames / s", value);
+        theme::row(ui, "frames / s", value);
     }
 }

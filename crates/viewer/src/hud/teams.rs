@@ -23,7 +23,7 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, score: &ScoreHistory)
         ui.spacing_mut().item_spacing.y = if plan.is_wide() { 6.0 } else { 4.0 };
         if plan.is_wide() {
             let title = |ui: &mut Ui| ui.label(RichText::new("Trantor").size(19.0).strong());
-            let source = RichText::new(cx.input.source).small().color(weak);
+            let source = RichText::new(cx.state.source.name()).small().color(weak);
             let source = |ui: &mut Ui| truncated(ui, source);
             Sides::new().shrink_right().show(ui, title, source);
         }
@@ -93,25 +93,30 @@ fn headline(ui: &mut Ui, cx: &PanelContext<'_>, leaders: &[usize], best: usize) 
         (None, _) => (None, tie(teams, leaders)),
     };
     let reached = teams[winner.unwrap_or(best).min(teams.len() - 1)].by_level[7];
+    let verb = text(verb, 14.0, colors.weak);
     let words = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
-        if let Some(team) = team {
-            theme::icon(ui, vec2(16.0, 16.0), 15.0, |pen| pen.icon(CROWN, colors.gold));
-            // A long name is cut, not the verb.
-            let font = FontId::proportional(14.0);
-            let verb = ui.painter().layout_no_wrap(verb.clone(), font, colors.weak);
-            let room = ui.available_width() - verb.size().x - 5.0;
-            ui.scope(|ui| {
-                ui.set_max_width(room.max(0.0));
-                truncated(ui, RichText::new(&*team.name).size(14.0).strong());
-            });
-        }
-        ui.label(text(verb.clone(), 14.0, colors.weak));
+        let Some(team) = team else {
+            return drop(ui.label(verb));
+        };
+        theme::icon(ui, vec2(16.0, 16.0), 15.0, |pen| pen.icon(CROWN, colors.gold));
+        // A long name is cut, not the verb.
+        let font = FontId::proportional(14.0);
+        let width = ui
+            .painter()
+            .layout_no_wrap(verb.text().to_owned(), font, colors.weak)
+            .size()
+            .x;
+        let room = (ui.available_width() - width - 5.0).max(0.0);
+        ui.scope(|ui| {
+            ui.set_max_width(room);
+            truncated(ui, RichText::new(&*team.name).size(14.0).strong());
+        });
+        ui.label(verb);
     };
     let count = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
-        let count = format!("{}/{WINNING_AGENTS}", reached.min(WINNING_AGENTS));
-        ui.label(RichText::new(count).strong());
+        ui.strong(format!("{}/{WINNING_AGENTS}", reached.min(WINNING_AGENTS)));
         for place in (0..WINNING_AGENTS).rev() {
             let fill = (place < reached).then_some(colors.gold_fill);
             theme::pip(ui, colors, vec2(6.0, 12.0), fill);
@@ -130,18 +135,19 @@ fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool) {
     let team = &scene.teams[place];
     let id = TeamId(u16::try_from(place).unwrap_or(u16::MAX));
     let tint = colors.team(id);
-    let server = cx.input.stats.and_then(|stats| stats.server.as_ref());
+    let server = cx.stats.as_ref().and_then(|stats| stats.server.as_ref());
     let places = server.and_then(|server| server.teams.get(place));
     let places = places.map_or(team.eggs, |figures| figures.places);
-    let edge = match leads {
-        true => colors.gold.gamma_multiply(0.8),
-        false => Color32::TRANSPARENT,
+    let edge = if leads {
+        colors.gold.gamma_multiply(0.8)
+    } else {
+        Color32::TRANSPARENT
     };
     let frame = Frame::new()
         .fill(colors.well)
         .stroke(Stroke::new(1.0, edge))
-        .corner_radius(8)
-        .inner_margin(Margin::symmetric(8, if has_levels { 6 } else { 2 }));
+        .corner_radius(8);
+    let frame = frame.inner_margin(Margin::symmetric(8, if has_levels { 6 } else { 2 }));
     let row = frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 4.0;

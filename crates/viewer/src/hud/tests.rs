@@ -3,14 +3,20 @@
 use std::sync::Arc;
 
 use egui::epaint::Shape;
-use egui::{Pos2, RawInput, Rect, vec2};
+use egui::{Pos2, Rect, vec2};
 use trantor_client::{EffectKind, SceneTeam, Span};
 use trantor_model::{AgentId, Level, Resource};
+use trantor_render::picture::CameraPose;
+use trantor_render::picture::camera::Camera;
+use trantor_render::picture::ground::PaintMode;
 use trantor_time::{GameSpan, RealSpan};
 
 use super::*;
 use crate::demo::{Demo, DemoScene};
+use crate::game_loop::pretend::lay_out;
 use crate::input::Action;
+use crate::source;
+use crate::state::ViewerOptions;
 
 const USUAL: (f32, f32) = (1280.0, 720.0);
 const SIZES: [(f32, f32); 8] = [
@@ -25,12 +31,8 @@ const SIZES: [(f32, f32); 8] = [
 ];
 
 struct Fixture {
-    hud: Hud,
-    scene: Scene,
-    selection: Selection,
-    paint_mode: PaintMode,
+    state: ViewerState,
     size: egui::Vec2,
-    frames: i64,
     context: egui::Context,
     words: Vec<Words>,
 }
@@ -44,68 +46,39 @@ struct Words {
 
 impl Fixture {
     fn new(which: DemoScene, (width, height): (f32, f32)) -> Self {
-        let mut scene = Scene::default();
-        Demo::new(which).scene(320.0, &mut scene);
+        let options = ViewerOptions {
+            panels: true,
+            ..ViewerOptions::default()
+        };
+        let mut state = ViewerState::new(source::demo(Demo::new(which)), options);
+        Demo::new(which).scene(320.0, &mut state.scene);
+        state.resize((width as u32, height as u32), vec2(width, height));
+        let pose = CameraPose::overview(Vec2::splat(20.0), width / height, (Vec2::ZERO, Vec2::ONE));
+        state.camera = Camera::new(pose);
         Self {
-            hud: Hud::new(false),
-            scene,
-            selection: Selection::None,
-            paint_mode: PaintMode::Mixture,
+            state,
             size: vec2(width, height),
-            frames: 0,
             context: egui::Context::default(),
             words: Vec::new(),
         }
     }
 
-    fn pose(&self) -> CameraPose {
-        let size = self.scene.ground.as_ref().expect("demos have a map").size;
-        let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
-        CameraPose::overview(sides, self.size.x / self.size.y, (Vec2::ZERO, Vec2::ONE))
-    }
-
     /// Lays out some frames, until sizes have settled.
     fn run(&mut self) {
-        let mut paint = GroundPaint::default();
-        let ground = self.scene.ground.as_ref().expect("demos have a map");
-        paint.update(ground, self.paint_mode);
-        let window = TorusWindow::whole(ground.size);
-        let view = self.pose().view(self.size.x as u32, self.size.y as u32);
-        let mut places = Places::default();
-        places.gather(&self.scene);
-        for _ in 0..6 {
-            self.frames += 1;
-            self.hud.sample(&self.scene);
-            self.scene.clock.game += GameSpan::from_units(20);
-            let input = HudInput {
-                now: RealTime::ZERO + RealSpan::from_millis(16 * self.frames),
-                scene: &self.scene,
-                stats: None,
-                source: "a-server-with-quite-a-long-name.example.org:4242",
-                recording: None,
-                repeat: Repeat::default(),
-                frames: FrameFigures::default(),
-                volume: None,
-                figures: &Figures::default(),
-                selection: self.selection,
-                waiting: None,
-                follows: false,
-                paint_mode: self.paint_mode,
-                paint: &paint,
-                view: Some((&view, &window)),
-                places: &places,
-                camera: self.pose(),
-                bindings: &Bindings::default(),
-                theme: Theme::Dark,
-            };
-            let raw = RawInput {
-                screen_rect: Some(self.window()),
-                time: Some(self.frames as f64 / 60.0),
-                ..RawInput::default()
-            };
-            let mut output = self.context.run_ui(raw, |ui| {
-                self.hud.show(&ui.ctx().clone(), &input, &mut Vec::new())
-            });
+        let state = &mut self.state;
+        let ground = state.scene.ground.as_ref().expect("demos have a map");
+        state.paint.update(ground, state.paint_mode);
+        state.compose();
+        for frame in 0..6 {
+            state.hud.sample(&state.scene);
+            state.scene.clock.game += GameSpan::from_units(20);
+            let (size, now) = (
+                (self.size.x as u32, self.size.y as u32),
+                RealSpan::from_millis(16 * frame),
+            );
+            let figures = Figures::default();
+            let now = RealTime::ZERO + now;
+            let mut output = lay_out(state, &self.context, size, &figures, now, Vec::new());
             output.textures_delta.clear();
             self.words.clear();
             for shape in &output.shapes {
@@ -153,9 +126,9 @@ fn cards_stay_in_the_window_and_apart() {
                     DemoScene::Overview
                 };
                 let mut fixture = Fixture::new(scene, size);
-                fixture.selection = selection;
-                fixture.paint_mode = PaintMode::Heat(Resource::Food);
-                fixture.scene.teams = (0..teams)
+                fixture.state.selection = selection;
+                fixture.state.paint_mode = PaintMode::Heat(Resource::Food);
+                fixture.state.scene.teams = (0..teams)
                     .map(|team| SceneTeam {
                         name: Arc::from(format!("Team{team}OfAVeryLongNameThatIsCutSomewhere")),
                         agents: 2_500,
@@ -166,7 +139,7 @@ fn cards_stay_in_the_window_and_apart() {
                     .collect();
                 fixture.run();
                 let case = format!("{size:?}, {teams} teams, {selection:?}");
-                let cards = &fixture.hud.cards;
+                let cards = &fixture.state.hud.cards;
                 for (place, card) in cards.iter().enumerate() {
                     assert!(fixture.window().contains_rect(*card), "{case}: {card:?}");
                     let others = &cards[place + 1..];
@@ -175,7 +148,7 @@ fn cards_stay_in_the_window_and_apart() {
                 }
                 let has_banner = || cards.contains(&fixture.area("banner"));
                 assert!(!is_free || has_banner(), "{case}: who won");
-                let (least, most) = fixture.hud.clear_part(fixture.size, false, teams);
+                let (least, most) = fixture.state.hud.clear_part(fixture.size, false, teams);
                 assert!(least.cmplt(most).all(), "{case}: nothing is clear");
             }
         }
@@ -186,7 +159,7 @@ fn cards_stay_in_the_window_and_apart() {
 fn help_and_debugging_view_fit_every_window() {
     for size in SIZES {
         let mut fixture = Fixture::new(DemoScene::Overview, size);
-        (fixture.hud.panels.help, fixture.hud.panels.debug) = (true, true);
+        (fixture.state.hud.panels.help, fixture.state.hud.panels.debug) = (true, true);
         fixture.run();
         for name in ["help", "debug"] {
             let area = fixture.area(name);
@@ -206,9 +179,9 @@ fn help_and_debugging_view_fit_every_window() {
 #[test]
 fn agents_of_a_team_and_level_on_one_tile_have_one_badge_that_counts_them() {
     let mut fixture = Fixture::new(DemoScene::Overview, USUAL);
-    fixture.scene.effects.clear();
-    fixture.scene.agents.truncate(9);
-    for (number, agent) in fixture.scene.agents.iter_mut().enumerate() {
+    fixture.state.scene.effects.clear();
+    fixture.state.scene.agents.truncate(9);
+    for (number, agent) in fixture.state.scene.agents.iter_mut().enumerate() {
         // Six and two on a tile, and one elsewhere.
         agent.level = if number < 6 { Level::LAST } else { Level::FIRST };
         agent.team = TeamId(0);
@@ -225,7 +198,7 @@ fn agents_of_a_team_and_level_on_one_tile_have_one_badge_that_counts_them() {
 fn of_a_crowd_that_speaks_six_are_read_beside_the_cards() {
     let spoken = |text: &[u8]| {
         let mut fixture = Fixture::new(DemoScene::Overview, SIZES[0]);
-        let scene = &mut fixture.scene;
+        let scene = &mut fixture.state.scene;
         let (agent, mut effect) = (scene.agents[0], scene.effects[0]);
         let first = scene.texts.len() as u32;
         scene.texts.extend_from_slice(text);
@@ -251,7 +224,7 @@ fn of_a_crowd_that_speaks_six_are_read_beside_the_cards() {
         let labels: Vec<&Words> = (fixture.words.iter())
             .filter(|words| words.text == text)
             .collect();
-        for card in &fixture.hud.cards {
+        for card in &fixture.state.hud.cards {
             let is_covered = labels.iter().any(|label| label.rect.intersects(*card));
             assert!(!is_covered, "{labels:?} {card:?}");
         }
@@ -264,12 +237,12 @@ fn of_a_crowd_that_speaks_six_are_read_beside_the_cards() {
 #[test]
 fn an_agent_held_by_a_ritual_waits_for_its_end() {
     let mut fixture = Fixture::new(DemoScene::Ritual, USUAL);
-    let mut agents = fixture.scene.agents.iter();
+    let mut agents = fixture.state.scene.agents.iter();
     let held = agents.find(|agent| agent.held && agent.action.is_none());
-    fixture.selection = Selection::Agent(held.expect("a ritual has participants").id);
+    fixture.state.selection = Selection::Agent(held.expect("a ritual has participants").id);
     fixture.run();
     assert_eq!(fixture.count("held by a ritual"), 1);
-    let left = fixture.scene.rituals[0].remaining_units;
+    let left = fixture.state.scene.rituals[0].remaining_units;
     let time = format!("{left:.0} u · {:.1} s", left / 100.0);
     assert_eq!(fixture.count(&time), 1, "{time}: {:?}", fixture.words);
 }

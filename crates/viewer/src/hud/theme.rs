@@ -40,43 +40,25 @@ pub(super) struct Colors {
 
 impl Colors {
     pub(super) fn new(theme: Theme, teams: &[SceneTeam]) -> Self {
-        let rgb = |rgb: u32, alpha: u8| {
-            let [_, red, green, blue] = rgb.to_be_bytes();
+        let pick = |dark: u32, light: u32| {
+            let code = if theme == Theme::Dark { dark } else { light };
+            let [red, green, blue, alpha] = code.to_be_bytes();
             Color32::from_rgba_unmultiplied(red, green, blue, alpha)
         };
-        let hex = |code: u32| rgb(code, u8::MAX);
-        let teams = TeamColors::of(teams);
-        match theme {
-            Theme::Dark => Self {
-                card: rgb(0x10_17_29, 232),
-                edge: rgb(0xB9_CC_FF, 30),
-                well: rgb(0xFF_FF_FF, 14),
-                text: hex(0xE6_EC_F8),
-                weak: hex(0x9D_AB_C9),
-                accent: hex(0x5C_C8_FF),
-                gold: hex(0xFF_D2_6B),
-                gold_fill: hex(0xFF_D2_6B),
-                alarm: hex(0xFF_7A_6B),
-                life: hex(0x6F_C4_5C),
-                rim: rgb(0xC8_D6_F5, 150),
-                teams,
-                theme,
-            },
-            Theme::Light => Self {
-                card: rgb(0xFA_FC_FF, 238),
-                edge: rgb(0x16_26_4A, 36),
-                well: rgb(0x10_22_44, 16),
-                text: hex(0x18_22_36),
-                weak: hex(0x4A_58_74),
-                accent: hex(0x0A_74_B8),
-                gold: hex(0x96_66_00),
-                gold_fill: hex(0xF2_B4_2C),
-                alarm: hex(0xC2_36_24),
-                life: hex(0x35_8A_2C),
-                rim: rgb(0x10_1C_38, 150),
-                teams,
-                theme,
-            },
+        Self {
+            card: pick(0x10_17_29_E8, 0xFA_FC_FF_EE),
+            edge: pick(0xB9_CC_FF_1E, 0x16_26_4A_24),
+            well: pick(0xFF_FF_FF_0E, 0x10_22_44_10),
+            text: pick(0xE6_EC_F8_FF, 0x18_22_36_FF),
+            weak: pick(0x9D_AB_C9_FF, 0x4A_58_74_FF),
+            accent: pick(0x5C_C8_FF_FF, 0x0A_74_B8_FF),
+            gold: pick(0xFF_D2_6B_FF, 0x96_66_00_FF),
+            gold_fill: pick(0xFF_D2_6B_FF, 0xF2_B4_2C_FF),
+            alarm: pick(0xFF_7A_6B_FF, 0xC2_36_24_FF),
+            life: pick(0x6F_C4_5C_FF, 0x35_8A_2C_FF),
+            rim: pick(0xC8_D6_F5_96, 0x10_1C_38_96),
+            teams: TeamColors::of(teams),
+            theme,
         }
     }
 
@@ -184,17 +166,13 @@ fn visuals(visuals: &mut Visuals, colors: &Colors) {
     visuals.handle_shape = egui::style::HandleShape::Circle;
     let widgets = &mut visuals.widgets;
     let accent = |part: f32| colors.accent.gamma_multiply(part);
+    let (well, none) = (colors.well, Color32::TRANSPARENT);
     for (state, fill, edge, expansion) in [
-        (
-            &mut widgets.noninteractive,
-            colors.well,
-            Color32::TRANSPARENT,
-            0.0,
-        ),
-        (&mut widgets.inactive, colors.well, colors.edge, 0.0),
+        (&mut widgets.noninteractive, well, none, 0.0),
+        (&mut widgets.inactive, well, colors.edge, 0.0),
         (&mut widgets.hovered, accent(0.28), colors.accent, 1.0),
         (&mut widgets.active, accent(0.5), colors.accent, 1.0),
-        (&mut widgets.open, colors.well, colors.edge, 0.0),
+        (&mut widgets.open, well, colors.edge, 0.0),
     ] {
         state.bg_fill = fill;
         state.weak_bg_fill = fill;
@@ -280,12 +258,8 @@ pub(super) fn scrolled(ui: &mut Ui, height: f32, content: impl FnOnce(&mut Ui)) 
 }
 
 /// A name on the left, its value on the right.
-pub(super) fn row(ui: &mut Ui, colors: &Colors, name: &str, value: impl Into<RichText>) {
-    egui::Sides::new().show(
-        ui,
-        |ui| ui.label(RichText::new(name).color(colors.weak)),
-        |ui| ui.label(value.into()),
-    );
+pub(super) fn row(ui: &mut Ui, name: &str, value: impl Into<RichText>) {
+    egui::Sides::new().show(ui, |ui| ui.weak(name), |ui| ui.label(value.into()));
 }
 
 /// A number with a thin space between thousands.

@@ -30,9 +30,9 @@ const NAMED_MAX: usize = 4;
 
 /// Shows the time-line of a recording; returns its rectangle.
 pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) -> Option<Rect> {
-    let recording = cx.input.recording?;
+    let recording = cx.state.source.recording()?;
     let margin = Margin::symmetric(12, 7);
-    let (left, right, bottom) = cx.plan.bottom(false, cx.input.selection);
+    let (left, right, bottom) = cx.plan.bottom(false, cx.state.selection);
     let room = right - left - margin.sum().x - 2.0;
     let card = cx.colors.card().inner_margin(margin);
     let area = theme::area("timeline", Order::Middle);
@@ -52,7 +52,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) -> Option<Rect>
 fn header(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: GameTime) {
     let has_buttons = ui.available_width() >= BUTTONS_FROM;
     let units = |at: GameTime| RichText::new(format!("{} u", grouped(at.whole_units()))).monospace();
-    let (from, to) = cx.input.repeat.ends();
+    let (from, to) = cx.state.repeat.ends();
     ui.horizontal(|ui| {
         ui.label(units(shown).color(cx.colors.text));
         if recording.target().is_some() {
@@ -60,7 +60,7 @@ fn header(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: 
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().button_padding = vec2(5.0, 1.0);
-            ui.label(units(recording.end()).color(cx.colors.weak));
+            ui.label(units(recording.end()).weak());
             if !has_buttons {
                 return;
             }
@@ -95,7 +95,7 @@ fn line(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: Ga
     painter.rect_filled(rail, 2.5, colors.well);
     let done = rail.with_max_x(scale.x_of(shown));
     painter.rect_filled(done, 2.5, colors.accent.gamma_multiply(0.55));
-    let (from, to) = cx.input.repeat.ends();
+    let (from, to) = cx.state.repeat.ends();
     if from.is_some() || to.is_some() {
         let left = from.map_or(rect.left(), |from| scale.x_of(from));
         let right = to.map_or(rect.right(), |to| scale.x_of(to));
