@@ -6,16 +6,12 @@ use std::sync::Arc;
 
 use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealSpan, RealTime};
-use winit::dpi::{PhysicalPosition, PhysicalSize};
-use winit::event::WindowEvent;
+use winit::dpi::{LogicalSize, PhysicalPosition, PhysicalSize, Size};
 use winit::event_loop::ActiveEventLoop;
 use winit::window::{Fullscreen, Window, WindowId};
 
-use super::panels::Panels;
-use super::place::{first_size, is_on_a_monitor};
+use super::canvas::{Canvas, Drawn};
 use super::refresh::RefreshRate;
-use super::rest::Rest;
-use super::window::{Canvas, Drawn};
 use crate::film::recording::Recording;
 use crate::game_loop::Screen;
 use crate::hud::figures::Figures;
@@ -27,14 +23,17 @@ use crate::state::ViewerState;
 use trantor_render::gpu::Quality;
 
 /// The window, once it is open.
-#[derive(Debug)]
 pub(super) struct WindowScreen {
     cli: Cli,
-    refresh: RefreshRate,
-    open: Option<Open>,
+    pub(super) refresh: RefreshRate,
+    /// `None` before the window is open, and once the device is lost.
+    pub(super) canvas: Option<Canvas>,
     /// The window, kept while its canvas is replaced.
     window: Option<Arc<Window>>,
-    losses: Losses,
+    /// Devices lost ever and in a row, and the last loss.
+    losses: u64,
+    losses_in_a_row: u32,
+    last_loss: Option<(RealTime, String)>,
     recording: Option<Recording>,
     /// The render quality; `None` for what the graphics adapter affords.
     quality: Option<Quality>,
@@ -42,20 +41,6 @@ pub(super) struct WindowScreen {
     size: Option<(u32, u32)>,
     place: Option<(i32, i32)>,
     is_full: bool,
-}
-
-#[derive(Debug)]
-struct Open {
-    canvas: Canvas,
-    panels: Panels,
-    rest: Rest,
-}
-
-#[derive(Debug, Default)]
-struct Losses {
-    ever: u64,
-    in_a_row: u32,
-    last: Option<(RealTime, String)>,
 }
 
 /// Losses of a device in a row that end the program: another one would be lost as well.
@@ -73,9 +58,11 @@ impl WindowScreen {
             quality: cli.quality.or(settings.quality),
             cli,
             refresh: RefreshRate::new(),
-            open: None,
+            canvas: None,
             window: None,
-            losses: Losses::default(),
+            losses: 0,
+            losses_in_a_row: 0,
+            last_loss: None,
             recording: None,
         }
     }
@@ -89,11 +76,11 @@ impl WindowScreen {
         event_loop: &ActiveEventLoop,
         state: &mut ViewerState,
     ) -> anyhow::Result<()> {
-        if self.open.is_some() {
+        if self.canvas.is_some() {
             return Ok(());
         }
-        if let Some((_, why)) = &self.losses.last
-            && self.losses.in_a_row > LOSSES_IN_A_ROW_MAX
+        if let Some((_, why)) = &self.last_loss
+            && self.losses_in_a_row > LOSSES_IN_A_ROW_MAX
         {
             anyhow::bail!(
                 "the graphics device is lost again and again: {why}. \
@@ -109,20 +96,13 @@ impl WindowScreen {
             Some(canvas) => canvas,
             None => Canvas::new(self.new_window(event_loop)?, display(), self.quality)?,
         };
-        let window = Arc::clone(&canvas.window);
-        self.window = Some(Arc::clone(&window));
+        self.window = Some(Arc::clone(&canvas.window));
         // A new painter knows no textures, and gets them from new panels.
         state.hud().forget_context();
         state.drawing().1.forget_uploads();
         follow_quality(state, canvas.quality());
-        let panels = Panels::new(&window, canvas.texture_side_max());
-        self.open = Some(Open {
-            canvas,
-            panels,
-            rest: Rest::default(),
-        });
-        let devices = self.losses.ever + 1;
-        state.hud().report.state("devices", format_args!("{devices}"));
+        self.canvas = Some(canvas);
+        state.hud().report.state("devices", self.losses + 1);
         Ok(())
     }
 
@@ -147,46 +127,13 @@ impl WindowScreen {
         self.window.as_ref().is_some_and(|shown| shown.id() == window)
     }
 
-    /// Whether the canvas is lost and must be replaced.
-    pub(super) fn is_lost(&self) -> bool {
-        self.open.is_none()
-    }
-
-    /// Passes an event to the panels; answers whether they use it.
-    pub(super) fn panel_event(&mut self, event: &WindowEvent) -> bool {
-        let Some(open) = &mut self.open else { return false };
-        open.panels.event(&open.canvas.window, event)
-    }
-
-    pub(super) fn is_typing(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| open.panels.is_typing())
-    }
-
-    pub(super) fn is_pointer_over_panel(&self) -> bool {
-        self.open
-            .as_ref()
-            .is_some_and(|open| open.panels.is_pointer_over())
-    }
-
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
-        if let Some(open) = &mut self.open {
-            open.canvas.resized();
-            open.rest.disturb();
+        if let Some(canvas) = &mut self.canvas {
+            // The next frame follows it: a drag sends many sizes before that.
+            (canvas.is_stale, canvas.is_shown) = (true, false);
         }
         if size.width > 0 && size.height > 0 && !self.is_full {
             self.size = Some((size.width, size.height));
-        }
-    }
-
-    /// The window is covered by others, or no longer.
-    pub(super) fn occluded(&mut self, is_covered: bool) {
-        self.refresh.occluded(is_covered);
-    }
-
-    /// The window may have lost its contents.
-    pub(super) fn expose(&mut self) {
-        if let Some(open) = &mut self.open {
-            open.rest.disturb();
         }
     }
 
@@ -212,31 +159,28 @@ impl WindowScreen {
     }
 
     fn toggle_full_screen(&mut self) {
-        let Some(open) = &self.open else { return };
+        let Some(canvas) = &self.canvas else { return };
         self.is_full = !self.is_full;
         let wanted = self.is_full.then_some(Fullscreen::Borderless(None));
-        open.canvas.window.set_fullscreen(wanted);
+        canvas.window.set_fullscreen(wanted);
     }
 
     /// Draws with another quality from the next frame on; answers what the user should read.
     fn set_quality(&mut self, quality: Option<Quality>, state: &mut ViewerState) -> Option<String> {
         self.quality = quality;
-        let open = self.open.as_mut()?;
-        let quality = open.canvas.set_quality(quality);
+        let canvas = self.canvas.as_mut()?;
+        let quality = canvas.set_quality(quality);
         // The new renderer has none of the uploads of the last one.
         state.drawing().1.forget_uploads();
-        open.rest.disturb();
+        canvas.is_shown = false;
         follow_quality(state, quality);
         Some(format!("render quality: {}", quality.name()))
     }
 
     fn take_picture(&mut self, state: &mut ViewerState) -> Option<String> {
-        let open = self.open.as_mut()?;
+        let canvas = self.canvas.as_mut()?;
         let file = PathBuf::from(format!("trantor-{}.png", date_for_records().as_millis()));
-        let saved = open
-            .canvas
-            .picture(state, &mut open.panels.laid)
-            .and_then(|pixels| pixels.write_png(&file));
+        let saved = canvas.picture(state).and_then(|pixels| pixels.write_png(&file));
         Some(match saved {
             Ok(()) => format!("saved as {}", file.display()),
             Err(error) => format!("cannot save {}: {error}", file.display()),
@@ -245,10 +189,10 @@ impl WindowScreen {
 
     /// Records the picture just drawn, if one is due.
     fn record(&mut self, state: &mut ViewerState, now: RealTime) {
-        if let (Some(open), Some(recording)) = (&mut self.open, &mut self.recording)
+        if let (Some(canvas), Some(recording)) = (&mut self.canvas, &mut self.recording)
             && recording.is_due(now)
         {
-            match open.canvas.picture(state, &mut open.panels.laid) {
+            match canvas.picture(state) {
                 Ok(pixels) => recording.add(pixels, now),
                 Err(error) => log::warn!("a picture could not be recorded: {error}"),
             }
@@ -265,7 +209,7 @@ impl WindowScreen {
 
 impl Screen for WindowScreen {
     fn display_rate(&mut self, now: RealTime) -> Rate {
-        let window = self.open.as_ref().map(|open| &*open.canvas.window);
+        let window = self.canvas.as_ref().map(|canvas| &*canvas.window);
         let rate = self.refresh.follow(window, now);
         match self.is_unseen() {
             true => self.refresh.hidden_rate(),
@@ -274,21 +218,16 @@ impl Screen for WindowScreen {
     }
 
     fn size(&self) -> ((u32, u32), f32) {
-        let Some(open) = &self.open else {
+        let Some(Canvas { window, .. }) = &self.canvas else {
             return ((1, 1), 1.0);
         };
-        let size = open.canvas.window.inner_size();
-        let scale = open.canvas.window.scale_factor() as f32;
-        ((size.width, size.height), scale)
+        (window.inner_size().into(), window.scale_factor() as f32)
     }
 
     fn lay_out(&mut self, state: &mut ViewerState, figures: &Figures, now: RealTime) {
-        if self.is_unseen() {
-            return print_report(state);
-        }
-        let Some(open) = &mut self.open else { return };
-        if open.panels.lay_out(&open.canvas.window, state, figures, now) {
-            open.rest.disturb();
+        let is_unseen = self.is_unseen();
+        if let Some(canvas) = self.canvas.as_mut().filter(|_| !is_unseen) {
+            canvas.lay_out(state, figures, now);
         }
         print_report(state);
     }
@@ -298,47 +237,41 @@ impl Screen for WindowScreen {
             state.notice(said);
         }
         let is_unseen = self.is_unseen();
-        let Some(open) = &mut self.open else {
+        let Some(canvas) = &mut self.canvas else {
             return Ok(false);
         };
         if is_unseen {
-            open.rest.disturb();
+            canvas.is_shown = false;
             state.hud().report.state("drawn", false);
             return Ok(false);
         }
         state.compose();
-        let is_resting = open.rest.next(state.is_as_before()) && open.canvas.is_sound();
-        state.hud().report.state("resting", is_resting);
+        let is_resting = canvas.rests(state.is_as_before());
         let drawn = match is_resting {
             true => Drawn::Shown,
-            false => open.canvas.draw(state, &mut open.panels.laid),
+            false => canvas.draw(state),
         };
-        if drawn == Drawn::Shown {
-            open.rest.shown();
-        }
-        let recoveries = open.canvas.surface_recoveries();
+        canvas.is_shown |= drawn == Drawn::Shown;
         let report = &mut state.hud().report;
-        report.state("surface-recoveries", recoveries);
+        report.state("resting", is_resting);
+        report.state("surface-recoveries", canvas.state.recoveries());
         report.state("drawn", drawn == Drawn::Shown);
         match drawn {
-            Drawn::Shown => {
-                self.record(state, now);
-                Ok(true)
-            }
-            Drawn::Unseen => Ok(false),
+            Drawn::Shown => self.record(state, now),
+            Drawn::Unseen => {}
             Drawn::Lost => {
-                let why = open
-                    .canvas
-                    .lost()
-                    .unwrap_or("the window's surface is gone")
-                    .to_owned();
-                self.open = None;
+                let why = canvas.context.lost().unwrap_or("the window's surface is gone");
                 log::error!("the graphics device was lost, a new one is asked for: {why}");
-                self.losses.add(now, why);
+                let why = why.to_owned();
+                self.canvas = None;
+                let last = self.last_loss.replace((now, why));
+                let is_soon = last.is_some_and(|(at, _)| now.since(at) < SOON);
+                self.losses_in_a_row = if is_soon { self.losses_in_a_row + 1 } else { 1 };
+                self.losses += 1;
                 state.notice("The graphics device was lost; all is drawn anew".to_owned());
-                Ok(false)
             }
         }
+        Ok(drawn == Drawn::Shown)
     }
 
     fn host_request(&mut self, what: Intent, state: &mut ViewerState, now: RealTime) -> Option<String> {
@@ -364,8 +297,8 @@ impl Screen for WindowScreen {
             }),
             Intent::Quality(quality) => self.set_quality(quality, state),
             Intent::Gpu(fault) => {
-                if let Some(open) = &mut self.open {
-                    open.canvas.inject(fault);
+                if let Some(canvas) = &mut self.canvas {
+                    canvas.inject(fault);
                 }
                 None
             }
@@ -375,13 +308,27 @@ impl Screen for WindowScreen {
     }
 }
 
-impl Losses {
-    fn add(&mut self, now: RealTime, why: String) {
-        let is_soon = self.last.as_ref().is_some_and(|(at, _)| now.since(*at) < SOON);
-        self.in_a_row = if is_soon { self.in_a_row + 1 } else { 1 };
-        self.ever += 1;
-        self.last = Some((now, why));
+/// The size of a first window: so many points, as panels are measured in, but no larger than a monitor shows. A desk
+/// with bars makes room for them itself.
+fn first_size(event_loop: &ActiveEventLoop) -> Size {
+    let monitor = event_loop.primary_monitor();
+    let monitor = monitor.or_else(|| event_loop.available_monitors().next());
+    let (mut width, mut height) = (f64::from(Cli::SIZE.0), f64::from(Cli::SIZE.1));
+    if let Some(monitor) = monitor {
+        let room: LogicalSize<f64> = monitor.size().to_logical(monitor.scale_factor());
+        (width, height) = (width.min(room.width), height.min(room.height));
     }
+    LogicalSize::new(width, height).into()
+}
+
+/// A place that was remembered may be on a monitor that is gone.
+fn is_on_a_monitor(event_loop: &ActiveEventLoop, (x, y): (i32, i32)) -> bool {
+    event_loop.available_monitors().any(|monitor| {
+        let (from, size) = (monitor.position(), monitor.size());
+        let (width, height) = (size.width as i32, size.height as i32);
+        (from.x..from.x.saturating_add(width)).contains(&x)
+            && (from.y..from.y.saturating_add(height)).contains(&y)
+    })
 }
 
 /// Draws as much detail as `quality` affords.

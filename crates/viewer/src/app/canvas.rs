@@ -1,30 +1,47 @@
-//! The window's surface and the device that draws on it: made, resized, lost; a frame onto it.
+//! The window's surface, the device that draws on it and the panels over it: made, resized, lost; a frame onto it.
 
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use egui::epaint::ClippedShape;
+use egui::{Event, Key};
+use trantor_time::RealTime;
 use wgpu::{PresentMode, Surface, SurfaceConfiguration, TextureFormat, TextureView};
 use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
+use crate::hud::figures::Figures;
 use crate::painter::{Laid, Painter};
 use crate::state::ViewerState;
 use trantor_render::gpu::surface::{Fault, Recovery, Status, SurfaceState};
 use trantor_render::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
 
-#[derive(Debug)]
+/// Frames that are drawn though the world looks the same since: what is kept from frame to frame follows it later. The
+/// crowd of a large map is made over two times 15 frames, and a background that is kept waits up to 12 for it.
+const FOLLOWS_WITHIN_FRAMES: u32 = 48;
+
+/// The picture and the panels of one window on one device; another device has others, since textures belong to it.
 pub(super) struct Canvas {
     pub(super) window: Arc<Window>,
-    context: Context,
+    pub(super) context: Context,
     surface: Surface<'static>,
     config: SurfaceConfiguration,
     renderer: Renderer,
     painter: Painter,
+    pub(super) egui: egui::Context,
+    pub(super) input: egui_winit::State,
+    /// The last layout, and its triangles.
+    shapes: Vec<ClippedShape>,
+    laid: Laid,
     /// Whether the surface has to be set up again before it is drawn on.
-    stale: bool,
-    state: SurfaceState,
+    pub(super) is_stale: bool,
+    pub(super) state: SurfaceState,
     injected: Option<Status>,
+    /// Frames in a row in which the world looks the same.
+    same_frames: u32,
+    /// Whether the window shows the last picture; not once panels have changed, or it was covered.
+    pub(super) is_shown: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +88,16 @@ impl Canvas {
         let quality = quality_on(&context, quality);
         let renderer = Renderer::new(&context, quality, format, (config.width, config.height));
         let painter = Painter::new(&context, format);
+        let egui = egui::Context::default();
+        let texture_side_max = context.device.limits().max_texture_dimension_2d as usize;
+        let input = egui_winit::State::new(
+            egui.clone(),
+            egui::ViewportId::ROOT,
+            &window,
+            Some(window.scale_factor() as f32),
+            None,
+            Some(texture_side_max),
+        );
         let mut canvas = Self {
             window,
             context,
@@ -78,9 +105,15 @@ impl Canvas {
             config,
             renderer,
             painter,
-            stale: true,
+            egui,
+            input,
+            shapes: Vec::new(),
+            laid: Laid::empty(),
+            is_stale: true,
             state: SurfaceState::default(),
             injected: None,
+            same_frames: 0,
+            is_shown: false,
         };
         canvas.set_up(size);
         Ok(canvas)
@@ -100,11 +133,6 @@ impl Canvas {
         quality
     }
 
-    /// Why the device cannot be drawn with any more; `None` while it can.
-    pub(super) fn lost(&self) -> Option<&str> {
-        self.context.lost()
-    }
-
     pub(super) fn inject(&mut self, fault: Fault) {
         match fault {
             Fault::DeviceLost => self.context.lose(),
@@ -112,23 +140,41 @@ impl Canvas {
         }
     }
 
-    pub(super) fn surface_recoveries(&self) -> u64 {
-        self.state.recoveries()
+    /// A frame is due; `is_same` if its world looks as that of the frame before. Returns whether the window can be left as
+    /// it is: most of the cost of a frame of a paused game is drawing the same picture again.
+    pub(super) fn rests(&mut self, is_same: bool) -> bool {
+        self.same_frames = if is_same {
+            self.same_frames.saturating_add(1)
+        } else {
+            0
+        };
+        let is_sound = self.context.lost().is_none() && !self.is_stale && self.injected.is_none();
+        self.is_shown && self.same_frames > FOLLOWS_WITHIN_FRAMES && is_sound
     }
 
-    /// The longest side of a texture that the adapter takes.
-    pub(super) fn texture_side_max(&self) -> usize {
-        self.context.device.limits().max_texture_dimension_2d as usize
-    }
-
-    /// Whether nothing is known that would have to be done about the device or the surface.
-    pub(super) fn is_sound(&self) -> bool {
-        self.context.lost().is_none() && !self.stale && self.injected.is_none()
-    }
-
-    /// The window has another size: the next frame follows it. A drag sends many sizes before that.
-    pub(super) fn resized(&mut self) {
-        self.stale = true;
+    /// Lays out the panels.
+    pub(super) fn lay_out(&mut self, state: &mut ViewerState, figures: &Figures, now: RealTime) {
+        let mut input = self.input.take_egui_input(&self.window);
+        if !self.egui.egui_wants_keyboard_input() {
+            // Unless a field is edited, Tab selects the next agent; egui would move the keyboard focus.
+            let is_tab = |event: &Event| matches!(event, Event::Key { key: Key::Tab, .. });
+            input.events.retain(|event| !is_tab(event));
+        }
+        let output = self
+            .egui
+            .run_ui(input, |ui| state.panels(&ui.ctx().clone(), figures, now));
+        self.input
+            .handle_platform_output(&self.window, output.platform_output);
+        let has_other_textures = !output.textures_delta.is_empty();
+        // Textures that no frame has uploaded yet must be kept.
+        self.laid.textures.append(output.textures_delta);
+        let has_other_pixels = self.laid.pixels_per_point != output.pixels_per_point;
+        if has_other_textures || has_other_pixels || self.shapes != output.shapes {
+            self.is_shown = false;
+            self.shapes.clone_from(&output.shapes);
+            self.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
+            self.laid.pixels_per_point = output.pixels_per_point;
+        }
     }
 
     /// Sets the surface and what is drawn on up for a window of that size. Nothing is drawn on one without area.
@@ -136,7 +182,7 @@ impl Canvas {
         let most = self.context.device.limits().max_texture_dimension_2d;
         self.config.width = size.width.min(most);
         self.config.height = size.height.min(most);
-        self.stale = !self.has_area();
+        self.is_stale = !self.has_area();
         if self.has_area() {
             self.surface.configure(&self.context.device, &self.config);
             self.renderer
@@ -149,12 +195,12 @@ impl Canvas {
     }
 
     /// Draws what was composed, and the panels over it.
-    pub(super) fn draw(&mut self, state: &mut ViewerState, laid: &mut Laid) -> Drawn {
+    pub(super) fn draw(&mut self, state: &mut ViewerState) -> Drawn {
         if let Some(why) = self.context.lost() {
             log::warn!("the graphics device is lost: {why}");
             return Drawn::Lost;
         }
-        if self.stale {
+        if self.is_stale {
             self.set_up(self.window.inner_size());
         }
         let (status, frame) = match self.injected.take() {
@@ -165,7 +211,7 @@ impl Canvas {
         let drawn = match frame {
             Some(frame) => {
                 let view = frame.texture.create_view(&Default::default());
-                let encoder = self.encode(state, laid, &view);
+                let encoder = self.encode(state, &view);
                 self.context.queue.submit([encoder.finish()]);
                 self.window.pre_present_notify();
                 self.context.queue.present(frame);
@@ -173,14 +219,14 @@ impl Canvas {
             }
             None => {
                 // What changed in the panels' textures is taken over all the same.
-                self.painter.paint(&self.context, laid, None);
+                self.painter.paint(&self.context, &mut self.laid, None);
                 Drawn::Unseen
             }
         };
         match self.state.follow(status, (self.config.width, self.config.height)) {
             Recovery::None => drawn,
             Recovery::Reconfigure => {
-                self.stale = true;
+                self.is_stale = true;
                 drawn
             }
             Recovery::Recreate => self.recreate_surface(),
@@ -196,7 +242,7 @@ impl Canvas {
         match self.context.instance.create_surface(Arc::clone(&self.window)) {
             Ok(surface) => {
                 self.surface = surface;
-                self.stale = true;
+                self.is_stale = true;
                 Drawn::Unseen
             }
             Err(error) => {
@@ -210,29 +256,24 @@ impl Canvas {
     ///
     /// # Errors
     /// If the device is lost.
-    pub(super) fn picture(&mut self, state: &mut ViewerState, laid: &mut Laid) -> std::io::Result<Pixels> {
+    pub(super) fn picture(&mut self, state: &mut ViewerState) -> std::io::Result<Pixels> {
         let size = (self.config.width, self.config.height);
         let target = Offscreen::new(&self.context.device, self.config.format, size);
-        let mut encoder = self.encode(state, laid, &target.view());
+        let mut encoder = self.encode(state, &target.view());
         target.encode_copy(&mut encoder);
         self.context.queue.submit([encoder.finish()]);
         target.read(&self.context)
     }
 
-    fn encode(
-        &mut self,
-        state: &mut ViewerState,
-        laid: &mut Laid,
-        view: &TextureView,
-    ) -> wgpu::CommandEncoder {
+    fn encode(&mut self, state: &mut ViewerState, view: &TextureView) -> wgpu::CommandEncoder {
         let Context { device, queue, .. } = &self.context;
         let mut encoder = device.create_command_encoder(&Default::default());
         let (list, paint) = state.drawing();
         self.renderer.upload(device, queue, list, paint);
         self.renderer.encode(&mut encoder, list, view);
         let size = (self.config.width, self.config.height);
-        self.painter
-            .paint(&self.context, laid, Some((&mut encoder, view, size)));
+        let onto = Some((&mut encoder, view, size));
+        self.painter.paint(&self.context, &mut self.laid, onto);
         encoder
     }
 }
