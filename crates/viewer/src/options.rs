@@ -250,46 +250,34 @@ mod tests {
         let asked = run(&format!("trantor-viewer --token-file {}", file.display()));
         assert!(format!("{:#}", asked.token().unwrap_err()).contains("the token cannot be read"));
         std::fs::write(&file, "a-token-for-this-test\n").unwrap();
-        assert_eq!(asked.token().unwrap().as_deref(), Some("a-token-for-this-test"));
-        std::fs::write(&file, "short\n").unwrap();
-        let message = format!("{:#}", asked.token().unwrap_err());
+        let token = asked.token().unwrap();
         std::fs::remove_file(&file).unwrap();
-        assert!(
-            message.contains("16 to 256 characters, this one has 5"),
-            "{message}"
-        );
+        assert_eq!(token.as_deref(), Some("a-token-for-this-test"));
     }
 
     #[test]
-    fn h_is_the_host() {
+    fn h_is_the_host_and_a_mistake_is_answered_by_one_line_that_says_what_is_accepted() {
         let cli = run("trantor-viewer -h arena.example -p 4321 --theme light --quality swift");
         assert_eq!((cli.host.as_str(), cli.port), ("arena.example", 4321));
-        assert_eq!(
-            (cli.theme, cli.quality),
-            (Some(Theme::Light), Some(Quality::Swift))
-        );
+        let chosen = (Some(Theme::Light), Some(Quality::Swift));
+        assert_eq!((cli.theme, cli.quality), chosen);
         let help = asked("trantor-viewer --help");
         assert!(matches!(help, Ok(Asked::Print(text)) if text.contains("--screenshot")));
-    }
-
-    #[test]
-    fn a_mistake_is_answered_by_one_line_that_says_what_is_accepted() {
-        for (line, names) in [
-            ("trantor-viewer -p 0", "1..=65535"),
-            ("trantor-viewer -p x", "invalid digit"),
-            ("trantor-viewer --size 12", "1280x720"),
-            ("trantor-viewer --after -1", "--after"),
-            ("trantor-viewer --demo-scene nowhere", "overview"),
-            ("trantor-viewer --film a.gif --fps 51", "1 to 50 pictures"),
-            ("trantor-viewer --from 3", "--film"),
-            ("trantor-viewer --film a.gif", "--replay PATH"),
-            ("trantor-viewer --replay x -p 4242", "--port"),
-            ("trantor-viewer --frobnicate", "--frobnicate"),
-            ("trantor-viewer -h", "-h is the host, --help is help"),
+        for (options, names) in [
+            ("-p 0", "1..=65535"),
+            ("--size 12", "1280x720"),
+            ("--after -1", "--after"),
+            ("--demo-scene nowhere", "overview"),
+            ("--film a.gif --fps 51", "1 to 50 pictures"),
+            ("--from 3", "--film"),
+            ("--film a.gif", "--replay PATH"),
+            ("--replay x -p 4242", "--port"),
+            ("--frobnicate", "--frobnicate"),
+            ("-h", "-h is the host, --help is help"),
         ] {
-            let said = asked(line).unwrap_err();
-            assert!(said.contains(names), "{line}: {said}");
-            assert_eq!(said.lines().count(), 1, "{line}: {said}");
+            let said = asked(&format!("trantor-viewer {options}")).unwrap_err();
+            assert!(said.contains(names), "{options}: {said}");
+            assert_eq!(said.lines().count(), 1, "{options}: {said}");
         }
     }
 }

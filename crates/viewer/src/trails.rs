@@ -84,43 +84,32 @@ mod tests {
     use super::*;
     use crate::demo::{Demo, DemoScene};
 
-    #[test]
-    fn a_trail_is_short_and_ages() {
-        let demo = Demo::new(DemoScene::Overview);
-        let mut scene = Scene::default();
-        let mut trails = Trails::default();
-        let mut points = Vec::new();
-        for step in 0..2_000u16 {
-            demo.scene(f64::from(step), &mut scene);
-            trails.follow(&scene, None);
+    /// The trails after watching a demo for so many units, and what is to be seen of those of `only` one.
+    fn watch(which: DemoScene, units: u16, only: Option<AgentId>) -> (Trails, Vec<TrailPoint>) {
+        let demo = Demo::new(which);
+        let (mut scene, mut trails, mut points) = (Scene::default(), Trails::default(), Vec::new());
+        for unit in 0..units {
+            demo.scene(f64::from(unit), &mut scene);
+            trails.follow(&scene, only);
         }
-        trails.points(&scene, None, &mut points);
-        assert!(points.len() > 100 && points.len() <= STEPS_MAX * scene.agents.len());
-        let all = points.len();
-        trails.points(&scene, Some(AgentId(9)), &mut points);
-        assert!(!points.is_empty() && points.len() < all);
-        assert!(points.iter().all(|point| (0.0..1.0).contains(&point.age)));
-        assert!(
-            points.is_sorted_by(|one, next| one.age >= next.age),
-            "oldest first"
-        );
+        trails.points(&scene, only, &mut points);
+        (trails, points)
     }
 
     #[test]
-    fn whoever_is_selected_in_a_crowd_has_a_trail_and_others_do_not() {
-        let demo = Demo::new(DemoScene::BigWorld);
-        let mut scene = Scene::default();
-        let mut trails = Trails::default();
-        let mut points = Vec::new();
-        let chosen = [AgentId(5_000), AgentId(7_000)];
-        for (chosen, begin) in chosen.into_iter().zip([0, 60]) {
-            for step in 0..30u16 {
-                demo.scene(f64::from(begin + step), &mut scene);
-                trails.follow(&scene, Some(chosen));
-            }
-            trails.points(&scene, Some(chosen), &mut points);
-            assert!(!points.is_empty(), "{chosen:?}");
-            assert_eq!(trails.steps.len(), AGENTS_MAX + 1, "the one before is forgotten");
-        }
+    fn a_trail_is_short_and_ages() {
+        let (trails, all) = watch(DemoScene::Overview, 1_000, None);
+        assert!(all.len() > 100 && all.len() <= STEPS_MAX * trails.steps.len());
+        let (_, own) = watch(DemoScene::Overview, 1_000, Some(AgentId(9)));
+        assert!(!own.is_empty() && own.len() < all.len());
+        assert!(own.iter().all(|point| (0.0..1.0).contains(&point.age)));
+        assert!(own.is_sorted_by(|one, next| one.age >= next.age), "oldest first");
+    }
+
+    #[test]
+    fn of_a_crowd_the_selected_agent_has_a_trail_as_well() {
+        let (trails, points) = watch(DemoScene::BigWorld, 30, Some(AgentId(5_000)));
+        assert!(!points.is_empty());
+        assert_eq!(trails.steps.len(), AGENTS_MAX + 1);
     }
 }

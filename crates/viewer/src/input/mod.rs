@@ -3,15 +3,13 @@
 //! Keys are named as they are written on the keyboard in use (`a`, `+`, `space`, `f12`), not by their place, so that
 //! help and keyboard agree in every country; the arrows do what `w a s d` do wherever those are awkward.
 
-mod held;
 mod queue;
 
 use std::collections::BTreeMap;
 
 use winit::keyboard::{Key, NamedKey};
 
-pub use held::HeldBefore;
-pub use queue::{Input, InputQueue};
+pub use queue::{HeldBefore, Input, InputQueue};
 
 /// Declares each action once: its name, its help text, and its default keys.
 macro_rules! actions {
@@ -109,20 +107,11 @@ impl Action {
 
     /// Whether a key that is held does it again and again.
     pub fn repeats(self) -> bool {
+        use Action::{Faster, Louder, NextAgent, SeekBack, SeekOn, Slower, Softer, StepBack, StepUnit};
         matches!(
             self,
-            Self::Faster
-                | Self::Slower
-                | Self::StepUnit
-                | Self::StepEvent
-                | Self::StepAction
-                | Self::NextAgent
-                | Self::StepBack
-                | Self::SeekBack
-                | Self::SeekOn
-                | Self::Louder
-                | Self::Softer
-        )
+            Faster | Slower | NextAgent | Louder | Softer | StepBack | SeekBack | SeekOn
+        ) || (StepUnit..=Self::StepAction).contains(&self)
     }
 }
 
@@ -140,20 +129,18 @@ impl Default for Bindings {
 impl Bindings {
     /// The usual keys, except for actions that `changed` gives others.
     pub fn with(changed: &BTreeMap<Action, Vec<String>>) -> Self {
-        let mut actions = BTreeMap::new();
-        for &action in Action::ALL {
-            if !changed.contains_key(&action) {
-                for key in action.usual_keys() {
-                    actions.insert((*key).to_owned(), action);
-                }
-            }
-        }
+        let usual = Action::ALL.iter().filter(|action| !changed.contains_key(action));
+        let usual = usual.flat_map(|&action| {
+            action
+                .usual_keys()
+                .iter()
+                .map(move |key| ((*key).to_owned(), action))
+        });
+        let chosen = changed.iter();
+        let chosen =
+            chosen.flat_map(|(&action, keys)| keys.iter().map(move |key| (key.to_lowercase(), action)));
         // Chosen keys win over usual ones.
-        for (&action, keys) in changed {
-            for key in keys {
-                actions.insert(key.to_lowercase(), action);
-            }
-        }
+        let actions = usual.chain(chosen).collect();
         Self { actions }
     }
 

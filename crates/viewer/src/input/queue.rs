@@ -1,9 +1,10 @@
 //! Input events since the last frame, in order. The first system of a frame takes them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use winit::dpi::PhysicalPosition;
 use winit::event::{ElementState, MouseButton, MouseScrollDelta};
+use winit::keyboard::PhysicalKey;
 
 use super::Action;
 
@@ -66,8 +67,38 @@ impl InputQueue {
     }
 }
 
+/// Keys that were already down when the window got the keyboard, until they go up: they were pressed for another window.
+///
+/// On X11 and Windows such a key comes again as a synthetic press, and its repeats may come as presses. A key that is
+/// pressed while the keyboard changes windows looks the same, and is lost.
+#[derive(Debug, Default)]
+pub struct HeldBefore {
+    keys: BTreeSet<PhysicalKey>,
+}
+
+impl HeldBefore {
+    /// Whether a key went down or up for this window. `is_synthetic` is winit's.
+    pub fn is_for_us(&mut self, key: PhysicalKey, state: ElementState, is_synthetic: bool) -> bool {
+        match state {
+            ElementState::Pressed if is_synthetic => {
+                self.keys.insert(key);
+                false
+            }
+            ElementState::Pressed => !self.keys.contains(&key),
+            // A window that loses the keyboard gets all keys as released.
+            ElementState::Released => {
+                self.keys.remove(&key);
+                true
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use winit::event::ElementState::{Pressed, Released};
+    use winit::keyboard::KeyCode;
+
     use super::*;
 
     #[test]
@@ -81,9 +112,19 @@ mod tests {
             queue.put(input);
         }
         assert_eq!(queue.inputs, [moved(2.0), Input::Pinch(0.5), moved(4.0)]);
-        for _ in 0..INPUTS_MAX {
-            queue.put(Input::Pinch(0.1));
-        }
+        (0..INPUTS_MAX).for_each(|_| queue.put(Input::Pinch(0.1)));
         assert_eq!((queue.inputs.len(), queue.dropped), (INPUTS_MAX, 3));
+    }
+
+    #[test]
+    fn a_key_held_when_the_keyboard_comes_does_nothing_until_it_is_pressed_anew() {
+        let mut keys = HeldBefore::default();
+        let mut press =
+            |key, state, is_synthetic| keys.is_for_us(PhysicalKey::Code(key), state, is_synthetic);
+        assert!(!press(KeyCode::KeyH, Pressed, true));
+        assert!(!press(KeyCode::KeyH, Pressed, false));
+        assert!(press(KeyCode::KeyP, Pressed, false), "another key");
+        assert!(press(KeyCode::KeyH, Released, false));
+        assert!(press(KeyCode::KeyH, Pressed, false));
     }
 }
