@@ -21,7 +21,6 @@ pub mod console;
 pub mod demo;
 pub mod film;
 pub mod game_loop;
-pub mod hud;
 pub mod input;
 pub mod intent;
 pub mod logging;

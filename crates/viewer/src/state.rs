@@ -4,6 +4,7 @@
 
 mod acts;
 mod drawing;
+pub mod hud;
 mod motion;
 mod pointer;
 
@@ -14,14 +15,14 @@ use trantor_client::Scene;
 use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
-use crate::hud::figures::Figures;
-use crate::hud::{EventFeed, FrameFigures, Hud};
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::Settings;
 use crate::sound::Volume;
 use crate::sound::mixer::Listener;
 use crate::source::{Repeat, Source};
+use crate::state::hud::figures::Figures;
+use crate::state::hud::{EventFeed, FrameFigures, Hud};
 use crate::trails::Trails;
 use trantor_render::picture::camera::Camera;
 use trantor_render::picture::compose::{Detail, Marks};

@@ -7,8 +7,8 @@ use trantor_client::ClientStats;
 use trantor_time::{Due, Pace, RealSpan, RealTime};
 
 use super::Viewer;
-use crate::hud::figures::{Group, judged, row};
 use crate::logging;
+use crate::state::hud::figures::{Group, judged, row};
 
 /// Lines of the log that are shown.
 const LOG_LINES: usize = 5;

@@ -25,11 +25,11 @@ use trantor_runtime::fault::caught;
 use trantor_time::frame_budget::target_rate;
 use trantor_time::{Clock, Rate, RealTime};
 
-use crate::hud::figures::Figures;
 use crate::input::{Input, InputQueue};
 use crate::intent::Intent;
 use crate::settings::Settings;
 use crate::sound::Sound;
+use crate::state::hud::figures::Figures;
 use crate::state::{Pointer, ViewerState};
 
 use self::figures::Rates;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use trantor_time::{FrameBudget, Rate, RealSpan, RealTime, Turn};
 
-use crate::hud::figures::FRAMES_KEPT;
+use crate::state::hud::figures::FRAMES_KEPT;
 
 /// Decides by the clock when a frame is due, and measures frames and events.
 ///

@@ -22,9 +22,9 @@ use trantor_time::{Pace, Rate, RealSpan, RealTime};
 
 use super::figures;
 use super::{Screen, Viewer};
-use crate::hud::FrameFigures;
 use crate::input::{Action, Input};
 use crate::intent::Intent;
+use crate::state::hud::FrameFigures;
 
 const NOTICE_FOR: RealSpan = RealSpan::from_secs(5);
 

@@ -6,11 +6,11 @@ use trantor_protocol::wire::MarkKind;
 use trantor_time::GameTime;
 
 use crate::console::{Console, Output};
-use crate::hud::figures::{Figures, Row};
-use crate::hud::team_name;
 use crate::input::{Action, Bindings};
 use crate::intent::Selection;
 use crate::state::ViewerState;
+use crate::state::hud::figures::{Figures, Row};
+use crate::state::hud::team_name;
 
 /// Rows of answers above the command line.
 const ANSWER_ROWS: usize = 6;
@@ -169,7 +169,7 @@ fn cut(line: &str, columns: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::hud::figures::{Group, judged, row};
+    use crate::state::hud::figures::{Group, judged, row};
 
     use super::*;
 

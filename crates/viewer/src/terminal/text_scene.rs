@@ -19,7 +19,7 @@ use trantor_model::{MapSize, Resource, TeamId, Tile};
 
 use self::map::TILE_COLUMNS;
 use super::canvas::{Canvas, PLAIN, Style};
-use crate::hud::{EventFeed, link_text, team_name};
+use crate::state::hud::{EventFeed, link_text, team_name};
 
 /// Columns of the panel beside the map, and of a map that leaves room for it; on a narrower page the panel is below.
 const PANEL_COLUMNS: usize = 38;
