@@ -3,23 +3,21 @@
 //! With a display the viewer's window decides when it is over, and one match follows another. Without one the match runs
 //! for a while, and the server's list of its clients and a picture are left behind.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitCode, ExitStatus, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::process;
 
-/// How long the end of a match is shown before the next one begins, in seconds.
+/// Pause between two matches, in seconds: the viewer shows the victory.
 const BETWEEN_MATCHES_SECONDS: &str = "12";
-/// Who plays.
+
 const TEAMS: [&str; 2] = ["red", "blue"];
-/// Bytes of a line of the server, whose lines are short.
-const LINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Flags of the demo.
 #[derive(clap::Args, Clone)]
@@ -44,78 +42,99 @@ pub struct Options {
     screenshot: PathBuf,
 }
 
-/// Runs the demo to its end; answers failure if one of the programs failed before.
+/// Runs the demo to its end; fails if one of the programs failed before.
 pub fn run(options: &Options) -> Result<ExitCode> {
     println!("demo: building the server, the bots and the viewer; the first time this takes some minutes");
-    let built = process::build(
-        process::PLAY_PROFILE,
-        ["trantor-server", "trantor-bot", "trantor-viewer"],
-    )?;
+    let programs = ["trantor-server", "trantor-bot", "trantor-viewer"];
+    let [server, bot, viewer] = process::build(process::PLAY_PROFILE, programs)?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGCHLD])?;
-    let mut running = Match::start(options.clone(), built)?;
+    let mut demo = Demo {
+        options: options.clone(),
+        server,
+        bot,
+        viewer,
+        port: 0,
+        output: None,
+        running: Vec::new(),
+    };
+    demo.start_match()?;
     let has_window = !options.no_window && process::has_display();
-    if has_window {
-        println!(
-            "demo: the server listens on port {}; close the window or press Ctrl-C to end",
-            running.port
-        );
+    let how = if has_window {
+        "close the window or press Ctrl-C to end".to_owned()
     } else {
-        println!(
-            "demo: the server listens on port {}; without a window (a display needs DISPLAY or WAYLAND_DISPLAY) the match is \
-             watched for {} s",
-            running.port, options.seconds
-        );
-    }
-    running.start_viewer(has_window)?;
-    let status = running.until_closed(&mut signals)?;
+        let seconds = options.seconds;
+        format!(
+            "without a window (a display needs DISPLAY or WAYLAND_DISPLAY) the match is watched for {seconds} s"
+        )
+    };
+    println!("demo: the server listens on port {}; {how}", demo.port);
+    demo.start_viewer(has_window)?;
+    let status = demo.until_closed(&mut signals)?;
     if has_window {
         return Ok(status.unwrap_or(ExitCode::SUCCESS));
     }
-    running.print_clients()?;
-    running.programs.end();
-    print!("{}", next_line(&mut running.words)?);
+    // Between two matches there is no server.
+    if let Ok(clients) = demo.console("clients") {
+        print!("{clients}");
+    }
+    demo.end(|_| true);
+    if let Some(output) = &mut demo.output {
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        print!("{line}");
+    }
     if status == Some(ExitCode::SUCCESS) {
         println!("picture: {}", options.screenshot.display());
     }
     Ok(status.unwrap_or(ExitCode::FAILURE))
 }
 
-/// A server, two teams of bots and a viewer.
-struct Match {
+/// A server, two teams of bots and a viewer. Dropping it ends them all: none is left behind, whatever went wrong.
+struct Demo {
     options: Options,
     server: PathBuf,
     bot: PathBuf,
     viewer: PathBuf,
-    programs: Programs,
+    /// 0 before the first match.
     port: u16,
-    /// What the server prints.
-    words: BufReader<ChildStdout>,
+    /// Standard output of the server.
+    output: Option<BufReader<ChildStdout>>,
+    running: Vec<(&'static str, Child)>,
 }
 
-impl Match {
-    /// Starts the server and the bots.
-    fn start(options: Options, [server, bot, viewer]: [PathBuf; 3]) -> Result<Self> {
-        let mut programs = Programs::default();
-        let (port, words) = serve(&mut programs, &server, &options, 0)?;
-        let mut begun = Self {
-            options,
-            server,
-            bot,
-            viewer,
-            programs,
-            port,
-            words,
-        };
-        begun.start_teams()?;
-        Ok(begun)
+impl Demo {
+    fn start(&mut self, name: &'static str, command: &mut Command) -> Result<&mut Child> {
+        let child = command.stdin(Stdio::null()).spawn();
+        let child = child.with_context(|| format!("cannot start the {name}"))?;
+        self.running.push((name, child));
+        Ok(&mut self.running.last_mut().expect("it was just started").1)
     }
 
-    fn start_teams(&mut self) -> Result<()> {
+    /// Starts a server, at the port of the one before, and the bots.
+    fn start_match(&mut self) -> Result<()> {
+        let mut server = Command::new(&self.server);
+        let options = &self.options;
+        let [port, places, speed, seed] = [
+            self.port.to_string(),
+            options.team_size.to_string(),
+            options.frequency.to_string(),
+            options.seed.to_string(),
+        ];
+        server.args(["-p", &port, "-c", &places, "-f", &speed, "--seed", &seed, "-n"]);
+        let server = self.start("server", server.args(TEAMS).stdout(Stdio::piped()))?;
+        let mut output = BufReader::new(server.stdout.take().expect("its output is a pipe"));
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        // "trantor-server: listening on 127.0.0.1:4242 (…)"
+        let address = line.split_whitespace().nth(3);
+        let address: Option<SocketAddr> = address.and_then(|word| word.parse().ok());
+        let address =
+            address.with_context(|| format!("the server does not say where it listens: {line:?}"))?;
+        (self.port, self.output) = (address.port(), Some(output));
         for team in TEAMS {
             let mut bots = Command::new(&self.bot);
             bots.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", team]);
-            bots.args(["--team-size", &self.options.team_size.to_string()]);
-            self.programs.start(team, &mut bots)?;
+            self.start(team, bots.args(["--team-size", &places]))?;
         }
         Ok(())
     }
@@ -130,23 +149,21 @@ impl Match {
                     .with_context(|| format!("cannot make {}", folder.display()))?;
             }
             let seconds = self.options.seconds.max(1).to_string();
-            viewer
-                .arg("--screenshot")
-                .arg(picture)
-                .args(["--after", &seconds]);
+            viewer.arg("--screenshot").arg(picture);
+            viewer.args(["--after", &seconds]);
         }
-        self.programs.start("viewer", &mut viewer)
+        self.start("viewer", &mut viewer).map(drop)
     }
 
     /// Waits until the viewer or the server ends, or a signal comes. Once a match is over another begins, with the next seed
     /// and at the speed that was set last; the viewer finds it at the same port.
-    /// Answers how that one ended; `None` after a signal.
+    /// Returns how that one ended; `None` after a signal.
     fn until_closed(&mut self, signals: &mut Signals) -> Result<Option<ExitCode>> {
         for signal in signals.forever() {
             if signal != SIGCHLD {
                 break;
             }
-            for (name, exit) in self.programs.take_ended() {
+            for (name, exit) in self.take_ended() {
                 match name {
                     "viewer" | "server" if exit.success() => return Ok(Some(ExitCode::SUCCESS)),
                     "viewer" | "server" => {
@@ -155,18 +172,16 @@ impl Match {
                     }
                     "pause" => {
                         self.options.seed += 1;
-                        (_, self.words) = serve(&mut self.programs, &self.server, &self.options, self.port)?;
-                        self.start_teams()?;
+                        self.start_match()?;
                     }
-                    _ if ["red", "blue", "pause"]
-                        .iter()
-                        .any(|name| self.programs.has(name)) => {}
+                    // The other team still plays.
+                    _ if self.running.iter().any(|(name, _)| TEAMS.contains(name)) => {}
                     _ => {
-                        // Without a server the viewer shows the victory, and counts the seconds to its next try.
-                        self.options.frequency = speed_at(self.port)?;
-                        self.programs.end_one("server");
-                        let mut pause = Command::new("sleep");
-                        self.programs.start("pause", pause.arg(BETWEEN_MATCHES_SECONDS))?;
+                        let speed = self.console("tick")?;
+                        let speed = speed.split(' ').next().and_then(|word| word.parse().ok());
+                        self.options.frequency = speed.context("the server names no speed")?;
+                        self.end(|name| name == "server");
+                        self.start("pause", Command::new("sleep").arg(BETWEEN_MATCHES_SECONDS))?;
                     }
                 }
             }
@@ -174,92 +189,16 @@ impl Match {
         Ok(None)
     }
 
-    /// Prints the server's list of its clients: the agents with their teams and levels.
-    fn print_clients(&self) -> Result<()> {
+    /// The server's answer to a line of an operator.
+    fn console(&self, line: &str) -> Result<String> {
         let mut console = Command::new(&self.server);
-        console.args([
-            "console",
-            "-h",
-            "127.0.0.1",
-            "-p",
-            &self.port.to_string(),
-            "clients",
-        ]);
-        process::status(&mut console).map(drop)
-    }
-}
-
-/// Starts a server; answers where it listens, and what it prints.
-fn serve(
-    programs: &mut Programs,
-    server: &Path,
-    options: &Options,
-    port: u16,
-) -> Result<(u16, BufReader<ChildStdout>)> {
-    let mut command = Command::new(server);
-    command.args(["-p", &port.to_string(), "-n"]).args(TEAMS);
-    command.args(["-c", &options.team_size.to_string()]);
-    command.args(["-f", &options.frequency.to_string()]);
-    command.args(["--seed", &options.seed.to_string()]);
-    programs.start_server(&mut command)
-}
-
-/// Units a second at which the server on that port runs, as a viewer is sent first.
-fn speed_at(port: u16) -> Result<u32> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).context("cannot connect to the server")?;
-    stream.write_all(b"GRAPHIC\n")?;
-    for line in BufReader::new(stream).lines() {
-        if let Some(speed) = line?.strip_prefix("sgt ") {
-            return speed.parse().context("the server sent no speed");
-        }
-    }
-    bail!("the server broke the connection")
-}
-
-/// The next line the server prints, empty at the end.
-fn next_line(words: &mut impl BufRead) -> Result<String> {
-    let mut line = String::new();
-    words
-        .take(LINE_BYTES_MAX)
-        .read_line(&mut line)
-        .context("cannot read what the server prints")?;
-    Ok(line)
-}
-
-/// The programs that were started. Dropping it ends them all: none is left behind, whatever went wrong.
-#[derive(Default)]
-pub struct Programs {
-    running: Vec<(&'static str, Child)>,
-}
-
-impl Programs {
-    fn start(&mut self, name: &'static str, command: &mut Command) -> Result<()> {
-        let child = command.stdin(Stdio::null()).spawn();
-        self.running
-            .push((name, child.with_context(|| format!("cannot start the {name}"))?));
-        Ok(())
+        console.args(["console", "-h", "127.0.0.1", "-p", &self.port.to_string(), line]);
+        let output = console.stderr(Stdio::inherit()).output()?;
+        ensure!(output.status.success(), "the server's console failed");
+        Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// Starts a server, and reads from its first line the port it was given.
-    pub fn start_server(&mut self, command: &mut Command) -> Result<(u16, BufReader<ChildStdout>)> {
-        self.start("server", command.stdout(Stdio::piped()))?;
-        let (_, child) = self.running.last_mut().expect("it was just started");
-        let mut words = BufReader::new(child.stdout.take().expect("its output is a pipe"));
-        let line = next_line(&mut words)?;
-        let address = line
-            .split("listening on ")
-            .nth(1)
-            .and_then(|rest| rest.split_whitespace().next());
-        let port = address.and_then(|address| address.rsplit(':').next()?.parse().ok());
-        let port = port.with_context(|| format!("the server did not say where it listens, but {line:?}"))?;
-        Ok((port, words))
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.running.iter().any(|(running, _)| *running == name)
-    }
-
-    /// Those that have ended, and how. They are forgotten.
+    /// Programs that have ended since the last call.
     fn take_ended(&mut self) -> Vec<(&'static str, ExitStatus)> {
         let mut ended = Vec::new();
         self.running.retain_mut(|(name, child)| {
@@ -270,20 +209,13 @@ impl Programs {
         ended
     }
 
-    /// Asks one to end, and waits until it has.
-    fn end_one(&mut self, name: &str) {
-        let (wanted, others) = std::mem::take(&mut self.running)
-            .into_iter()
-            .partition(|(running, _)| *running == name);
-        self.running = wanted;
-        self.end();
+    /// Asks programs to end, the last started first, and waits until they have.
+    fn end(&mut self, is_meant: fn(&str) -> bool) {
+        let running = std::mem::take(&mut self.running).into_iter();
+        let (mut meant, others): (Vec<_>, _) = running.partition(|(name, _)| is_meant(name));
         self.running = others;
-    }
-
-    /// Asks all to end, the last started first, and waits until they have.
-    fn end(&mut self) {
-        for (_, child) in self.running.iter_mut().rev() {
-            // The programs end in order on SIGTERM; one that ended by itself is not asked.
+        for (_, child) in meant.iter_mut().rev() {
+            // The programs shut down on SIGTERM; one that ended by itself is not asked.
             if matches!(child.try_wait(), Ok(None)) {
                 let mut kill = Command::new("kill");
                 let asked = kill.arg(child.id().to_string()).stderr(Stdio::null()).status();
@@ -292,7 +224,7 @@ impl Programs {
                 }
             }
         }
-        for (name, mut child) in self.running.drain(..) {
+        for (name, mut child) in meant {
             if let Err(error) = child.wait() {
                 eprintln!("demo: cannot wait for the {name}: {error}");
             }
@@ -300,8 +232,8 @@ impl Programs {
     }
 }
 
-impl Drop for Programs {
+impl Drop for Demo {
     fn drop(&mut self) {
-        self.end();
+        self.end(|_| true);
     }
 }

@@ -59,23 +59,21 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// All findings, in order of place.
-pub fn findings() -> Result<Vec<String>> {
-    let files = source::rust_files()?;
-    let mut findings = arrows()?;
-    for folder in WITHOUT_CIRCLES {
-        findings.extend(module_circle(folder, &files));
-    }
-    for file in &files {
-        findings.extend(module_head(file));
-        findings.extend(undocumented_limits(file));
-    }
-    for file in source::markdown_files()? {
-        findings.extend(broken_links(&file));
-        if file.path == PROMISES {
-            findings.extend(unshown_promises(&file));
-        }
-    }
+/// Every finding of every check.
+fn findings() -> Result<Vec<String>> {
+    let rust = source::files(&["crates/*.rs", "xtask/*.rs"])?;
+    let pages = source::files(&["docs/*.md", "README.md", "CHANGELOG.md"])?;
+    let manifests = source::files(&["crates/*/Cargo.toml", "xtask/Cargo.toml"])?;
+    let promises = pages.iter().filter(|page| page.path == PROMISES);
+    let circles = WITHOUT_CIRCLES
+        .iter()
+        .filter_map(|folder| module_circle(folder, &rust));
+    let mut findings: Vec<String> = circles.collect();
+    findings.extend(manifests.iter().flat_map(arrows));
+    findings.extend(rust.iter().filter_map(module_head));
+    findings.extend(rust.iter().flat_map(undocumented_limits));
+    findings.extend(pages.iter().flat_map(broken_links));
+    findings.extend(promises.flat_map(unshown_promises));
     Ok(findings)
 }
 
@@ -90,66 +88,52 @@ fn module_circle(folder: &str, files: &[SourceFile]) -> Option<String> {
         if matches!(module, "lib" | "main") || place.contains("tests") {
             continue;
         }
-        let text = file
-            .text
-            .split("#[cfg(test)]\nmod tests {")
-            .next()
-            .unwrap_or_default();
-        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let used = code.flat_map(|line| line.split("crate::").skip(1)).map(|rest| {
-            let end = rest.find(|char: char| char != '_' && !char.is_alphanumeric());
-            &rest[..end.unwrap_or(rest.len())]
+        let shipped = file.text.split("#[cfg(test)]\nmod tests {").next();
+        let lines = shipped.unwrap_or_default().lines();
+        let code = lines.filter(|line| !line.trim_start().starts_with("//"));
+        let paths = code.flat_map(|line| line.split("crate::").skip(1));
+        let names = paths.filter_map(|path| {
+            path.split(|char: char| char != '_' && !char.is_alphanumeric())
+                .next()
         });
-        uses.entry(module)
-            .or_default()
-            .extend(used.filter(|used| *used != module));
+        let others = names.filter(|used| *used != module);
+        uses.entry(module).or_default().extend(others);
     }
     let in_circle = |start: &str| {
         let (mut seen, mut next) = (BTreeSet::new(), vec![start]);
-        while let Some(module) = next.pop() {
-            next.extend(
-                uses.get(module)
-                    .into_iter()
-                    .flatten()
-                    .filter(|used| seen.insert(**used)),
-            );
+        while let Some(used) = next.pop().map(|module| uses.get(module)) {
+            let used = used.into_iter().flatten();
+            next.extend(used.filter(|used| seen.insert(**used)));
         }
         seen.contains(start)
     };
     let circle: Vec<&str> = uses.keys().copied().filter(|module| in_circle(module)).collect();
-    (!circle.is_empty()).then(|| {
-        format!(
-            "{folder}: modules use each other in a circle: {}",
-            circle.join(", ")
-        )
-    })
+    let names = circle.join(", ");
+    (!circle.is_empty()).then(|| format!("{folder}: modules use each other in a circle: {names}"))
 }
 
-fn arrows() -> Result<Vec<String>> {
+fn arrows(manifest: &SourceFile) -> Vec<String> {
+    let name = manifest.path.rsplit('/').nth(1).unwrap_or_default();
+    let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
+        return vec![format!(
+            "{name}: no arrows are drawn for this crate; add it to the table in xtask/src/tidy.rs"
+        )];
+    };
+    let mut ships = false;
     let mut findings = Vec::new();
-    for manifest in source::manifests()? {
-        let name = manifest.path.rsplit('/').nth(1).unwrap_or_default();
-        let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
+    for line in manifest.text.lines() {
+        if line.starts_with('[') {
+            ships = line.contains("dependencies") && !line.contains("dev-dependencies");
+        }
+        let dependency = line.strip_prefix("trantor-").filter(|_| ships);
+        let to = dependency.and_then(|line| line.split(['.', ' ', '=']).next());
+        if let Some(to) = to.filter(|to| !allowed.split(' ').any(|allowed| allowed == *to)) {
             findings.push(format!(
-                "{name}: no arrows are drawn for this crate; add it to the table in xtask/src/tidy.rs"
+                "{name} -> {to}: this arrow is not drawn in docs/architecture.md"
             ));
-            continue;
-        };
-        let mut ships = false;
-        for line in manifest.text.lines() {
-            if line.starts_with('[') {
-                ships = line.contains("dependencies") && !line.contains("dev-dependencies");
-            }
-            let dependency = line.strip_prefix("trantor-").filter(|_| ships);
-            let to = dependency.and_then(|line| line.split(['.', ' ', '=']).next());
-            if let Some(to) = to.filter(|to| !allowed.split(' ').any(|allowed| allowed == *to)) {
-                findings.push(format!(
-                    "{name} -> {to}: this arrow is not drawn in docs/architecture.md"
-                ));
-            }
         }
     }
-    Ok(findings)
+    findings
 }
 
 fn module_head(file: &SourceFile) -> Option<String> {
@@ -168,46 +152,26 @@ fn module_head(file: &SourceFile) -> Option<String> {
 
 fn undocumented_limits(file: &SourceFile) -> Vec<String> {
     // What bounds a test is the test's own affair, and tests come last in a file.
-    let lines: Vec<&str> = file
-        .text
-        .lines()
-        .take_while(|line| line.trim() != "#[cfg(test)]")
-        .collect();
+    let shipped = file.text.lines().enumerate();
+    let shipped = shipped.take_while(|(_, line)| line.trim() != "#[cfg(test)]");
     let mut findings = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        let Some(name) = constant_name(line) else { continue };
+    let mut has_reason = false;
+    for (index, line) in shipped.map(|(index, line)| (index, line.trim())) {
+        let name = line
+            .split_once("const ")
+            .and_then(|(_, rest)| rest.split_once(':'));
+        let name = name.map_or("", |(name, _)| name);
         // A limit that is another one under a trait's name has its reason there.
-        if line.trim_end().ends_with("_MAX;") {
-            continue;
-        }
-        if !LIMIT_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
-            continue;
-        }
-        let above = lines[..index]
-            .iter()
-            .rev()
-            .map(|line| line.trim())
-            .find(|line| !line.starts_with("#["));
-        if !above.is_some_and(|line| line.starts_with("///")) {
+        let is_limit = LIMIT_ENDINGS.iter().any(|ending| name.ends_with(ending)) && !line.ends_with("_MAX;");
+        if is_limit && !line.starts_with("//") && !has_reason {
+            let (path, number) = (&file.path, index + 1);
             findings.push(format!(
-                "{}:{}: the limit {name} does not say what it is for",
-                file.path,
-                index + 1
+                "{path}:{number}: the limit {name} does not say what it is for"
             ));
         }
+        has_reason = line.starts_with("///") || has_reason && line.starts_with("#[");
     }
     findings
-}
-
-fn constant_name(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    let line = line
-        .strip_prefix("pub(crate) ")
-        .or_else(|| line.strip_prefix("pub(super) "))
-        .unwrap_or(line);
-    let line = line.strip_prefix("pub ").unwrap_or(line);
-    let (name, _) = line.strip_prefix("const ")?.split_once(':')?;
-    Some(name)
 }
 
 /// Links to files of the project must lead somewhere.
@@ -216,22 +180,13 @@ fn broken_links(file: &SourceFile) -> Vec<String> {
     let folder = folder.parent().expect("a file lies in a folder");
     let mut findings = Vec::new();
     for (index, line) in file.text.lines().enumerate() {
-        for piece in line.split("](").skip(1) {
-            let Some((target, _)) = piece.split_once(')') else {
-                continue;
-            };
-            let path = target.split('#').next().unwrap_or_default();
-            if path.is_empty() || path.contains("://") || path.starts_with("mailto:") {
-                continue;
-            }
-            if !folder.join(path).exists() {
-                findings.push(format!(
-                    "{}:{}: the link to {path} leads nowhere",
-                    file.path,
-                    index + 1
-                ));
-            }
-        }
+        let links = line.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+        let paths = links.filter_map(|(target, _)| target.split('#').next());
+        let is_outside = |path: &str| path.contains("://") || path.starts_with("mailto:");
+        let broken = paths.filter(|path| !is_outside(path) && !folder.join(path).exists());
+        findings.extend(
+            broken.map(|path| format!("{}:{}: the link to {path} leads nowhere", file.path, index + 1)),
+        );
     }
     findings
 }
@@ -318,30 +273,26 @@ mod tests {
             let text = format!("| Promise | Shown by |\n|---|---|\n| It works | {evidence} |\n");
             unshown_promises(&file(&text)).is_empty()
         };
-        assert!(shown_by(
-            "[a_promise_without_a_test_is_found](../xtask/src/tidy.rs)"
-        ));
-        assert!(!shown_by("[is_test](../xtask/src/tidy.rs)"), "not a test");
-        assert!(!shown_by("[a_promise_without_a_test](../xtask/src/tidy.rs)"));
-        assert!(shown_by("`cargo xtask bench idle`"));
-        assert!(!shown_by("`cargo xtask bench nothing`"));
-        assert!(!shown_by("`cargo test`"));
-        assert!(!shown_by(""));
+        for (evidence, is_shown) in [
+            ("[a_promise_without_a_test_is_found](../xtask/src/tidy.rs)", true),
+            ("[is_test](../xtask/src/tidy.rs)", false),
+            ("[a_promise_without_a_test](../xtask/src/tidy.rs)", false),
+            ("`cargo xtask bench idle`", true),
+            ("`cargo xtask bench nothing`", false),
+            ("`cargo test`", false),
+            ("", false),
+        ] {
+            assert_eq!(shown_by(evidence), is_shown, "{evidence}");
+        }
     }
 
     #[test]
-    fn a_limit_without_a_reason_is_found() {
-        let undocumented = file("use x;\npub const QUEUE_MAX: usize = 4;\n");
-        assert_eq!(undocumented_limits(&undocumented).len(), 1);
-        let documented =
-            file("/// What a peer may queue.\n#[rustfmt::skip]\npub const QUEUE_MAX: usize = 4;\n");
-        assert!(undocumented_limits(&documented).is_empty());
-    }
-
-    #[test]
-    fn a_file_that_does_not_say_what_it_is_for_is_found() {
+    fn a_limit_without_a_reason_and_a_file_without_a_purpose_are_found() {
+        let limit = "pub const QUEUE_MAX: usize = 4;\n";
+        assert_eq!(undocumented_limits(&file(&format!("use x;\n{limit}"))).len(), 1);
+        let documented = format!("/// What a peer may queue.\n#[rustfmt::skip]\n{limit}");
+        assert!(undocumented_limits(&file(&documented)).is_empty());
         assert!(module_head(&file("use x;\n")).is_some());
-        assert!(module_head(&file("//! What it is for.\n")).is_none());
         assert!(module_head(&file("#![allow(x)]\n//! What it is for.\n")).is_none());
     }
 }
