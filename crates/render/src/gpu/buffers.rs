@@ -1,5 +1,7 @@
 //! Buffers that grow with what is put into them, and never shrink.
 
+use std::ops::Range;
+
 use bytemuck::Pod;
 use wgpu::{Buffer, BufferUsages, Device, Queue};
 
@@ -41,63 +43,45 @@ impl InstanceBuffer {
 /// The instances of a whole frame, kind after kind in one buffer: one write a frame, however many kinds there are.
 #[derive(Debug)]
 pub struct FrameInstances {
-    buffer: Buffer,
-    /// Where each kind's instances are, in bytes, and how many there are; in the order in which they were added.
-    runs: Vec<Run>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    begin: u64,
-    bytes: u64,
-    count: u32,
+    bytes: Vec<u8>,
+    buffer: InstanceBuffer,
+    /// Where each kind's bytes are, and how many instances; in the order in which they were added.
+    runs: Vec<(Range<u64>, u32)>,
 }
 
 impl FrameInstances {
     pub fn new(device: &Device) -> Self {
         Self {
-            buffer: allocate(device, "instances", FIRST_BYTES),
+            bytes: Vec::new(),
+            buffer: InstanceBuffer::new(device, "instances"),
             runs: Vec::new(),
         }
     }
 
-    /// Replaces all of them. `each` is called with something that takes the kinds in their order, first to measure them
-    /// and then to copy them.
-    pub fn upload(&mut self, device: &Device, queue: &Queue, each: impl Fn(&mut dyn FnMut(&[u8], usize))) {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
         self.runs.clear();
-        let mut needed = 0;
-        each(&mut |bytes, count| {
-            let count = u32::try_from(count).expect("no list has as many entries as an index has values");
-            let bytes = bytes.len() as u64;
-            self.runs.push(Run {
-                begin: needed,
-                bytes,
-                count,
-            });
-            needed += bytes;
-        });
-        if needed > self.buffer.size() {
-            self.buffer = allocate(device, "instances", needed * 2);
+    }
+
+    /// Adds the instances of the next kinds, a list for each.
+    pub fn add<T: Pod>(&mut self, lists: &[Vec<T>]) {
+        for list in lists {
+            let count =
+                u32::try_from(list.len()).expect("no list has as many entries as an index has values");
+            let begin = self.bytes.len() as u64;
+            self.bytes.extend_from_slice(bytemuck::cast_slice(list));
+            self.runs.push((begin..self.bytes.len() as u64, count));
         }
-        let Some(size) = wgpu::BufferSize::new(needed) else {
-            return;
-        };
-        let Some(mut view) = queue.write_buffer_with(&self.buffer, 0, size) else {
-            // The device was lost, which drawing reports.
-            self.runs.clear();
-            return;
-        };
-        let mut at = 0;
-        each(&mut |bytes, _| {
-            view.slice(at..at + bytes.len()).copy_from_slice(bytes);
-            at += bytes.len();
-        });
+    }
+
+    pub fn upload(&mut self, device: &Device, queue: &Queue) {
+        self.buffer.upload(device, queue, &self.bytes);
     }
 
     /// The instances of one kind and how many there are, if there are any.
     pub fn of(&self, kind: usize) -> Option<(wgpu::BufferSlice<'_>, u32)> {
-        let run = self.runs.get(kind).filter(|run| run.count > 0)?;
-        Some((self.buffer.slice(run.begin..run.begin + run.bytes), run.count))
+        let (bytes, count) = self.runs.get(kind).filter(|(_, count)| *count > 0)?;
+        Some((self.buffer.buffer.slice(bytes.clone()), *count))
     }
 }
 

@@ -126,8 +126,8 @@ impl Light {
             bands -= 1;
             changed = true;
             for (number, level) in paint.levels().iter().enumerate() {
-                let first = rows.first >> number;
-                let end = (rows.first + rows.count).div_ceil(1 << number).min(level.height);
+                let first = rows.start >> number;
+                let end = rows.end.div_ceil(1 << number).min(level.height);
                 if first < end {
                     let texels = &level.texels[(first * level.width) as usize..(end * level.width) as usize];
                     bindings::write_texels(

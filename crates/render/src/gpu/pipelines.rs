@@ -38,13 +38,6 @@ struct Background {
     ground: [RenderPipeline; 2],
 }
 
-/// What shaders are given besides what they draw.
-pub(super) struct Layouts<'a> {
-    pub(super) frame: &'a BindGroupLayout,
-    pub(super) light: &'a BindGroupLayout,
-    pub(super) backdrop: &'a BindGroupLayout,
-}
-
 /// Colour times its own opacity is laid over what is there; beyond its opacity it adds.
 const OVER: BlendState = BlendState::PREMULTIPLIED_ALPHA_BLENDING;
 
@@ -161,7 +154,7 @@ impl Pipelines {
     /// `direct` is the screen's format if the picture goes there at once.
     pub(super) fn new(
         device: &Device,
-        layouts: &Layouts<'_>,
+        [frame, light, backdrop]: [&BindGroupLayout; 3],
         samples: u32,
         direct: Option<TextureFormat>,
     ) -> Self {
@@ -170,7 +163,7 @@ impl Pipelines {
             samples,
             direct,
         };
-        let [plain, lit] = [&[layouts.frame][..], &[layouts.frame, layouts.light]];
+        let [plain, lit] = [&[frame][..], &[frame, light]];
         let format = direct.unwrap_or(LIGHT_FORMAT);
         let vertex = VertexBufferLayout {
             array_stride: size_of::<Vertex>() as u64,
@@ -208,7 +201,7 @@ impl Pipelines {
         let over_ground = CompareFunction::Always;
         Self {
             background: maker.backgrounds(plain, lit),
-            backdrop: direct.map(|_| maker.backdrops(layouts)),
+            backdrop: direct.map(|_| maker.backdrops(&[frame, backdrop])),
             bodies: [0.0, 1.0].map(|posed| {
                 let kind = Kind {
                     buffers: &body,
@@ -319,15 +312,14 @@ impl Maker<'_> {
     }
 
     /// The two pipelines that put a kept background into a picture.
-    fn backdrops(&self, layouts: &Layouts<'_>) -> [RenderPipeline; 2] {
+    fn backdrops(&self, groups: &[&BindGroupLayout]) -> [RenderPipeline; 2] {
         let module = shaders::module(self.device, "backdrop", shaders::BACKDROP);
-        let groups = [layouts.frame, layouts.backdrop];
         let format = self.direct.unwrap_or(LIGHT_FORMAT);
         [0.0, 1.0].map(|spread| {
             let kind = Kind {
                 depth: Some(depth(CompareFunction::Always, false)),
                 samples: self.samples,
-                ..Kind::new("backdrop", &module, &groups, format)
+                ..Kind::new("backdrop", &module, groups, format)
             };
             self.make(kind, &[("SPREAD", spread)])
         })

@@ -9,10 +9,10 @@ use super::backdrop::Backdrop;
 use super::buffers::{FrameInstances, InstanceBuffer};
 use super::context::Context;
 use super::light::Light;
-use super::pipelines::{Layouts, Pipelines, WAVE_VERTICES};
+use super::pipelines::{Pipelines, WAVE_VERTICES};
 use super::post::Post;
 use super::quality::Quality;
-use super::targets::Targets;
+use super::targets::{LIGHT_FORMAT, Targets};
 use super::uniforms::FrameUniform;
 use crate::picture::draw_list::{DecalKind, DrawList, FrameLook};
 use crate::picture::ground::GroundPaint;
@@ -82,18 +82,15 @@ impl Renderer {
         let light = Light::new(device, quality.shadow_side());
         let backdrop_layout = Backdrop::layout(device);
         let direct = (quality == Quality::Swift).then_some(output);
-        let layouts = Layouts {
-            frame: &light.frame_layout,
-            light: &light.lit_layout,
-            backdrop: &backdrop_layout,
-        };
+        let layouts = [&light.frame_layout, &light.lit_layout, &backdrop_layout];
         let samples = quality.samples(is_software);
-        let pipelines = Pipelines::new(device, &layouts, samples, direct);
-        let targets = Targets::new(device, size, samples, direct);
+        let pipelines = Pipelines::new(device, layouts, samples, direct);
+        let size = (size.0.max(1), size.1.max(1));
+        let targets = Targets::new(device, size, samples, direct.unwrap_or(LIGHT_FORMAT));
         let ending = match quality {
-            Quality::Fine => Ending::Post(Box::new(Post::new(device, output, targets.size))),
+            Quality::Fine => Ending::Post(Box::new(Post::new(device, output, size))),
             Quality::Swift => Ending::Direct(Box::new(Direct {
-                backdrop: Backdrop::new(device, &backdrop_layout, output, targets.size),
+                backdrop: Backdrop::new(device, &backdrop_layout, output, size),
                 format: output,
                 layout: backdrop_layout,
             })),
@@ -121,29 +118,29 @@ impl Renderer {
         if size == self.targets.size {
             return;
         }
-        let direct = match &self.ending {
-            Ending::Direct(direct) => Some(direct.format),
-            Ending::Post(_) => None,
-        };
-        self.targets = Targets::new(device, size, self.samples, direct);
-        let size = self.targets.size;
-        match &mut self.ending {
-            Ending::Post(post) => post.resize(device, size),
+        let size = (size.0.max(1), size.1.max(1));
+        let format = match &mut self.ending {
+            Ending::Post(post) => {
+                post.resize(device, size);
+                LIGHT_FORMAT
+            }
             Ending::Direct(direct) => {
                 direct.backdrop = Backdrop::new(device, &direct.layout, direct.format, size);
+                direct.format
             }
-        }
+        };
+        self.targets = Targets::new(device, size, self.samples, format);
     }
 
     /// Gives the lists and the changed rows of the paint to the device. Each call is followed by one of
     /// [`Self::encode`], since what is kept from frame to frame is kept in step with it.
     pub fn upload(&mut self, device: &Device, queue: &Queue, list: &DrawList, paint: &mut GroundPaint) {
-        self.instances.upload(device, queue, |take| {
-            take_all(&list.bodies, take);
-            take_all(&list.decals, take);
-            take_all(std::slice::from_ref(&list.waves), take);
-            take_all(&list.glows, take);
-        });
+        self.instances.clear();
+        self.instances.add(&list.bodies);
+        self.instances.add(&list.decals);
+        self.instances.add(std::slice::from_ref(&list.waves));
+        self.instances.add(&list.glows);
+        self.instances.upload(device, queue);
         let nothing = empty_look(self.targets.size);
         let look = list.frame.as_ref().unwrap_or(&nothing);
         // Paint that does not show can wait until it does.
@@ -270,12 +267,6 @@ impl Renderer {
                 }
             }
         }
-    }
-}
-
-fn take_all<T: bytemuck::Pod>(lists: &[Vec<T>], take: &mut dyn FnMut(&[u8], usize)) {
-    for list in lists {
-        take(bytemuck::cast_slice(list), list.len());
     }
 }
 

@@ -17,16 +17,9 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// Targets for pictures of `size`; `direct` is the screen's format if the picture goes there at once.
-    pub(super) fn new(
-        device: &Device,
-        size: (u32, u32),
-        samples: u32,
-        direct: Option<TextureFormat>,
-    ) -> Self {
-        let size = (size.0.max(1), size.1.max(1));
+    /// Targets for pictures of `size` in `format`.
+    pub(super) fn new(device: &Device, size: (u32, u32), samples: u32, format: TextureFormat) -> Self {
         let drawn = TextureUsages::RENDER_ATTACHMENT;
-        let format = direct.unwrap_or(LIGHT_FORMAT);
         Self {
             size,
             samples: (samples > 1).then(|| view(&texture(device, "samples", size, format, samples, drawn))),

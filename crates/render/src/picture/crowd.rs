@@ -4,7 +4,7 @@
 //! are for a cell of this map, the more of it shows. So who holds which part is seen at a glance, and a few lonely
 //! ones are still found.
 //!
-//! A picture is made over the frames for which the one before it holds, a few rows in each: made in one, it would be a
+//! A picture is made over some of the frames for which the one before it holds, a step in each: made in one, it would be a
 //! frame in fifteen that takes a millisecond longer than the others.
 
 use trantor_client::SceneAgent;
@@ -14,12 +14,11 @@ use super::palette::TeamColors;
 
 /// Cells a side at most: enough for a place to be pointed at, and few enough to be smoothed in less than a millisecond.
 const CELLS_MAX: u32 = 128;
-/// Frames for which a picture of the crowd holds, while the next is made: from afar single steps are not seen.
+/// Frames for which a picture of the crowd holds: from afar single steps are not seen.
 const HOLDS_FRAMES: u32 = 15;
-/// How often the cells are gone through once agents are counted: smoothed along rows and along columns, twice, which is
-/// nearly round, and then coloured.
-const SMOOTHINGS: u32 = 4;
-const PASSES: u32 = SMOOTHINGS + 1;
+/// The step in which cells are coloured. In the first the agents are counted; in those between the sums are smoothed along
+/// rows and along columns, twice, which is nearly round.
+const COLORING: u32 = 5;
 /// How much of a cell's colour shows at most.
 const STRENGTH_MOST: f32 = 0.7;
 /// Agents of a cell, as a multiple of the mean, at which nearly two thirds of that show.
@@ -35,9 +34,8 @@ pub struct Crowd {
     smoothed: Vec<[f32; 4]>,
     /// Agents of a cell in the mean, when they were counted.
     mean: f32,
-    next: Vec<[u8; 4]>,
     texels: Vec<[u8; 4]>,
-    /// Frames that the next one was worked at.
+    /// Frames since the agents were counted.
     frame: u32,
     is_new: bool,
 }
@@ -46,7 +44,7 @@ impl Crowd {
     /// Follows `agents` on a map of `size`, every few frames.
     pub fn update(&mut self, size: MapSize, agents: &[SceneAgent], colors: TeamColors) {
         if self.size == Some(size) {
-            self.work(size, agents, colors);
+            self.step(size, agents, colors);
         } else {
             self.renew(size, agents, colors);
         }
@@ -58,35 +56,30 @@ impl Crowd {
         self.columns = u32::from(size.width()).min(CELLS_MAX);
         self.rows = u32::from(size.height()).min(CELLS_MAX);
         let cells = (self.columns * self.rows) as usize;
-        for sums in [&mut self.sums, &mut self.smoothed] {
-            sums.resize(cells, [0.0; 4]);
-        }
-        for texels in [&mut self.next, &mut self.texels] {
-            texels.resize(cells, [0; 4]);
-        }
+        self.sums.resize(cells, [0.0; 4]);
+        self.smoothed.resize(cells, [0.0; 4]);
+        self.texels.resize(cells, [0; 4]);
         self.frame = 0;
-        for _ in 0..HOLDS_FRAMES {
-            self.work(size, agents, colors);
-        }
+        (0..HOLDS_FRAMES).for_each(|_| self.step(size, agents, colors));
     }
 
-    /// Does a frame's share of the next picture: counts in the first, and divides the rest among the others.
-    fn work(&mut self, size: MapSize, agents: &[SceneAgent], colors: TeamColors) {
-        let shares = HOLDS_FRAMES - 1;
-        let rows = PASSES * self.rows;
-        let frame = self.frame;
-        self.frame += 1;
-        let Some(share) = frame.checked_sub(1) else {
-            return self.count(size, agents, colors);
-        };
-        for number in rows * share / shares..rows * (share + 1) / shares {
-            self.go_through(number / self.rows, (number % self.rows) as usize);
+    fn step(&mut self, size: MapSize, agents: &[SceneAgent], colors: TeamColors) {
+        let sides = (self.columns as usize, self.rows as usize);
+        match self.frame {
+            0 => self.count(size, agents, colors),
+            COLORING => {
+                for (texel, sum) in self.texels.iter_mut().zip(&self.sums) {
+                    *texel = texel_of(sum, self.mean);
+                }
+                self.is_new = true;
+            }
+            columns if columns < COLORING && columns % 2 == 0 => {
+                smooth(&self.smoothed, &mut self.sums, sides, true);
+            }
+            rows if rows < COLORING => smooth(&self.sums, &mut self.smoothed, sides, false),
+            _ => {}
         }
-        if self.frame == HOLDS_FRAMES {
-            self.frame = 0;
-            std::mem::swap(&mut self.texels, &mut self.next);
-            self.is_new = true;
-        }
+        self.frame = (self.frame + 1) % HOLDS_FRAMES;
     }
 
     fn count(&mut self, size: MapSize, agents: &[SceneAgent], colors: TeamColors) {
@@ -103,22 +96,6 @@ impl Crowd {
             for (sum, value) in sum.iter_mut().zip([red, green, blue, 1.0]) {
                 *sum += value;
             }
-        }
-    }
-
-    fn go_through(&mut self, pass: u32, row: usize) {
-        let columns = self.columns as usize;
-        let sides = (columns, self.rows as usize);
-        let cells = row * columns..(row + 1) * columns;
-        match pass {
-            SMOOTHINGS => {
-                let sums = &self.sums[cells.clone()];
-                for (texel, sum) in self.next[cells].iter_mut().zip(sums) {
-                    *texel = texel_of(sum, self.mean);
-                }
-            }
-            upright if upright % 2 == 1 => smooth(&self.smoothed, &mut self.sums[cells], sides, row, true),
-            _ => smooth(&self.sums, &mut self.smoothed[cells], sides, row, false),
         }
     }
 
@@ -150,36 +127,30 @@ fn texel_of(&[red, green, blue, agents]: &[f32; 4], mean: f32) -> [u8; 4] {
     [red / agents, green / agents, blue / agents, strength * 255.0].map(|value| value as u8)
 }
 
-/// Gives each cell of a row half of itself and a quarter of its two neighbours, beside it or above and below it.
-fn smooth(from: &[[f32; 4]], to: &mut [[f32; 4]], (columns, rows): (usize, usize), y: usize, upright: bool) {
+/// Gives each cell half of itself and a quarter of its two neighbours, beside it or above and below it.
+fn smooth(from: &[[f32; 4]], to: &mut [[f32; 4]], (columns, rows): (usize, usize), upright: bool) {
     let around = |at: usize, ring: usize| [(at + ring - 1) % ring, (at + 1) % ring];
-    let ys = if upright { around(y, rows) } else { [y; 2] };
-    for (x, to) in to.iter_mut().enumerate() {
-        let xs = if upright { [x; 2] } else { around(x, columns) };
-        let [before, after] = [0, 1].map(|side| from[ys[side] * columns + xs[side]]);
-        let own = from[y * columns + x];
-        *to = std::array::from_fn(|of| own[of] * 0.5 + (before[of] + after[of]) * 0.25);
+    for (y, row) in to.chunks_exact_mut(columns).enumerate() {
+        let ys = if upright { around(y, rows) } else { [y; 2] };
+        for (x, to) in row.iter_mut().enumerate() {
+            let xs = if upright { [x; 2] } else { around(x, columns) };
+            let [before, after] = [0, 1].map(|side| from[ys[side] * columns + xs[side]]);
+            let own = from[y * columns + x];
+            *to = std::array::from_fn(|of| own[of] * 0.5 + (before[of] + after[of]) * 0.25);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trantor_model::{AgentId, Counts, Level, TeamId, Tile};
+    use crate::picture::compose::tests::agent as agent_at;
+    use trantor_model::TeamId;
 
     fn agent(team: u16, x: u16, y: u16) -> SceneAgent {
         SceneAgent {
-            id: AgentId(0),
             team: TeamId(team),
-            level: Level::FIRST,
-            tile: Tile { x, y },
-            x: f32::from(x),
-            y: f32::from(y),
-            heading: 0.0,
-            inventory: Counts::ZERO,
-            action: None,
-            held: false,
-            food_left_units: None,
+            ..agent_at(0, f32::from(x), f32::from(y))
         }
     }
 
@@ -208,7 +179,7 @@ mod tests {
         assert!(crowd.take_new().is_some());
         let before = crowd.texels().to_vec();
         agents.truncate(100);
-        for _ in 1..HOLDS_FRAMES {
+        for _ in 0..COLORING {
             crowd.update(size, &agents, TeamColors::default());
             assert!(crowd.take_new().is_none());
             assert_eq!(crowd.texels(), before, "what is half made is not shown");

@@ -8,6 +8,8 @@
 
 mod tints;
 
+use std::ops::Range;
+
 use trantor_client::{Scene, SceneGround};
 use trantor_model::{MapSize, Resource};
 
@@ -50,13 +52,6 @@ pub struct Level {
     pub height: u32,
     /// All texels, row by row.
     pub texels: Vec<[u8; 4]>,
-}
-
-/// Some rows of the paint that changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DirtyRows {
-    pub first: u32,
-    pub count: u32,
 }
 
 /// Rows of a band: a power of two, so that bands of smaller copies are bands as well.
@@ -138,15 +133,14 @@ impl GroundPaint {
     }
 
     /// Some rows that changed since they were last given out; `None` when all were.
-    pub fn take_dirty(&mut self) -> Option<DirtyRows> {
+    pub fn take_dirty(&mut self) -> Option<Range<u32>> {
         self.dirty.take().map(|band| self.rows_of(band))
     }
 
     /// Whether the graphics card was given all of it, as far as the ground is known.
     pub fn is_settled(&self) -> bool {
-        let height = self.levels.first().map_or(0, |map| map.height);
         let is_set = |bands: &Bands| bands.0.contains(&true);
-        self.painted_rows == height && !is_set(&self.behind) && !is_set(&self.dirty)
+        self.painted_rows == self.height() && !is_set(&self.behind) && !is_set(&self.dirty)
     }
 
     /// Counts all rows as changed, for a graphics card that lost them.
@@ -155,13 +149,13 @@ impl GroundPaint {
         self.crowd.forget_uploads();
     }
 
-    fn rows_of(&self, band: usize) -> DirtyRows {
+    fn rows_of(&self, band: usize) -> Range<u32> {
         let first = band as u32 * BAND_ROWS;
-        let height = self.levels.first().map_or(0, |map| map.height);
-        DirtyRows {
-            first,
-            count: (height - first).min(BAND_ROWS),
-        }
+        first..(first + BAND_ROWS).min(self.height())
+    }
+
+    fn height(&self) -> u32 {
+        self.levels.first().map_or(0, |map| map.height)
     }
 
     fn follow(&mut self, ground: &SceneGround, place: u32) {
@@ -184,8 +178,8 @@ impl GroundPaint {
             let rows = self.rows_of(band);
             for number in 1..self.levels.len() {
                 let (larger, smaller) = self.levels.split_at_mut(number);
-                let end = (rows.first + rows.count).div_ceil(1 << number);
-                smaller[0].follow(&larger[number - 1], rows.first >> number, end);
+                let end = rows.end.div_ceil(1 << number);
+                smaller[0].follow(&larger[number - 1], rows.start >> number..end);
             }
             self.dirty.0[band] = true;
         }
@@ -223,10 +217,10 @@ impl GroundPaint {
 }
 
 impl Level {
-    /// Makes the rows from `first` up to `end` anew, each texel as the mean of four of the next larger copy. There is
+    /// Makes `rows` anew, each texel as the mean of four of the next larger copy. There is
     /// none for an odd row or column.
-    fn follow(&mut self, larger: &Self, first: u32, end: u32) {
-        for y in first..end.min(self.height) {
+    fn follow(&mut self, larger: &Self, rows: Range<u32>) {
+        for y in rows.start..rows.end.min(self.height) {
             for x in 0..self.width {
                 let corner = (y * 2 * larger.width + x * 2) as usize;
                 let below = corner + larger.width as usize;

@@ -185,24 +185,6 @@ impl Mood {
 mod tests {
     use super::*;
 
-    /// How far apart two colours look, roughly: distance in linear light weighted by what the eye sees.
-    pub(super) fn apart(a: Rgb, b: Rgb) -> f32 {
-        let difference = (a.linear() - b.linear()).abs();
-        difference.dot(Vec3::new(0.3, 0.5, 0.2))
-    }
-
-    #[test]
-    fn resources_differ() {
-        for one in Resource::ALL {
-            for other in Resource::ALL {
-                assert!(
-                    one == other || apart(resource(one), resource(other)) > 0.05,
-                    "{one:?} {other:?}"
-                );
-            }
-        }
-    }
-
     #[test]
     fn a_day_ends_as_it_began_and_never_leaps() {
         for theme in [Theme::Dark, Theme::Light] {

@@ -154,34 +154,3 @@ fn at(x: f32, y: f32, z: f32) -> Mat4 {
 fn placed(at: Vec3, scale: Vec3) -> Mat4 {
     Mat4::from_translation(at) * Mat4::from_scale(scale)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_are_numbered_in_order_and_start_with_the_resources() {
-        for (place, shape) in Shape::ALL.into_iter().enumerate() {
-            assert_eq!(shape as usize, place);
-        }
-        assert_eq!(Shape::of(Resource::Thystame), Shape::Thystame);
-    }
-
-    #[test]
-    fn every_shape_is_small_whole_and_above_ground() {
-        for shape in Shape::ALL {
-            let mesh = shape.mesh();
-            assert!(!mesh.is_empty() && mesh.len() % 3 == 0, "{shape:?}");
-            assert!(mesh.len() / 3 < 480, "{shape:?} has {} triangles", mesh.len() / 3);
-            for vertex in &mesh {
-                let [x, y, z] = vertex.position;
-                assert!(y > -0.04 && y < 0.8, "{shape:?} reaches to height {y}");
-                assert!(
-                    x.hypot(z) < 0.36,
-                    "{shape:?} reaches {} tiles from its middle",
-                    x.hypot(z)
-                );
-            }
-        }
-    }
-}

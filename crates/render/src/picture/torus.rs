@@ -148,11 +148,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn the_nearest_copy_may_lie_across_the_seam() {
-        let window = window(10, 10);
-        let across = window.shortest(Vec2::new(9.0, 1.0), Vec2::new(1.0, 9.0));
-        assert_eq!(across, Vec2::new(2.0, -2.0));
-    }
 }

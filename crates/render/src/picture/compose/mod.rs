@@ -264,4 +264,4 @@ fn grounded(position: Vec2) -> Vec3 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

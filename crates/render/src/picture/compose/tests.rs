@@ -20,7 +20,7 @@ pub(super) fn scene(width: u32, height: u32) -> Scene {
     }
 }
 
-pub(super) fn agent(id: u32, x: f32, y: f32) -> SceneAgent {
+pub(crate) fn agent(id: u32, x: f32, y: f32) -> SceneAgent {
     SceneAgent {
         id: AgentId(id),
         team: TeamId(0),

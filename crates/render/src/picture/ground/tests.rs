@@ -19,7 +19,7 @@ fn only_changed_bands_are_given_again() {
     let mut paint = GroundPaint::default();
     let mut first = ground(1, 0, Vec::new());
     paint.update(&first, PaintMode::Mixture);
-    assert_eq!(paint.take_dirty(), Some(DirtyRows { first: 0, count: 3 }));
+    assert_eq!(paint.take_dirty(), Some(0..3));
     assert_eq!(paint.take_dirty(), None);
 
     first.tiles[6].add_one(Resource::Food);
@@ -28,23 +28,19 @@ fn only_changed_bands_are_given_again() {
         ..ground(2, 1, vec![6])
     };
     paint.update(&second, PaintMode::Mixture);
-    assert_eq!(paint.take_dirty(), Some(DirtyRows { first: 0, count: 3 }));
+    assert_eq!(paint.take_dirty(), Some(0..3));
     assert_ne!(paint.levels()[0].texels[6], paint.levels()[0].texels[5]);
 
     paint.update(&second, PaintMode::Mixture);
     assert_eq!(paint.take_dirty(), None, "nothing changed");
     paint.update(&second, PaintMode::Heat(Resource::Food));
-    assert_eq!(paint.take_dirty(), Some(DirtyRows { first: 0, count: 3 }));
+    assert_eq!(paint.take_dirty(), Some(0..3));
     let skipped = SceneGround {
         tiles: second.tiles,
         ..ground(9, 8, Vec::new())
     };
     paint.update(&skipped, PaintMode::Heat(Resource::Food));
-    assert_eq!(
-        paint.take_dirty(),
-        Some(DirtyRows { first: 0, count: 3 }),
-        "a version was missed"
-    );
+    assert_eq!(paint.take_dirty(), Some(0..3), "a version was missed");
 }
 
 #[test]
@@ -58,14 +54,8 @@ fn smaller_copies_are_means_and_bands_take_turns() {
     one.tiles[0].add_one(Resource::Food);
     let mut paint = GroundPaint::default();
     paint.update(&one, PaintMode::Mixture);
-    let given: Vec<DirtyRows> = std::iter::from_fn(|| paint.take_dirty()).collect();
-    assert_eq!(
-        given
-            .iter()
-            .map(|rows| (rows.first, rows.count))
-            .collect::<Vec<_>>(),
-        [(0, 16), (16, 16), (32, 8)]
-    );
+    let given: Vec<_> = std::iter::from_fn(|| paint.take_dirty()).collect();
+    assert_eq!(given, [0..16, 16..32, 32..40]);
     let sides: Vec<(u32, u32)> = paint
         .levels()
         .iter()
@@ -89,15 +79,15 @@ fn smaller_copies_are_means_and_bands_take_turns() {
     let mut two = changed(2, 0, tiles);
     two.changed.push(199);
     paint.update(&two, PaintMode::Mixture);
-    assert_eq!(paint.take_dirty().map(|rows| rows.first), Some(0));
+    assert_eq!(paint.take_dirty().map(|rows| rows.start), Some(0));
     two.tiles[1].add_one(Resource::Food);
     paint.update(&changed(3, 1, two.tiles), PaintMode::Mixture);
     assert_eq!(
-        paint.take_dirty().map(|rows| rows.first),
+        paint.take_dirty().map(|rows| rows.start),
         Some(32),
         "the other has its turn"
     );
-    assert_eq!(paint.take_dirty().map(|rows| rows.first), Some(0));
+    assert_eq!(paint.take_dirty().map(|rows| rows.start), Some(0));
     assert_eq!(paint.take_dirty(), None);
 }
 

@@ -73,21 +73,3 @@ pub fn heat_color(count: u32) -> Rgb {
     let below = (step as usize).min(SCALE.len() - 2);
     SCALE[below].mix(SCALE[below + 1], step - below as f32)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn heat_grows_brighter_with_every_doubling() {
-        let brightness = |count| {
-            let [red, green, blue, _] = heat(count);
-            u32::from(red) * 3 + u32::from(green) * 6 + u32::from(blue)
-        };
-        let counts = [0, 1, 2, 4, 8, 16, 32];
-        for pair in counts.windows(2) {
-            assert!(brightness(pair[0]) < brightness(pair[1]), "{pair:?}");
-        }
-        assert_eq!(heat(32), heat(u32::MAX));
-    }
-}

@@ -95,8 +95,15 @@ fn toned(place: usize) -> Rgb {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::apart;
+    use glam::Vec3;
+
     use super::*;
+
+    /// How far apart two colours look, roughly: distance in linear light weighted by what the eye sees.
+    fn apart(a: Rgb, b: Rgb) -> f32 {
+        let difference = (a.linear() - b.linear()).abs();
+        difference.dot(Vec3::new(0.3, 0.5, 0.2))
+    }
 
     fn team(id: TeamId) -> Rgb {
         TeamColors::default().team(id)
