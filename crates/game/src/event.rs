@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use trantor_model::{
     AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, Resource, Sight, TeamId, Tile,
 };
@@ -16,10 +17,13 @@ use crate::ids::RitualId;
 use crate::input::LeaveCause;
 
 /// One thing that happened, or one line for an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It can be serialized for people and scripts; no recording holds events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum GameEvent {
     // For one agent alone.
     /// The answer to an agent's oldest open request, or a line of a ritual it takes part in.
+    #[serde(skip)]
     Reply { agent: AgentId, reply: Reply },
     /// A sound reached an agent.
     Heard {
@@ -27,6 +31,7 @@ pub enum GameEvent {
         /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
         direction: u8,
         /// The message, byte for byte.
+        #[serde(serialize_with = "all")]
         text: Arc<[u8]>,
     },
     /// An agent was pushed off its tile.
@@ -38,6 +43,7 @@ pub enum GameEvent {
 
     // For all viewers.
     /// An agent hatched; here as it is born.
+    #[serde(skip)]
     Joined { agent: AgentView, egg: EggId },
     /// An agent starved or was killed. Its own line is `dead`.
     Died { agent: AgentId },
@@ -48,8 +54,10 @@ pub enum GameEvent {
         agent: AgentId,
         kind: CommandKind,
         /// When, nominally.
+        #[serde(skip)]
         start: GameTime,
         /// When it will end, unless the agent is held or dies.
+        #[serde(rename = "ends_units", serialize_with = "in_units")]
         end: GameTime,
         /// Whether the line was refused: it takes its time, and nothing but `ko` comes of it.
         refused: bool,
@@ -83,6 +91,7 @@ pub enum GameEvent {
     Said {
         agent: AgentId,
         /// What, byte for byte.
+        #[serde(serialize_with = "all")]
         text: Arc<[u8]>,
     },
     /// An agent's push took effect; its victims' moves and the broken eggs came just before.
@@ -103,17 +112,21 @@ pub enum GameEvent {
     EggDestroyed { egg: EggId },
     /// An elevation began.
     RitualStarted {
+        #[serde(skip)]
         ritual: RitualId,
         tile: Tile,
         /// The level before it.
         level: Level,
         /// The agents it holds: the one that asked first, the others by number.
+        #[serde(serialize_with = "all")]
         participants: Arc<[AgentId]>,
         /// When it will end.
+        #[serde(rename = "ends_units", serialize_with = "in_units")]
         end: GameTime,
     },
     /// An elevation ended. `LevelChanged` of those that rose comes just before.
     RitualEnded {
+        #[serde(skip)]
         ritual: RitualId,
         /// Where it was begun.
         tile: Tile,
@@ -121,6 +134,7 @@ pub enum GameEvent {
         level: Level,
         success: bool,
         /// All that were held by it and still live.
+        #[serde(serialize_with = "all")]
         participants: Arc<[AgentId]>,
     },
     /// An agent has another level.
@@ -136,6 +150,14 @@ pub enum GameEvent {
     Refilled,
     /// A team won, and the game is over.
     Won { team: TeamId },
+}
+
+fn all<T: Serialize, S: Serializer>(list: &Arc<[T]>, serializer: S) -> Result<S::Ok, S::Error> {
+    (**list).serialize(serializer)
+}
+
+fn in_units<S: Serializer>(at: &GameTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(at.as_units_f64())
 }
 
 /// A line for an agent, in answer or as part of a ritual.
@@ -163,17 +185,18 @@ pub enum Reply {
 }
 
 /// An agent picked something up or put it down; the counts are those after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Carry {
     pub agent: AgentId,
     pub resource: Resource,
     pub inventory: Counts,
     pub tile: Tile,
+    #[serde(skip)]
     pub ground: Counts,
 }
 
 /// How an agent came to be elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum MoveKind {
     /// It walked a tile ahead.
     Walked,
@@ -186,7 +209,7 @@ pub enum MoveKind {
 }
 
 /// Why what lies on a tile changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum GroundChange {
     /// Topped up to the target.
     Refill,

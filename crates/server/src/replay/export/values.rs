@@ -1,16 +1,15 @@
-//! Inputs and events as JSON.
+//! Inputs and events as JSON: their fields by serde, under the names of `docs/replay-events.md`.
 
-use serde_json::{Value, json};
-use trantor_game::{AdminAction, Carry, Game, GameEvent, GameInput, LeaveCause, MoveKind, PaceChange, Reply};
-use trantor_model::{AgentId, Command, Counts, Resource, Sight, TeamId, Tile};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use trantor_game::{AdminAction, Game, GameEvent, GameInput, PaceChange, Reply};
+use trantor_model::{AgentId, Command, Resource, Sight};
 use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
 
 pub(super) fn input_value(game: &Game, input: &GameInput) -> Value {
     match input {
-        GameInput::Join { team } => json!({ "event": "join_asked", "team": team_name(game, *team) }),
-        GameInput::Leave { agent, cause } => {
-            json!({ "event": "leave", "agent": agent.0, "cause": cause_name(*cause) })
-        }
+        GameInput::Join { .. } => named(game, input, "event", |_| "join_asked"),
+        GameInput::Leave { .. } => named(game, input, "event", |name| name),
         GameInput::Command { agent, command } => {
             let kind = command
                 .kind()
@@ -30,171 +29,74 @@ pub(super) fn input_value(game: &Game, input: &GameInput) -> Value {
         GameInput::Pace(PaceChange::Frequency(frequency)) => {
             json!({ "event": "frequency", "frequency": frequency.get() })
         }
-        GameInput::Pace(PaceChange::Paused) => json!({ "event": "paused" }),
-        GameInput::Pace(PaceChange::Resumed) => json!({ "event": "resumed" }),
-        GameInput::Pace(PaceChange::Stepped) => json!({ "event": "stepped" }),
-        GameInput::Pace(PaceChange::WaitEnded) => json!({ "event": "wait_ended" }),
-        GameInput::Admin(action) => operator_value(game, action),
+        GameInput::Pace(change) => named(game, change, "event", |name| name),
+        GameInput::Admin(action) => {
+            let mut value = match action {
+                AdminAction::SetLag { lag } => json!({ "action": "set_lag", "enabled": lag.is_some() }),
+                _ => named(game, action, "action", |name| name),
+            };
+            value["event"] = "operator".into();
+            value
+        }
     }
-}
-
-fn operator_value(game: &Game, action: &AdminAction) -> Value {
-    let mut value = match action {
-        AdminAction::Teleport { agent, tile, facing } => {
-            let facing = facing.map(|facing| snake(&format!("{facing:?}")));
-            on(
-                *tile,
-                json!({ "action": "teleport", "agent": agent.0, "facing": facing }),
-            )
-        }
-        AdminAction::SetLevel { agent, level } => {
-            json!({ "action": "set_level", "agent": agent.0, "level": level.get() })
-        }
-        AdminAction::SetInventory {
-            agent,
-            resource,
-            count,
-        } => json!({
-            "action": "set_inventory", "agent": agent.0, "resource": resource.name(), "count": count,
-        }),
-        AdminAction::SetGround { tile, ground } => on(*tile, with(json!({ "action": "set_ground" }), ground)),
-        AdminAction::Kill { agent } => json!({ "action": "kill", "agent": agent.0 }),
-        AdminAction::LayEgg { team, tile } => on(
-            *tile,
-            json!({ "action": "lay_egg", "team": team_name(game, *team) }),
-        ),
-        AdminAction::SetHunger { enabled } => json!({ "action": "set_hunger", "enabled": enabled }),
-        AdminAction::SetRefill { enabled } => json!({ "action": "set_refill", "enabled": enabled }),
-        AdminAction::SetLag { lag } => json!({ "action": "set_lag", "enabled": lag.is_some() }),
-        AdminAction::EndMatch => json!({ "action": "end_match" }),
-    };
-    value["event"] = "operator".into();
-    value
 }
 
 pub(super) fn event_value(game: &Game, event: &GameEvent) -> Value {
     match event {
         GameEvent::Reply { agent, reply } => reply_value(*agent, reply),
-        GameEvent::Heard {
-            agent,
-            direction,
-            text,
-        } => json!({ "event": "heard", "agent": agent.0, "direction": direction, "text": words(text) }),
-        GameEvent::PushedFrom { agent, direction } => {
-            json!({ "event": "pushed_from", "agent": agent.0, "direction": direction })
-        }
-        GameEvent::Joined { agent, egg } => on(
-            agent.tile,
-            json!({
-                "event": "joined", "agent": agent.id.0, "team": team_name(game, agent.team), "egg": egg.0,
-                "level": agent.level.get(),
-            }),
-        ),
-        GameEvent::Died { agent } => json!({ "event": "died", "agent": agent.0 }),
-        GameEvent::Left { agent, cause } => {
-            json!({ "event": "left", "agent": agent.0, "cause": cause_name(*cause) })
-        }
-        GameEvent::ActionStarted {
-            agent,
-            kind,
-            end,
-            refused,
-            ..
-        } => json!({
-            "event": "action_started", "agent": agent.0, "command": snake(&format!("{kind:?}")),
-            "ends_units": end.as_units_f64(), "refused": refused,
+        GameEvent::Joined { agent, egg } => json!({
+            "event": "joined", "agent": agent.id.0, "team": team_name(game, agent.team.0.into()), "egg": egg.0,
+            "level": agent.level.get(), "x": agent.tile.x, "y": agent.tile.y,
         }),
-        GameEvent::Moved {
-            agent,
-            tile,
-            facing,
-            how,
-        } => on(
-            *tile,
-            json!({
-                "event": "moved", "agent": agent.0, "facing": snake(&format!("{facing:?}")),
-                "how": match how {
-                    MoveKind::Walked => "walked",
-                    MoveKind::Turned => "turned",
-                    MoveKind::Pushed => "pushed",
-                    MoveKind::Placed => "placed",
-                },
-            }),
-        ),
-        GameEvent::Took(carry) => carry_value("took", carry),
-        GameEvent::Put(carry) => carry_value("put", carry),
-        GameEvent::Ate {
-            agent,
-            tile,
-            inventory,
-        } => on(
-            *tile,
-            with(json!({ "event": "ate", "agent": agent.0 }), inventory),
-        ),
-        GameEvent::InventorySet {
-            agent,
-            tile,
-            inventory,
-        } => on(
-            *tile,
-            with(json!({ "event": "inventory_set", "agent": agent.0 }), inventory),
-        ),
-        GameEvent::Said { agent, text } => json!({ "event": "said", "agent": agent.0, "text": words(text) }),
-        GameEvent::Ejected { agent } => json!({ "event": "ejected", "agent": agent.0 }),
-        GameEvent::ForkStarted { agent } => json!({ "event": "fork_started", "agent": agent.0 }),
-        GameEvent::EggLaid {
-            egg,
-            layer,
-            team,
-            tile,
-        } => on(
-            *tile,
-            json!({
-                "event": "egg_laid", "egg": egg.0, "agent": layer.map(|layer| layer.0),
-                "team": team_name(game, *team),
-            }),
-        ),
-        GameEvent::EggMatured { egg } => json!({ "event": "egg_matured", "egg": egg.0 }),
-        GameEvent::EggDestroyed { egg } => json!({ "event": "egg_destroyed", "egg": egg.0 }),
-        GameEvent::RitualStarted {
-            tile,
-            level,
-            participants,
-            end,
-            ritual: _,
-        } => on(
-            *tile,
-            json!({
-                "event": "elevation_started", "level": level.get(), "agents": numbers(participants),
-                "ends_units": end.as_units_f64(),
-            }),
-        ),
-        GameEvent::RitualEnded {
-            tile,
-            level,
-            success,
-            participants,
-            ritual: _,
-        } => on(
-            *tile,
-            json!({
-                "event": "elevation_ended", "level": level.get(), "agents": numbers(participants),
-                "success": success,
-            }),
-        ),
-        GameEvent::LevelChanged { agent, level } => {
-            json!({ "event": "level", "agent": agent.0, "level": level.get() })
-        }
-        GameEvent::GroundChanged { tile, ground, why } => on(
-            *tile,
-            with(
-                json!({ "event": "ground", "why": snake(&format!("{why:?}")) }),
-                ground,
-            ),
-        ),
-        GameEvent::Refilled => json!({ "event": "refilled" }),
-        GameEvent::Won { team } => json!({ "event": "won", "team": team_name(game, *team) }),
+        _ => named(game, event, "event", |name| match name {
+            "ritual_started" => "elevation_started",
+            "ritual_ended" => "elevation_ended",
+            "level_changed" => "level",
+            "ground_changed" => "ground",
+            name => name,
+        }),
     }
+}
+
+/// The fields of a variant, with its name as the field `key`.
+fn named(game: &Game, variant: &impl Serialize, key: &str, rename: fn(&str) -> &str) -> Value {
+    let value = serde_json::to_value(variant).expect("names, numbers and lists can always be written");
+    let (variant, fields) = match value {
+        Value::Object(variant) => variant.into_iter().next().unwrap_or_default(),
+        Value::String(name) => (name, Value::Null),
+        _ => Default::default(),
+    };
+    let mut line = Map::new();
+    line.insert(key.to_owned(), rename(&snake(&variant)).into());
+    if let Value::Object(fields) = fields {
+        fields
+            .into_iter()
+            .for_each(|(name, value)| put(game, &mut line, &name, value));
+    }
+    line.into()
+}
+
+/// Adds a field under the name that scripts know; a tile by its coordinates, and counts by their resources.
+fn put(game: &Game, line: &mut Map<String, Value>, name: &str, value: Value) {
+    let (name, value) = match (name, value) {
+        ("tile", Value::Object(tile)) => return line.extend(tile),
+        ("inventory" | "ground", Value::Array(counts)) => {
+            let names = Resource::ALL.map(|resource| resource.name().to_owned());
+            return line.extend(names.into_iter().zip(counts));
+        }
+        ("team", team) => ("team", team_name(game, team.as_u64().unwrap_or(u64::MAX)).into()),
+        ("text", Value::Array(bytes)) => {
+            let bytes = bytes.iter().filter_map(Value::as_u64);
+            let bytes: Vec<u8> = bytes.filter_map(|byte| u8::try_from(byte).ok()).collect();
+            ("text", words(&bytes).into())
+        }
+        ("participants", agents) => ("agents", agents),
+        ("layer", agent) => ("agent", agent),
+        ("kind", Value::String(kind)) => ("command", snake(&kind).into()),
+        (name, Value::String(word)) => (name, snake(&word).into()),
+        other => other,
+    };
+    line.insert(name.to_owned(), value);
 }
 
 fn reply_value(agent: AgentId, reply: &Reply) -> Value {
@@ -202,7 +104,13 @@ fn reply_value(agent: AgentId, reply: &Reply) -> Value {
         Reply::Ok => json!({ "reply": "ok" }),
         Reply::Ko => json!({ "reply": "ko" }),
         Reply::Look(sights) => json!({ "reply": "look", "sight": sight_line(sights) }),
-        Reply::Inventory { inventory, .. } => with(json!({ "reply": "inventory" }), inventory),
+        Reply::Inventory { inventory, .. } => {
+            let mut value = json!({ "reply": "inventory" });
+            for resource in Resource::ALL {
+                value[resource.name()] = inventory[resource].into();
+            }
+            value
+        }
         Reply::ConnectNbr(places) => json!({ "reply": "connect_nbr", "places": places }),
         Reply::ElevationUnderway => json!({ "reply": "elevation_underway" }),
         Reply::CurrentLevel(level) => json!({ "reply": "current_level", "level": level.get() }),
@@ -219,42 +127,11 @@ fn sight_line(sights: &[Sight]) -> String {
     words(line.trim_ascii_end())
 }
 
-fn carry_value(what: &str, carry: &Carry) -> Value {
-    let value = json!({ "event": what, "agent": carry.agent.0, "resource": carry.resource.name() });
-    on(carry.tile, with(value, &carry.inventory))
-}
-
-/// Adds where it was.
-fn on(tile: Tile, mut value: Value) -> Value {
-    value["x"] = tile.x.into();
-    value["y"] = tile.y.into();
-    value
-}
-
-/// Adds counts under the names of their resources.
-fn with(mut value: Value, counts: &Counts) -> Value {
-    let names = (0..Resource::COUNT).filter_map(Resource::from_index);
-    for (resource, count) in names.zip(counts.0) {
-        value[resource.name()] = count.into();
-    }
-    value
-}
-
-fn numbers(agents: &[AgentId]) -> Vec<u32> {
-    agents.iter().map(|agent| agent.0).collect()
-}
-
 /// A recording may have a team ask to join that the game does not have, which the game refuses.
-fn team_name(game: &Game, team: TeamId) -> &str {
-    let name = game.config().teams.get(usize::from(team.0));
+fn team_name(game: &Game, team: u64) -> &str {
+    let team = usize::try_from(team).unwrap_or(usize::MAX);
+    let name = game.config().teams.get(team);
     name.map_or("unknown", String::as_str)
-}
-
-fn cause_name(cause: LeaveCause) -> &'static str {
-    match cause {
-        LeaveCause::Disconnected => "disconnected",
-        LeaveCause::Dismissed => "dismissed",
-    }
 }
 
 fn words(text: &[u8]) -> String {
@@ -271,15 +148,4 @@ fn snake(name: &str) -> String {
         snake.extend(letter.to_lowercase());
     }
     snake
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_written_as_scripts_like_them() {
-        assert_eq!(snake("ConnectNbr"), "connect_nbr");
-        assert_eq!(snake("North"), "north");
-    }
 }
