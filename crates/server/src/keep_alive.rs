@@ -7,9 +7,6 @@ use mio::net::TcpStream;
 use rustix::net::sockopt;
 use trantor_time::RealSpan;
 
-/// Default silence before the first probe. With the probes that follow, a machine that vanished is found within two
-/// minutes, also one with output pending.
-pub const KEEP_ALIVE: RealSpan = RealSpan::from_secs(60);
 /// The interval between probes, and how many go unanswered before the connection counts as broken.
 const KEEP_ALIVE_PAUSE: RealSpan = RealSpan::from_secs(15);
 const KEEP_ALIVE_PROBES: u32 = 4;
@@ -65,6 +62,7 @@ fn set_user_timeout(_socket: &TcpStream, _user_timeout_ms: u32) -> rustix::io::R
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::options::Options;
 
     #[test]
     fn a_peer_that_vanished_is_found_within_two_minutes_whatever_it_is_owed() {
@@ -72,7 +70,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let asked = |stall| {
             let socket = TcpStream::connect(address).unwrap();
-            let silence = KEEP_ALIVE;
+            let silence = Options::default().keep_alive.unwrap();
             prepare(&socket, Some(KeepAlive { silence, stall }));
             assert_eq!(sockopt::tcp_keepidle(&socket), Ok(Duration::from_secs(60)));
             sockopt::tcp_user_timeout(&socket).unwrap()

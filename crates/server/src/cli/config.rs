@@ -5,11 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory as _, Parser};
 
 use super::Resolved;
-use crate::options::settings::{Origins, find};
+use crate::options::settings::{Origins, SAMPLE, find};
 use crate::options::{OptionError, Options, PROGRAM, layers};
-
-/// Every option with its default and its purpose.
-const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
 
 /// What is to be done with files of options, besides printing them.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]

@@ -73,7 +73,7 @@ impl Exporter {
         let (stop, stopped) = stop_pair::pair()?;
         let source = Arc::new(Source {
             tasks,
-            hosts: options.hosts.clone(),
+            hosts: options.hosts.clone().unwrap_or_default(),
             state: Mutex::default(),
         });
         let (mut address, mut threads) = (None, Vec::new());

@@ -11,7 +11,7 @@ mod record_keep;
 pub mod settings;
 pub mod values;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::ArgAction;
@@ -24,7 +24,7 @@ use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
-use crate::keep_alive::{KEEP_ALIVE, KeepAlive};
+use crate::keep_alive::KeepAlive;
 
 pub(crate) use error::{Clash, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
@@ -283,7 +283,7 @@ pub struct MetricsOptions {
     pub address: Option<SocketAddr>,
     /// Names of this host that --metrics answers to, separated by commas; its addresses and localhost always count
     #[arg(long = "metrics-hosts", value_name = "NAMES", value_parser = host_names())]
-    pub hosts: Hosts,
+    pub hosts: Option<Hosts>,
     /// Log a line with the most important metrics at this level
     #[arg(id = "metrics-log", long = "metrics-log", value_name = "LEVEL", value_parser = choice(&LEVELS))]
     pub log: LevelFilter,
@@ -293,49 +293,6 @@ pub struct MetricsOptions {
     pub every: RealSpan,
 }
 
-impl Default for LimitOptions {
-    fn default() -> Self {
-        let limits = Limits::default();
-        Self {
-            connections_max: limits.connections_max,
-            connections_per_address_max: limits.connections_per_address_max,
-            accepts_per_second: limits.accepts_per_second,
-            greeting_span: limits.greeting_span,
-            message_bytes_max: limits.message_bytes_max,
-            violations_max: limits.violations_max,
-            requests_per_second: limits.requests_per_second,
-            fan_out_per_second: limits.fan_out_per_second,
-            agent_outbox_bytes_max: limits.agent_outbox_bytes_max,
-            viewer_outbox_bytes_max: limits.viewer_outbox_bytes_max,
-            output_bytes_max: limits.output_bytes_max,
-            stall_span: limits.stall_span,
-            idle_span: limits.idle_span,
-        }
-    }
-}
-
-impl Default for SaveOptions {
-    fn default() -> Self {
-        Self {
-            directory: None,
-            every: RealSpan::from_secs(60),
-            keep: 5,
-            resume: false,
-        }
-    }
-}
-
-impl Default for MetricsOptions {
-    fn default() -> Self {
-        Self {
-            address: None,
-            hosts: Hosts::new(),
-            log: LevelFilter::Off,
-            every: RealSpan::from_secs(60),
-        }
-    }
-}
-
 impl MetricsOptions {
     pub fn are_wanted(&self) -> bool {
         self.address.is_some() || self.log != LevelFilter::Off
@@ -343,44 +300,9 @@ impl MetricsOptions {
 }
 
 impl Default for Options {
+    /// As the sample file has them.
     fn default() -> Self {
-        Self {
-            bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            port: 4242,
-            width: 20,
-            height: 20,
-            teams: vec!["red".to_owned(), "blue".to_owned()],
-            places_per_team: 6,
-            frequency: Frequency::new(100).expect("100 is a frequency"),
-            match_duration: None,
-            auto_start: true,
-            display_eggs: false,
-            eject_eggs: true,
-            egg_hatch_units: 0,
-            respawn_slots: false,
-            refill_news: RefillNews::default(),
-            gui_ids: GuiIds::default(),
-            ends_at_win: false,
-            food_told: FoodTold::default(),
-            places_told: PlacesTold::default(),
-            dialect: Dialect::default(),
-            seed: None,
-            control: Control::User,
-            token_file: None,
-            spectator_delay: RealSpan::ZERO,
-            console: ConsoleInput::default(),
-            lag_limit: Some(RealSpan::from_millis(250)),
-            limits: LimitOptions::default(),
-            lock_step: false,
-            lock_step_timeout: RealSpan::from_secs(5),
-            keep_alive: Some(KEEP_ALIVE),
-            record: None,
-            record_keep: RecordKeep::default(),
-            save: SaveOptions::default(),
-            metrics: MetricsOptions::default(),
-            precise: false,
-            log: LogFilter::everything(LevelFilter::Info),
-        }
+        settings::DEFAULTS.clone()
     }
 }
 

@@ -19,6 +19,20 @@ use crate::nearest::nearest;
 static ALL: LazyLock<Command> =
     LazyLock::new(|| Options::augment_args_for_update(Command::new("option").no_binary_name(true)));
 
+/// Every option with its default and its purpose.
+pub(crate) const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
+
+/// The options as the sample has them; those that are off by default are comments there.
+pub(super) static DEFAULTS: LazyLock<Options> = LazyLock::new(|| {
+    let sample: toml::Table = SAMPLE.parse().expect("the sample is TOML");
+    let flags = sample.iter().flat_map(|(name, value)| {
+        let words = words_of(name, value).expect("the sample has words, numbers and switches");
+        std::iter::once(format!("--{name}")).chain(words)
+    });
+    let matches = ALL.clone().get_matches_from(flags);
+    Options::from_arg_matches(&matches).expect("the sample has every option that is not off")
+});
+
 /// The one option that takes several words.
 const TEAMS: &str = "teams";
 

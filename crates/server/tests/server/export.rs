@@ -7,7 +7,7 @@ use std::net::{Shutdown, SocketAddr, SocketAddrV4};
 use rustix::net;
 use trantor_server::background::Background;
 use trantor_server::export::Exporter;
-use trantor_server::options::{MetricsOptions, Options};
+use trantor_server::options::Options;
 use trantor_server::shell::Shell;
 use trantor_time::RealSpan;
 
@@ -95,10 +95,8 @@ fn requests_are_answered_to_their_end_and_ask_the_loop_once() {
 fn health_asks_the_loop_itself() {
     let any_port = "127.0.0.1:0".parse().unwrap();
     let server = Background::start(any_port, Options::default().engine_config(7)).unwrap();
-    let options = MetricsOptions {
-        address: Some(any_port),
-        ..MetricsOptions::default()
-    };
+    let mut options = Options::default().metrics;
+    options.address = Some(any_port);
     let exporter = Exporter::start(&options, server.tasks().clone()).unwrap();
     let metrics = exporter.address().unwrap();
     assert_eq!(

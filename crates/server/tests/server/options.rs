@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 use trantor_server::cli::{Asked, parse};
 use trantor_server::headless::simulate;
 use trantor_server::options::settings::{Origins, is_common, names};
-use trantor_server::options::{Options, layers};
+use trantor_server::options::{Options, RecordKeep, layers};
 use trantor_time::RealSpan;
 
 const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
@@ -64,7 +65,8 @@ fn accepted_lines_set_what_they_say() {
 fn values_are_read_in_the_unit_of_their_option() {
     let read = options(
         "--seed 18446744073709551615 --match-duration 10 --save-every 5m --lag-limit 100 --keep-alive 0 --metrics 9100 \
-         --metrics-hosts arena.example,arena --idle-limit 90 --agent-output-limit 128 --output-limit 16 --after-win exit",
+         --metrics-hosts arena.example,arena --idle-limit 90 --agent-output-limit 128 --output-limit 16 --after-win exit \
+         --record-keep 10GB,30d",
     );
     let mut expected = Options {
         seed: Some(u64::MAX),
@@ -72,11 +74,15 @@ fn values_are_read_in_the_unit_of_their_option() {
         lag_limit: Some(RealSpan::from_millis(100)),
         keep_alive: None,
         ends_at_win: true,
+        record_keep: RecordKeep {
+            bytes: Some(10_000_000_000),
+            age: Some(Duration::from_secs(30 * 24 * 60 * 60)),
+        },
         ..Options::default()
     };
     expected.save.every = RealSpan::from_secs(300);
     expected.metrics.address = Some("127.0.0.1:9100".parse().unwrap());
-    expected.metrics.hosts = vec!["arena.example".to_owned(), "arena".to_owned()];
+    expected.metrics.hosts = Some(vec!["arena.example".to_owned(), "arena".to_owned()]);
     expected.limits.idle_span = Some(RealSpan::from_secs(90));
     expected.limits.agent_outbox_bytes_max = 128 * 1024;
     expected.limits.output_bytes_max = 16 * 1024 * 1024;
@@ -150,28 +156,6 @@ fn help_is_printed_not_refused() {
         }
         assert!(has_all || text.lines().count() <= 30, "one screen: {text}");
     }
-}
-
-/// Options that differ from the defaults wherever the sample file says something.
-fn unlike_defaults() -> Options {
-    options(
-        "-p 1 --bind ::1 -x 1 -y 1 -n z -c 1 -f 1 --auto-start off --display-eggs true --eject-eggs off \
-         --egg-hatch 1 --respawn-slots on --refill-news none --gui-ids pnw --dialect 42 --control token --token-file t --spectator-delay 9 --console on --lag-limit 0 \
-         --connections-limit 1 --connections-per-address 0 --accept-rate 1 --greeting-limit 1 --message-limit 8192 --violations-limit 1 \
-         --request-rate 1 --fan-out-rate 1 --agent-output-limit 128 --viewer-output-limit 2048 --output-limit 16 --stall-limit 1 --idle-limit 1 --keep-alive 0 \
-         --lock-step on --lock-step-timeout 9 --metrics-log info \
-         --metrics-every 1 --save x --save-every 1s --save-keep 1 --record-keep 2d --resume --log off",
-    )
-}
-
-#[test]
-fn the_sample_file_sets_every_option_to_its_default() {
-    let mut from_sample = unlike_defaults();
-    read_file(&mut from_sample, SAMPLE).unwrap();
-    // The sample says nothing of it, and without it there is nothing to resume.
-    from_sample.save.directory = None;
-    from_sample.token_file = None;
-    assert_eq!(from_sample, Options::default());
 }
 
 #[test]
