@@ -289,31 +289,30 @@ fn saves_in(files: &dyn Files, directory: &Path) -> io::Result<Vec<(u64, PathBuf
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
     use crate::store::SystemFiles;
     use std::fs;
-    use trantor_game::{GameConfig, GameInput};
-    use trantor_model::{MapSize, TeamId};
+    use trantor_game::GameInput;
+    use trantor_model::TeamId;
+
+    fn directory(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("trantor-autosave-{name}-{}", std::process::id()));
+        let _none_left = fs::remove_dir_all(&path);
+        path
+    }
+
+    fn open(directory: &Path, keep: usize) -> io::Result<Autosave> {
+        Autosave::new(SystemFiles::shared(), directory, keep)
+    }
 
     fn game() -> Game {
-        Game::new(GameConfig {
-            size: MapSize::new(6, 6).unwrap(),
-            teams: vec!["red".to_owned()],
-            places_per_team: 9,
-            seed: 3,
-            rules: Default::default(),
-        })
+        Game::new(Options::default().engine_config(3).game)
     }
 
-    fn state(game: &Game) -> Arc<Snapshot> {
-        Arc::new(game.snapshot())
-    }
-
-    fn join(game: &mut Game) {
+    /// A change of the game, and a save of it.
+    fn save(autosave: &mut Autosave, game: &mut Game) {
         let _ = game.handle(GameInput::Join { team: TeamId(0) }, game.now());
-    }
-
-    fn save(autosave: &mut Autosave, game: &Game) {
-        assert!(autosave.capture(|| state(game)));
+        assert!(autosave.capture(|| Arc::new(game.snapshot())));
         end(autosave);
     }
 
@@ -322,44 +321,34 @@ mod tests {
         autosave.end(task.run().map_err(|error| error.to_string()));
     }
 
-    fn directory(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("trantor-autosave-{name}-{}", std::process::id()));
-        let _none_left = fs::remove_dir_all(&path);
-        path
+    fn numbers(directory: &Path) -> Vec<u64> {
+        let saves = saves_in(&SystemFiles, directory).unwrap();
+        saves.iter().map(|(number, _)| *number).collect()
     }
 
     #[test]
-    fn a_save_under_way_makes_the_next_one_be_skipped_and_counted() {
-        let directory = directory("skip");
-        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 2).unwrap();
-        assert!(autosave.capture(|| state(&game())));
-        assert!(!autosave.capture(|| state(&game())));
-        end(&mut autosave);
-        assert!(autosave.capture(|| state(&game())));
-        let stats = autosave.stats();
-        assert_eq!((stats.saved, stats.skipped, stats.failures), (1, 1, 0));
-        fs::remove_dir_all(&directory).unwrap();
-    }
-
-    #[test]
-    fn what_cannot_be_removed_among_the_saves_makes_none_fail() {
-        let directory = directory("kept");
-        // A directory is not removed as a file is.
+    fn saves_are_written_skipped_unchanged_or_fail_and_each_is_counted() {
+        let directory = directory("counted");
+        // A directory is not removed as a file is, and makes no save fail.
         fs::create_dir_all(directory.join("save-0000000001.trs")).unwrap();
-        let mut game = game();
-        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 1).unwrap();
-        for _ in 0..3 {
-            join(&mut game);
-            save(&mut autosave, &game);
-        }
-        let stats = autosave.stats();
-        assert_eq!((stats.saved, stats.failures), (3, 0));
-        let numbers: Vec<u64> = saves_in(&SystemFiles, &directory)
-            .unwrap()
-            .iter()
-            .map(|save| save.0)
-            .collect();
-        assert_eq!(numbers, [1, 4]);
+        let (mut game, mut autosave) = (game(), open(&directory, 1).unwrap());
+        save(&mut autosave, &mut game);
+        let state = || Arc::new(game.snapshot());
+        assert!(autosave.capture(state) && !autosave.capture(state));
+        end(&mut autosave);
+        save(&mut autosave, &mut game);
+        assert_eq!(numbers(&directory), [1, 4]);
+        fs::remove_dir_all(&directory).unwrap();
+        save(&mut autosave, &mut game);
+        fs::create_dir_all(&directory).unwrap();
+        save(&mut autosave, &mut game);
+        let expected = SaveStats {
+            saved: 3,
+            skipped: 1,
+            unchanged: 1,
+            failures: 1,
+        };
+        assert_eq!(autosave.stats(), expected);
         fs::remove_dir_all(&directory).unwrap();
     }
 
@@ -369,79 +358,40 @@ mod tests {
         fs::create_dir_all(&directory).unwrap();
         let last = directory.join("save-18446744073709551614.trs");
         fs::write(&last, b"").unwrap();
-        let refused = Autosave::new(SystemFiles::shared(), &directory, 3)
-            .unwrap_err()
-            .to_string();
         assert_eq!(
-            refused,
+            open(&directory, 3).unwrap_err().to_string(),
             "no save could follow save-18446744073709551614.trs; move it away"
         );
-        fs::remove_file(&last).unwrap();
-        fs::write(directory.join(format!("save-{NUMBER_MAX}.trs")), b"").unwrap();
-        let next = Autosave::new(SystemFiles::shared(), &directory, 3)
-            .unwrap()
-            .next_number;
-        assert_eq!(next, NUMBER_MAX + 1);
-        fs::remove_dir_all(&directory).unwrap();
-    }
-
-    #[test]
-    fn nothing_changed_nothing_written() {
-        let directory = directory("same");
-        let mut game = game();
-        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 10).unwrap();
-        save(&mut autosave, &game);
-        save(&mut autosave, &game);
-        assert_eq!(autosave.stats().unchanged, 1);
-        join(&mut game);
-        save(&mut autosave, &game);
-        let stats = autosave.stats();
-        assert_eq!((stats.saved, stats.unchanged), (2, 1));
-        assert_eq!(saves_in(&SystemFiles, &directory).unwrap().len(), 2);
+        fs::rename(&last, directory.join(format!("save-{NUMBER_MAX}.trs"))).unwrap();
+        assert_eq!(open(&directory, 3).unwrap().next_number, NUMBER_MAX + 1);
         fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
     fn the_newest_good_save_is_continued_and_old_ones_go() {
         let directory = directory("good");
-        let mut game = game();
-        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 3).unwrap();
-        let mut digests = Vec::new();
-        for _ in 0..5 {
-            join(&mut game);
-            digests.push(game.digest());
-            save(&mut autosave, &game);
-        }
-        let saves = saves_in(&SystemFiles, &directory).unwrap();
-        let numbers: Vec<u64> = saves.iter().map(|(number, _)| *number).collect();
-        assert_eq!(numbers, [3, 4, 5]);
-
+        let (mut game, mut autosave) = (game(), open(&directory, 3).unwrap());
+        let digests = [(); 5].map(|()| {
+            save(&mut autosave, &mut game);
+            game.digest()
+        });
+        assert_eq!(numbers(&directory), [3, 4, 5]);
         // The newest is damaged, and a crash left one that never was renamed.
-        let bytes = fs::read(&saves[2].1).unwrap();
-        fs::write(&saves[2].1, &bytes[..bytes.len() / 2]).unwrap();
+        let newest = directory.join("save-0000000005.trs");
+        let bytes = fs::read(&newest).unwrap();
+        fs::write(&newest, &bytes[..bytes.len() / 2]).unwrap();
         let half = directory.join("save-0000000009.trs.aside");
         fs::write(&half, b"half").unwrap();
         let (loaded, path) = newest_good(&SystemFiles, &directory).unwrap().unwrap();
-        assert_eq!((loaded.digest(), &path), (digests[3], &saves[1].1));
-        // Whoever saves there has it alone.
-        let other = Autosave::new(SystemFiles::shared(), &directory, 3).map_err(|error| error.kind());
+        assert!(loaded.digest() == digests[3] && path.ends_with("save-0000000004.trs"));
+        let other = open(&directory, 3).map_err(|error| error.kind());
         assert_eq!(other.err(), Some(io::ErrorKind::WouldBlock));
-        assert!(half.exists(), "what another server may be writing is left alone");
+        assert!(half.exists(), "another server may be writing it");
         drop(autosave);
-        // Numbers go on, so that no save takes the place of another.
-        assert_eq!(
-            Autosave::new(SystemFiles::shared(), &directory, 3)
-                .unwrap()
-                .next_number,
-            6
-        );
-        assert!(
-            !half.exists(),
-            "what was never finished is removed at the next start"
-        );
-
-        for (_, path) in &saves {
-            fs::write(path, b"nothing").unwrap();
+        assert_eq!(open(&directory, 3).unwrap().next_number, 6);
+        assert!(!half.exists(), "it is removed at the next start");
+        for number in 3..=5 {
+            fs::write(directory.join(format!("save-000000000{number}.trs")), b"nothing").unwrap();
         }
         assert!(matches!(
             newest_good(&SystemFiles, &directory),
@@ -449,18 +399,5 @@ mod tests {
         ));
         fs::remove_dir_all(&directory).unwrap();
         assert!(newest_good(&SystemFiles, &directory).unwrap().is_none());
-    }
-
-    #[test]
-    fn a_save_that_fails_is_counted_and_the_next_one_is_tried() {
-        let directory = directory("fails");
-        let mut autosave = Autosave::new(SystemFiles::shared(), &directory, 3).unwrap();
-        fs::remove_dir_all(&directory).unwrap();
-        save(&mut autosave, &game());
-        assert_eq!((autosave.stats().failures, autosave.stats().saved), (1, 0));
-        fs::create_dir_all(&directory).unwrap();
-        save(&mut autosave, &game());
-        assert_eq!(autosave.stats().saved, 1);
-        fs::remove_dir_all(&directory).unwrap();
     }
 }

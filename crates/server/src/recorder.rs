@@ -5,7 +5,7 @@
 //!              piece-00001.trj         being written
 //!
 //!            the disk refuses, the run was removed, saves have no room
-//! Recording ──────────────────────────────────────────────────────────> Stopped
+//! recording ──────────────────────────────────────────────────────────> no run
 //!     ^                                                                     │
 //!     └──────────────── at `retry_at`: another run begins ──────────────────┘
 //! ```
@@ -90,7 +90,9 @@ pub struct Recorder {
     /// Where runs have their directories.
     directory: PathBuf,
     config: RecorderConfig,
-    state: State,
+    /// `None` while nothing is recorded, until `retry_at`.
+    run: Option<Run>,
+    retry_at: RealTime,
     /// The number of the latest run. If that is removed, the next one has another name: jobs may still be about its pieces.
     last_run: u32,
     /// Size of the latest snapshot that a piece began with, which is as large as a save.
@@ -102,15 +104,6 @@ pub struct Recorder {
     /// The wait after the next failure.
     retry_span: RealSpan,
     stats: RecorderStats,
-}
-
-#[derive(Debug)]
-enum State {
-    Recording(Run),
-    /// Nothing is recorded.
-    Stopped {
-        retry_at: RealTime,
-    },
 }
 
 /// What a recorder has done, all from zero.
@@ -164,7 +157,8 @@ impl Recorder {
             directory: directory.to_owned(),
             config,
             last_run: run.number(),
-            state: State::Recording(run),
+            run: Some(run),
+            retry_at: RealTime::ZERO,
             snapshot_bytes: 0,
             to_pack: VecDeque::new(),
             is_packing: false,
@@ -186,31 +180,23 @@ impl Recorder {
 
     /// The directory of the run being recorded, if one is.
     pub fn run(&self) -> Option<&Path> {
-        match &self.state {
-            State::Recording(run) => Some(run.directory()),
-            State::Stopped { .. } => None,
-        }
+        self.run.as_ref().map(Run::directory)
     }
 
     /// When [`Self::pass`] has to be called, if the engine does not wake the loop before.
     pub(crate) fn next_deadline(&self) -> Option<RealTime> {
-        match &self.state {
-            State::Recording(run) => {
-                let sync_at = run.sync_at.filter(|_| !self.is_syncing);
-                run.write_at.into_iter().chain(sync_at).min()
-            }
-            State::Stopped { retry_at } => Some(*retry_at),
-        }
+        let Some(run) = &self.run else {
+            return Some(self.retry_at);
+        };
+        let sync_at = run.sync_at.filter(|_| !self.is_syncing);
+        run.write_at.into_iter().chain(sync_at).min()
     }
 
     /// Writes what must not wait any longer, checks the run before a sync, or tries to begin another run. Answers whether
     /// another one began.
     pub(crate) fn pass(&mut self, engine: &mut Engine, now: RealTime, saves: Option<&Path>) -> bool {
-        let run = match &mut self.state {
-            State::Stopped { retry_at } => {
-                return *retry_at <= now && self.retry(engine, now, saves);
-            }
-            State::Recording(run) => run,
+        let Some(run) = &mut self.run else {
+            return self.retry_at <= now && self.retry(engine, now, saves);
         };
         match engine.journal_pressure() {
             // The engine has logged why.
@@ -230,7 +216,7 @@ impl Recorder {
         if !engine.is_ahead_of_journal() {
             return;
         }
-        if let State::Recording(run) = &mut self.state {
+        if let Some(run) = &mut self.run {
             run.write_at = None;
         }
         if let Err(error) = self.write_all(engine, now) {
@@ -244,17 +230,15 @@ impl Recorder {
             while let Some(bytes) = engine.poll_journal() {
                 self.append(&bytes, now)?;
             }
-            match &self.state {
-                State::Recording(run) if run.is_piece_long(&self.config) => engine.begin_journal_piece(),
+            match &self.run {
+                Some(run) if run.is_piece_long(&self.config) => engine.begin_journal_piece(),
                 _ => return Ok(()),
             }
         }
     }
 
     fn append(&mut self, journal: &JournalBytes, now: RealTime) -> io::Result<()> {
-        let State::Recording(run) = &mut self.state else {
-            return Ok(());
-        };
+        let Some(run) = &mut self.run else { return Ok(()) };
         let finished = run.append(journal)?;
         run.sync_at.get_or_insert(round_up(now + self.config.sync_span));
         self.stats.bytes += journal.bytes.len() as u64;
@@ -278,21 +262,18 @@ impl Recorder {
             }
         }
         // Packing removes the last piece as it was written, so this comes first.
-        let is_removed = matches!(&self.state, State::Recording(run) if run.is_removed());
+        let is_removed = self.run.as_ref().is_some_and(Run::is_removed);
         self.is_packing = false;
         while let Some(task) = self.next_pack() {
             let packed = task.run().map_err(|error| error.to_string());
             self.end_pack(packed);
         }
         let RecorderStats { bytes, pieces, .. } = self.stats;
-        match &self.state {
-            State::Recording(_) if is_removed => {
-                log::warn!("{}: it was removed: the run is lost", self.place())
-            }
-            State::Recording(_) => {
-                log::info!("recorded {bytes} bytes in {pieces} pieces in {}", self.place())
-            }
-            State::Stopped { .. } => log::warn!("{}: the game was not recorded to its end", self.place()),
+        let place = self.place();
+        match &self.run {
+            Some(_) if is_removed => log::warn!("{place}: it was removed: the run is lost"),
+            Some(_) => log::info!("recorded {bytes} bytes in {pieces} pieces in {place}"),
+            None => log::warn!("{place}: the game was not recorded to its end"),
         }
     }
 
@@ -302,10 +283,8 @@ impl Recorder {
     }
 
     fn is_sync_due(&self, now: RealTime) -> bool {
-        let State::Recording(run) = &self.state else {
-            return false;
-        };
-        !self.is_syncing && run.sync_at.is_some_and(|at| at <= now)
+        let sync_at = self.run.as_ref().and_then(|run| run.sync_at);
+        !self.is_syncing && sync_at.is_some_and(|at| at <= now)
     }
 
     /// The files that a disk job has to sync now, if there are any. Then call [`Self::end_sync`].
@@ -313,11 +292,8 @@ impl Recorder {
         if !self.is_sync_due(now) {
             return None;
         }
-        let State::Recording(run) = &mut self.state else {
-            return None;
-        };
         self.is_syncing = true;
-        Some(run.begin_sync())
+        self.run.as_mut().map(Run::begin_sync)
     }
 
     /// The end of a sync: whether the file system supports it.
@@ -327,9 +303,7 @@ impl Recorder {
             Ok(true) => self.stats.synced += 1,
             _ => self.stats.not_synced += 1,
         }
-        let State::Recording(run) = &mut self.state else {
-            return;
-        };
+        let Some(run) = &mut self.run else { return };
         // The job may have been about a run before this one.
         let Some(synced) = run.syncing.take() else { return };
         match outcome {
@@ -353,9 +327,7 @@ impl Recorder {
 
     /// Ends the run if it was removed, or would take the room that saves need.
     fn check_run(&mut self, engine: &mut Engine, now: RealTime, saves: Option<&Path>) {
-        let State::Recording(run) = &self.state else {
-            return;
-        };
+        let Some(run) = &self.run else { return };
         let place = run.directory().display();
         if run.is_removed() {
             log::warn!(
@@ -393,9 +365,9 @@ impl Recorder {
 
     fn stop(&mut self, engine: &mut Engine, now: RealTime) {
         let _untaken = engine.stop_recording();
-        let retry_at = round_up(now + self.retry_span);
+        self.retry_at = round_up(now + self.retry_span);
         self.retry_span = (self.retry_span * 2).min(self.config.retry_spans.1);
-        if let State::Recording(run) = std::mem::replace(&mut self.state, State::Stopped { retry_at }) {
+        if let Some(run) = self.run.take() {
             run.abandon();
         }
     }
@@ -427,7 +399,7 @@ impl Recorder {
         self.files.create_directories(&self.directory)?;
         let run = Run::create(&self.files, &self.directory, self.last_run)?;
         let number = run.number();
-        self.state = State::Recording(run);
+        self.run = Some(run);
         engine.start_recording();
         self.write_all(engine, now)?;
         self.last_run = number;

@@ -87,19 +87,4 @@ mod tests {
             .into();
         assert_eq!(places, [Some(8), Some(17)]);
     }
-
-    #[test]
-    fn each_queued_connection_has_one_turn() {
-        let mut turns = ReadTurns::default();
-        for slot in 0..50 {
-            match slot % 3 {
-                0 => turns.push_more(id(slot)),
-                _ => turns.push_fresh(id(slot)),
-            }
-        }
-        let mut seen: Vec<u32> = std::iter::from_fn(|| turns.pop()).map(|id| id.slot).collect();
-        assert!(turns.is_empty());
-        seen.sort_unstable();
-        assert_eq!(seen, (0..50).collect::<Vec<_>>());
-    }
 }

@@ -77,18 +77,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_served_in_turn() {
-        let mut queue = FairQueue::new(100);
-        let peer = |last| IpAddr::from([192, 0, 2, last]);
-        for number in 0..10 {
-            queue.push(peer(1), (1, number)).unwrap();
-        }
-        queue.push(peer(2), (2, 0)).unwrap();
-        let served: Vec<_> = std::iter::from_fn(|| queue.pop()).take(4).collect();
-        assert_eq!(served, [(1, 0), (2, 0), (1, 1), (1, 2)]);
-    }
-
-    #[test]
     fn a_flood_leaves_room_for_other_addresses() {
         let mut queue = FairQueue::new(100);
         let taken = |queue: &mut FairQueue<()>, peer: &str| {

@@ -46,39 +46,3 @@ impl RecordKeep {
         self.bytes.is_some() || self.age.is_some()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_are_written_with_their_units() {
-        let keep = |bytes: Option<u64>, days: Option<u64>| {
-            let age = days.map(|days| Duration::from_secs(days * 86_400));
-            Some(RecordKeep { bytes, age })
-        };
-        for (text, expected) in [
-            ("10GB,30d", keep(Some(10_000_000_000), Some(30))),
-            ("2d", keep(None, Some(2))),
-            ("64MB", keep(Some(64_000_000), None)),
-            ("1TB", keep(Some(1_000_000_000_000), None)),
-            ("all", keep(None, None)),
-        ] {
-            assert_eq!(RecordKeep::read(text), expected, "{text}");
-        }
-        for text in [
-            "",
-            "10",
-            "GB",
-            "1d",
-            "63MB",
-            "10GB,",
-            "10GB,20GB",
-            "-1d",
-            "99999999999999TB",
-            "10gb",
-        ] {
-            assert_eq!(RecordKeep::read(text), None, "{text}");
-        }
-    }
-}

@@ -99,51 +99,43 @@ mod tests {
     fn the_oldest_go_first_and_what_is_written_stays() {
         let folder = std::env::temp_dir().join(format!("trantor-keep-{}", std::process::id()));
         let _none_left = fs::remove_dir_all(&folder);
-        let piece = |run: &str, number: u32, bytes: usize| {
-            let run = folder.join(run);
-            fs::create_dir_all(&run).unwrap();
-            fs::write(run.join(format!("piece-{number:05}.trj.zst")), vec![0; bytes]).unwrap();
+        let write = |name: &str, bytes: usize| {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, vec![0; bytes]).unwrap();
+            path
         };
-        piece("run-0001", 0, 40);
-        piece("run-0001", 1, 40);
-        piece("run-0002", 0, 40);
-        for number in 0..4 {
-            piece("run-0003", number, 10);
+        let piece =
+            |run: u32, number: u32, bytes| write(&format!("run-000{run}/piece-{number:05}.trj.zst"), bytes);
+        let by_hand = [write("run-0001/notes", 1), write("by-hand.trj", 1)];
+        for (run, number, bytes) in [(1, 0, 40), (1, 1, 40), (2, 0, 40)] {
+            piece(run, number, bytes);
         }
-        fs::write(folder.join("run-0001/notes"), "by hand").unwrap();
-        fs::write(folder.join("by-hand.trj"), "not a run").unwrap();
-        let current = folder.join("run-0003");
-        let left = |keep: RecordKeep| {
-            tidy(&SystemFiles, keep, &folder, &current).unwrap();
+        (0..4).for_each(|number| drop(piece(3, number, 10)));
+        let left = |bytes: Option<u64>, age: Option<Duration>| {
+            let keep = RecordKeep { bytes, age };
+            tidy(&SystemFiles, keep, &folder, &folder.join("run-0003")).unwrap();
             ["run-0001", "run-0002", "run-0003"]
                 .map(|run| pieces_of(&SystemFiles, &folder.join(run)).map_or(0, |all| all.len()))
         };
-        let bytes = |bytes| RecordKeep {
-            bytes: Some(bytes),
-            age: None,
-        };
-        assert_eq!(left(bytes(160)), [2, 1, 4]);
+        assert_eq!(left(Some(160), None), [2, 1, 4]);
         // One that is held by another server stays, and what comes after it goes.
         let held = crate::store::lock(&SystemFiles, &folder.join("run-0002")).unwrap();
-        assert_eq!(left(bytes(70)), [0, 1, 3]);
+        assert_eq!(left(Some(70), None), [0, 1, 3]);
         drop(held);
-        assert!(folder.join("run-0001/notes").exists() && folder.join("by-hand.trj").exists());
-        assert_eq!(left(bytes(0)), [0, 0, 2]);
+        assert!(by_hand.iter().all(|path| path.exists()));
+        assert_eq!(left(Some(0), None), [0, 0, 2]);
         assert!(!folder.join("run-0002").exists());
 
-        piece("run-0002", 0, 40);
-        piece("run-0003", 4, 10);
-        let old = RecordKeep {
-            bytes: None,
-            age: Some(WEEK),
-        };
-        assert_eq!(left(old), [0, 1, 3]);
-        for piece in ["run-0002/piece-00000.trj.zst", "run-0003/piece-00002.trj.zst"] {
-            let file = fs::File::options().write(true).open(folder.join(piece)).unwrap();
+        let old = [piece(2, 0, 40), folder.join("run-0003/piece-00002.trj.zst")];
+        piece(3, 4, 10);
+        assert_eq!(left(None, Some(WEEK)), [0, 1, 3]);
+        for path in old {
+            let file = fs::File::options().write(true).open(path).unwrap();
             let written = file.metadata().unwrap().modified().unwrap();
             file.set_modified(written - WEEK - WEEK).unwrap();
         }
-        assert_eq!(left(old), [0, 0, 2]);
+        assert_eq!(left(None, Some(WEEK)), [0, 0, 2]);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -115,13 +115,9 @@ mod tests {
 
     /// Sleeps to the first deadline, serves all that are due, and so on; each wake-up is late by what `lateness` says.
     /// Answers the number of wake-ups and the longest deferral.
-    fn serve(
-        limiter: &mut WakeLimiter,
-        deadlines: &[RealTime],
-        mut lateness: impl FnMut() -> RealSpan,
-    ) -> (i64, RealSpan) {
+    fn serve(deadlines: &[RealTime], mut lateness: impl FnMut() -> RealSpan) -> (i64, RealSpan) {
+        let (mut limiter, mut left) = (limiter(), deadlines);
         let (mut wake_ups, mut deferred_max) = (0, RealSpan::ZERO);
-        let mut left = deadlines;
         while let Some(&first) = left.first() {
             let at = limiter.wake_at(of_game(first));
             assert!(at >= first, "nothing is early");
@@ -134,31 +130,21 @@ mod tests {
         (wake_ups, deferred_max)
     }
 
-    fn evenly(begin: RealTime, gap: RealSpan, count: i64) -> Vec<RealTime> {
-        (1..=count).map(|nth| begin + gap * nth).collect()
-    }
-
     #[test]
     fn sparse_deadlines_and_bunches_are_not_deferred_and_dense_ones_share_wake_ups() {
         let in_time = || RealSpan::ZERO;
-        let sparse = evenly(RealTime::ZERO, SPACING, 10_000);
-        assert_eq!(serve(&mut limiter(), &sparse, in_time), (10_000, RealSpan::ZERO));
-        let mut bunches = limiter();
-        for bunch in 0..100 {
-            let begin = RealTime::ZERO + RealSpan::from_millis(4) * bunch;
-            let deadlines = evenly(begin, RealSpan::from_micros(1), TOKENS_MAX);
-            assert_eq!(serve(&mut bunches, &deadlines, in_time).1, RealSpan::ZERO);
-        }
+        let evenly = |gap: RealSpan, count| (1..=count).map(move |nth| RealTime::ZERO + gap * nth);
+        let sparse: Vec<_> = evenly(SPACING, 10_000).collect();
+        assert_eq!(serve(&sparse, in_time), (10_000, RealSpan::ZERO));
+        let bunches = (0..100).flat_map(|nth| {
+            let offset = RealSpan::from_millis(4) * nth;
+            evenly(RealSpan::from_micros(1), TOKENS_MAX).map(move |at| at + offset)
+        });
+        assert_eq!(serve(&bunches.collect::<Vec<_>>(), in_time).1, RealSpan::ZERO);
         // A second of them: one wake-up for each spacing, and those of the full bucket.
-        let dense = evenly(RealTime::ZERO, RealSpan::from_micros(10), 100_000);
-        let mut limiter = limiter();
-        let (wake_ups, deferred) = serve(&mut limiter, &dense, in_time);
+        let dense: Vec<_> = evenly(RealSpan::from_micros(10), 100_000).collect();
+        let (wake_ups, deferred) = serve(&dense, in_time);
         assert!(wake_ups <= 10_000 + TOKENS_MAX + 1 && deferred > RealSpan::ZERO);
-        // Another spacing begins anew.
-        let now = dense[dense.len() - 1];
-        assert!(limiter.wake_at(of_game(now)) > now);
-        limiter.set_spacing(RealSpan::from_micros(10));
-        assert_eq!(limiter.wake_at(of_game(now)), now);
     }
 
     proptest! {
@@ -168,15 +154,12 @@ mod tests {
             shares in prop::collection::vec((0..=1_000_i64, 0..80_000_i64), 1..2_000),
         ) {
             let mut at = RealTime::ZERO;
-            let deadlines: Vec<_> = shares
-                .iter()
-                .map(|&(share, _)| {
-                    at += RealSpan::from_nanos(widest_ns * share / 1_000);
-                    at
-                })
-                .collect();
+            let deadlines = shares.iter().map(|&(share, _)| {
+                at += RealSpan::from_nanos(widest_ns * share / 1_000);
+                at
+            });
             let mut lateness = shares.iter().map(|&(_, late_ns)| RealSpan::from_nanos(late_ns));
-            let (_, deferred) = serve(&mut limiter(), &deadlines, || {
+            let (_, deferred) = serve(&deadlines.collect::<Vec<_>>(), || {
                 lateness.next().expect("no more wake-ups than deadlines")
             });
             prop_assert!(deferred <= SPACING, "{deferred:?}");
@@ -204,15 +187,22 @@ mod tests {
         (0..=TOKENS_MAX).for_each(|_| limiter.take(due(now, Some(now)), now));
         assert_eq!(limiter.wake_at(due(now, None)), now);
         assert!(limiter.wake_at(of_game(now)) > now);
+        let mut unused = self::limiter();
+        (0..=TOKENS_MAX).for_each(|_| unused.take(of_game(now + SPACING), now));
+        assert_eq!(
+            unused.wake_at(of_game(now)),
+            now,
+            "too early for a deadline takes no token"
+        );
+        limiter.set_spacing(SPACING * 2);
+        assert_eq!(limiter.wake_at(of_game(now)), now, "another spacing begins anew");
     }
 
     #[test]
     fn a_player_who_waits_for_each_answer_loses_a_27th_at_most() {
         for units_per_s in [1, 100, 1_000, 3_000, 10_000, 1_000_000] {
-            let speed = Frequency::new(units_per_s).unwrap();
-            let step_ns = 7 * 1_000_000_000 / units_per_s as i64;
-            let spacing = spacing_at(speed);
-            assert!(spacing.as_nanos() * 27 <= step_ns, "at {units_per_s}");
+            let spacing = spacing_at(Frequency::new(units_per_s).unwrap());
+            assert!(spacing.as_nanos() * 27 <= 7 * 1_000_000_000 / units_per_s as i64);
             assert!(spacing <= SPACING_MAX);
         }
         assert_eq!(spacing_at(Frequency::new(100).unwrap()), SPACING_MAX);

@@ -392,23 +392,6 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn input_takes_no_token_of_deadlines() {
-        let mut bench = Bench::new(WaitPolicy {
-            spacing: RealSpan::from_secs(3_600),
-            ..WaitPolicy::default()
-        });
-        // More than a full bucket, which would then have the next token in an hour.
-        for _ in 0..100 {
-            let _peer = bench.connect();
-            assert_eq!(bench.wait(HOUR_US), (Woken::Io, false));
-            bench.listener.accept().unwrap();
-        }
-        assert_eq!(bench.wait(1_000), (Woken::Deadline, true));
-        assert_eq!(bench.wait.stats().deferred, 0);
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
     fn the_timer_is_set_only_when_the_deadline_has_changed() {
         let mut bench = Bench::new(WaitPolicy::default());
         let waker = bench.wait.waker();
