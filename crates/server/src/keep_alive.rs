@@ -62,7 +62,6 @@ fn set_user_timeout(_socket: &TcpStream, _user_timeout_ms: u32) -> rustix::io::R
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::options::Options;
 
     #[test]
     fn a_peer_that_vanished_is_found_within_two_minutes_whatever_it_is_owed() {
@@ -70,7 +69,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let asked = |stall| {
             let socket = TcpStream::connect(address).unwrap();
-            let silence = Options::default().keep_alive.unwrap();
+            let silence = RealSpan::from_secs(60);
             prepare(&socket, Some(KeepAlive { silence, stall }));
             assert_eq!(sockopt::tcp_keepidle(&socket), Ok(Duration::from_secs(60)));
             sockopt::tcp_user_timeout(&socket).unwrap()
