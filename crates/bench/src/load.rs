@@ -1,7 +1,8 @@
 //! Loads of `trantor-load` on a server, and what they come to.
 
 use anyhow::{Context, Result, bail};
-use trantor_bot::load::cli::{self, Asked, Options};
+use trantor_bot::cli::{self, Parsed};
+use trantor_bot::load::cli::Options;
 use trantor_bot::load::{Phase, Report, run_watched};
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, RealSpan};
@@ -14,7 +15,7 @@ pub(crate) fn load(server: &Server, flags: &str, duration: RealSpan) -> Result<O
     let (host, port) = (server.address.ip(), server.address.port());
     let flags = format!("load -h {host} -p {port} --warm-up 1.5 {flags}");
     match cli::parse(flags.split(' ').map(Into::into)) {
-        Ok(Asked::Load(options)) => Ok(Options { duration, ..*options }),
+        Ok(Parsed::Run(options)) => Ok(Options { duration, ..options }),
         other => bail!("{flags}: {other:?}"),
     }
 }

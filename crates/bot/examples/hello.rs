@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example hello -p trantor-bot -- red` plays in team red of a server on this machine.
 
-use trantor_bot::{Answer, Command, News, Resource, Session, SessionError, Turn};
+use trantor_bot::{Answer, Command, Event, Resource, Session, SessionError, Turn};
 
 fn main() -> Result<(), SessionError> {
     let team = std::env::args().nth(1).unwrap_or_else(|| "red".to_owned());
@@ -24,8 +24,8 @@ fn main() -> Result<(), SessionError> {
             session.ask(Command::Turn(Turn::Right))?;
             println!("{:?}", session.ask(Command::Inventory)?);
         }
-        while let Some(news) = session.take_news() {
-            if let News::Message { direction, text } = news {
+        while let Some(event) = session.take_event() {
+            if let Event::Message { direction, text } = event {
                 println!("heard from {direction}: {}", text.escape_ascii());
             }
         }

@@ -1,27 +1,41 @@
-//! The command line of `trantor-bot`: Zappy's three flags and more.
+//! The command line of `trantor-bot`: Zappy's three flags and more. What `trantor-load` shares with it is here as well.
 //!
 //! `-h` is the host, as everywhere in Zappy, so help is `--help` only. Each mistake gives one line.
 
 use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgAction, CommandFactory, Parser, ValueEnum};
+use clap::{ArgAction, Command, Parser, ValueEnum};
+use clap_complete::Shell;
 use trantor_protocol::text::Dialect;
 use trantor_protocol::{TeamNameError, check_team_name};
-
-use crate::manual::{self, Manual};
+use trantor_runtime::{standard_error, standard_output};
 
 /// Exit status for every mistake in the options: the convention of Epitech's tools.
 pub const EXIT_STATUS_USAGE: u8 = 84;
 
-/// The parsed command line.
+/// A parsed command line.
 #[derive(Debug)]
-pub enum Asked {
-    /// Play with these options.
-    Play(Options),
+pub enum Parsed<T> {
+    /// Run with these options.
+    Run(T),
     /// Print this and end with status 0.
     Print(String),
+}
+
+/// Format of `--generate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Manual {
+    /// The manual page.
+    Man,
+    /// Completions of bash.
+    CompleteBash,
+    /// Completions of zsh.
+    CompleteZsh,
+    /// Completions of fish.
+    CompleteFish,
 }
 
 /// Plays a Zappy game to win: forages, meets its team by broadcasts, and elevates to the last level.
@@ -108,23 +122,66 @@ impl From<DialectName> for Dialect {
 ///
 /// # Errors
 /// One line about the mistake.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if let Some(text) = manual::asked(Options::command(), &arguments) {
-        return Ok(Asked::Print(text));
+pub fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed<T>, String> {
+    let matches = T::command().try_get_matches_from(arguments);
+    let parsed = matches.and_then(|matches| match matches.get_one("generate") {
+        Some(what) => Ok(Parsed::Print(manual(T::command(), *what))),
+        None => T::from_arg_matches(&matches).map(Parsed::Run),
+    });
+    parsed.or_else(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Parsed::Print(error.to_string())),
+        _ => Err(in_one_line(&error)),
+    })
+}
+
+fn manual(mut command: Command, what: Manual) -> String {
+    let mut text = Vec::new();
+    let shell = match what {
+        Manual::Man => None,
+        Manual::CompleteBash => Some(Shell::Bash),
+        Manual::CompleteZsh => Some(Shell::Zsh),
+        Manual::CompleteFish => Some(Shell::Fish),
+    };
+    match shell {
+        Some(shell) => {
+            let name = command.get_name().to_owned();
+            clap_complete::generate(shell, &mut command, name, &mut text);
+        }
+        None => clap_mangen::Man::new(command)
+            .render(&mut text)
+            .expect("memory takes what is written to it"),
     }
-    match Options::try_parse_from(arguments) {
-        Ok(options) => match options.team_size_max {
-            Some(most) if most < options.team_size => Err(format!(
-                "--team-size-max {most} is less than --team-size {}",
-                options.team_size
-            )),
-            _ => Ok(Asked::Play(options)),
-        },
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Asked::Print(error.to_string())),
-            _ => Err(in_one_line(&error)),
-        },
+    String::from_utf8(text).expect("names of options are text")
+}
+
+/// Prints text, or an error line of `program` with its status.
+pub fn end(program: &str, ended: Result<String, (String, u8)>) -> ExitCode {
+    let printed = ended.and_then(|text| match text.trim_end() {
+        "" => Ok(()),
+        text => standard_output::print(text).map_err(|line| (line, EXIT_STATUS_USAGE)),
+    });
+    match printed {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((line, status)) => {
+            standard_error::say(format_args!("{program}: {line}"));
+            ExitCode::from(status)
+        }
+    }
+}
+
+impl Options {
+    /// What no single option shows.
+    ///
+    /// # Errors
+    /// One line about the mistake.
+    pub fn check(&self) -> Result<(), String> {
+        match self.team_size_max {
+            Some(most) if most < self.team_size => {
+                let size = self.team_size;
+                Err(format!("--team-size-max {most} is less than --team-size {size}"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -147,7 +204,7 @@ pub fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
 }
 
 /// Clap's message without the usage.
-pub fn in_one_line(error: &clap::Error) -> String {
+fn in_one_line(error: &clap::Error) -> String {
     let context = |kind| error.get(kind).map(ToString::to_string);
     match error.kind() {
         ErrorKind::MissingRequiredArgument => {
@@ -178,43 +235,29 @@ fn accepted(error: &clap::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::load;
 
-    fn asked(line: &str) -> Result<Asked, String> {
-        parse(line.split_whitespace().map(OsString::from))
-    }
-
-    fn options(line: &str) -> Options {
-        match asked(line) {
-            Ok(Asked::Play(options)) => options,
-            other => panic!("{other:?}"),
+    fn options(line: &str) -> Result<Options, String> {
+        match parse(line.split(' ').map(OsString::from))? {
+            Parsed::Run(options) => Ok(options),
+            Parsed::Print(text) => panic!("{text}"),
         }
     }
 
     #[test]
     fn zappys_flags_and_ours() {
-        let given = options("bot -p 4000 -n red -h example.org --team-size 6 --seed 3 --dialect 42");
+        let given = options("bot -p 4000 -n red -h help --team-size 6 --seed 3 --dialect 42").unwrap();
+        let rest = (given.team_size, given.seed, Dialect::from(given.dialect));
+        assert_eq!(rest, (6, Some(3), Dialect::French42));
+        assert_eq!((given.port, &*given.name, &*given.host), (4000, "red", "help"));
+        let plain = options("bot -n red").unwrap();
         assert_eq!(
-            (given.port, given.name.as_str(), given.host.as_str()),
-            (4000, "red", "example.org")
-        );
-        assert_eq!(
-            (given.team_size, given.seed, given.dialect),
-            (6, Some(3), DialectName::French42)
-        );
-        let dialect = options("bot -n red --dialect epitech-2016").dialect;
-        assert_eq!(Dialect::from(dialect), Dialect::Epitech2016);
-        let plain = options("bot -n red");
-        assert_eq!(
-            (plain.port, plain.host.as_str(), plain.team_size),
+            (plain.port, &*plain.host, plain.team_size),
             (4242, "localhost", 1)
         );
-    }
-
-    #[test]
-    fn help_is_help_and_h_is_the_host() {
-        assert!(matches!(asked("bot --help"), Ok(Asked::Print(text)) if text.contains("--team-size")));
-        assert_eq!(options("bot -n red -h help").host, "help");
     }
 
     #[test]
@@ -228,23 +271,43 @@ mod tests {
             ("bot -n red --in-flight 11", "1..=10"),
             (
                 "bot -n red --dialect german",
-                "--dialect \"german\" is none of epitech, epitech-2016, 42, 42en",
+                "\"german\" is none of epitech, epitech-2016, 42, 42en",
             ),
-            ("bot -n red --dialect", "--dialect"),
             ("bot -n GRAPHIC", "GRAPHIC"),
-            (
-                "bot -n red --team-size 6 --team-size-max 3",
-                "3 is less than --team-size 6",
-            ),
+            ("bot -n ", "team"),
             ("bot -n red extra", "extra"),
-            ("bot -n red --tem-size 3", "--tem-size"),
+            ("load -a 0", "1..=100000"),
+            ("load -f 0", "-f"),
+            ("load -m walk=1", "walk"),
+            ("load -d x", "86400"),
+            ("load -f 1 --assume 1", "--assume"),
         ] {
-            let error = asked(line).unwrap_err();
+            let words = line.split(' ').map(OsString::from);
+            let error = match line.starts_with("load") {
+                true => parse::<load::cli::Options>(words).unwrap_err(),
+                false => options(line).unwrap_err(),
+            };
             assert!(error.contains(part) && !error.contains('\n'), "{line}: {error}");
         }
-        for name in ["", "a b", "GRAPHIC"] {
-            let error = parse(["bot", "-n", name].map(OsString::from)).unwrap_err();
-            assert!(!error.contains('\n'), "{name}: {error}");
+    }
+
+    /// Every option of both programs is in each of their texts.
+    #[test]
+    fn manuals_and_completions_have_every_option() {
+        for command in [Options::command(), load::cli::Options::command()] {
+            for &what in Manual::value_variants() {
+                let text = manual(command.clone(), what);
+                for option in command.get_arguments().filter_map(|option| option.get_long()) {
+                    // A manual page escapes hyphens.
+                    let name = match what {
+                        Manual::Man => option.replace('-', "\\-"),
+                        _ => option.to_owned(),
+                    };
+                    assert!(text.contains(&name), "{}, {what:?}: {name}", command.get_name());
+                }
+            }
         }
+        let words = ["bot", "--generate", "man"].map(OsString::from);
+        assert!(matches!(parse::<Options>(words), Ok(Parsed::Print(text)) if text.contains(".TH")));
     }
 }

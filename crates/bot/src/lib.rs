@@ -13,25 +13,25 @@
 //! # Ok::<(), trantor_bot::SessionError>(())
 //! ```
 //!
-//! The program `trantor-bot` is a [`Team`]: several agents in one thread, each with its own connection and a mind from
-//! `trantor-strategy`. [`dialogue`] is the protocol without sockets, [`roster`] decides when to connect, retry and give
-//! up, and [`overdue`] when to stop waiting for an answer.
+//! For many agents in one thread use a [`dialogue::Dialogue`], which is the protocol without sockets. The program
+//! `trantor-bot` is [`team`]: agents in one thread, each with its own connection and a mind from `trantor-strategy`.
+//! `roster` decides when to connect, retry and give up, and `overdue` when to stop waiting for an answer.
 //!
 //! It uses only the text protocol, so it works with any Zappy server.
 
 pub mod cli;
 pub mod dialogue;
 pub mod load;
-pub mod manual;
-pub mod overdue;
-pub mod player;
-pub mod roster;
+mod overdue;
+mod player;
+mod roster;
 pub mod session;
 mod socket;
 pub mod team;
+#[cfg(test)]
+mod transcripts;
 
-pub use dialogue::{Answer, Heard, News};
+pub use dialogue::{Answer, Event};
 pub use session::{Session, SessionError};
-pub use team::{Team, TeamError};
 pub use trantor_model::{Command, Counts, Level, Resource, Sight, Turn};
 pub use trantor_protocol::text::Dialect;

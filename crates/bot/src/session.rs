@@ -1,6 +1,6 @@
 //! A blocking session for simple bots.
 //!
-//! Up to ten commands may be outstanding. News wait in a queue.
+//! Up to ten commands may be outstanding. Events that answer none wait in a queue.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -9,10 +9,10 @@ use std::net::{TcpStream, ToSocketAddrs};
 use trantor_model::Command;
 use trantor_protocol::text::Dialect;
 
-use crate::dialogue::{Answer, Dialogue, Heard, News};
+use crate::dialogue::{Answer, Dialogue, Event};
 
-/// Length of the news queue; the oldest are dropped. A team that broadcasts fills it in seconds.
-const NEWS_MAX: usize = 1_024;
+/// Length of the event queue; the oldest are dropped. A team that broadcasts fills it in seconds.
+const EVENTS_MAX: usize = 1_024;
 
 /// Bytes read at once: more than the longest look.
 const READ_BYTES: usize = 16 * 1024;
@@ -23,17 +23,10 @@ pub struct Session {
     stream: TcpStream,
     dialogue: Dialogue,
     answers: VecDeque<(Command, Answer)>,
-    news: VecDeque<News>,
-    joined: Option<Joined>,
-    is_refused: bool,
+    events: VecDeque<Event>,
+    /// Free places and map size, received at the join.
+    joined: Option<(u32, (u32, u32))>,
     is_dead: bool,
-}
-
-/// Free places and map size, received at the join.
-#[derive(Clone, Copy, Debug)]
-struct Joined {
-    places: u32,
-    size: (u32, u32),
 }
 
 /// All but [`SessionError::Full`] end the session.
@@ -73,28 +66,27 @@ impl Session {
             stream,
             dialogue: Dialogue::new(team.as_bytes(), dialect),
             answers: VecDeque::new(),
-            news: VecDeque::new(),
+            events: VecDeque::new(),
             joined: None,
-            is_refused: false,
             is_dead: false,
         };
         while session.joined.is_none() {
-            if session.is_refused {
+            session.receive()?;
+            if session.events.contains(&Event::Refused) {
                 return Err(SessionError::Refused(team.to_owned()));
             }
-            session.receive()?;
         }
         Ok(session)
     }
 
     /// Free places of the team when this agent joined.
     pub fn places_left(&self) -> u32 {
-        self.joined.map_or(0, |joined| joined.places)
+        self.joined.map_or(0, |(places, _)| places)
     }
 
     /// The map's width and height, in tiles.
     pub fn map_size(&self) -> (u32, u32) {
-        self.joined.map_or((0, 0), |joined| joined.size)
+        self.joined.map_or((0, 0), |(_, size)| size)
     }
 
     /// Sends one command and waits for its answer. Answers to earlier commands are dropped.
@@ -130,9 +122,9 @@ impl Session {
         }
     }
 
-    /// The oldest queued news; does not wait.
-    pub fn take_news(&mut self) -> Option<News> {
-        self.news.pop_front()
+    /// The oldest event that is queued; does not wait.
+    pub fn take_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
     }
 
     /// Waits for bytes and queues their events.
@@ -147,32 +139,20 @@ impl Session {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
         }
-        while let Some(heard) = self.dialogue.poll() {
-            self.sort(heard);
+        while let Some(event) = self.dialogue.poll() {
+            match event {
+                Event::Joined { places, size } => self.joined = Some((places, size)),
+                Event::Answer(command, answer) => self.answers.push_back((command, answer)),
+                Event::Dead => self.is_dead = true,
+                event => {
+                    if self.events.len() == EVENTS_MAX {
+                        self.events.pop_front();
+                    }
+                    self.events.push_back(event);
+                }
+            }
         }
         self.flush()
-    }
-
-    fn sort(&mut self, heard: Heard) {
-        match heard {
-            Heard::Joined {
-                places,
-                width,
-                height,
-            } => {
-                let size = (width, height);
-                self.joined = Some(Joined { places, size });
-            }
-            Heard::Refused => self.is_refused = true,
-            Heard::Answer { command, answer } => self.answers.push_back((command, answer)),
-            Heard::News(News::Dead) => self.is_dead = true,
-            Heard::News(news) => {
-                if self.news.len() == NEWS_MAX {
-                    self.news.pop_front();
-                }
-                self.news.push_back(news);
-            }
-        }
     }
 
     fn flush(&mut self) -> Result<(), SessionError> {

@@ -1,19 +1,21 @@
-//! The agents of a team in one thread: sockets around [`Player`]s, and a [`Roster`].
+//! The program `trantor-bot`: the agents of a team in one thread, with sockets around [`Player`]s, and a [`Roster`].
 //!
 //! One poll for all connections; nothing blocks, and the loop sleeps while nothing arrives.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use mio::{Events, Poll, Registry, Token};
 use slab::Slab;
-use trantor_protocol::text::Dialect;
 use trantor_runtime::RealClock;
 use trantor_runtime::signals::{Handled, Signals};
+use trantor_strategy::agents_at_most;
 use trantor_time::{Clock, RealSpan, RealTime};
 
+use crate::cli::{Options, resolve};
 use crate::overdue::{OVERDUE_UNITS, Overdue, TeamUnits};
 use crate::player::{Player, PlayerState, Progress};
 use crate::roster::{Finish, Next, Roster};
@@ -31,27 +33,6 @@ const READS_PER_TURN_MAX: usize = 16;
 
 /// The token of signals; connections count from zero.
 const TOKEN_SIGNALS: Token = Token(usize::MAX);
-
-/// Configuration of a team.
-#[derive(Clone, Debug)]
-pub struct TeamConfig {
-    /// The server.
-    pub server: SocketAddr,
-    /// The team's name.
-    pub team: String,
-    /// Dialect of the server.
-    pub dialect: Dialect,
-    /// Agents to keep in the game.
-    pub size: usize,
-    /// Most agents, where the team requests more to replace losses.
-    pub size_max: usize,
-    /// Most outstanding commands of an agent.
-    pub in_flight: usize,
-    /// How long to keep trying while no agent plays.
-    pub patience: RealSpan,
-    /// Seed of all random numbers.
-    pub seed: u64,
-}
 
 /// One connection and the agent on it.
 struct Agent {
@@ -89,7 +70,7 @@ impl Agent {
                 }
                 None => {}
             }
-            self.socket.flush(self.player.unsent(), registry)?;
+            self.socket.flush(self.player.dialogue.unsent(), registry)?;
             if count.is_none() {
                 return Ok(Exchanged::All);
             }
@@ -98,9 +79,10 @@ impl Agent {
     }
 }
 
-/// A running team.
-pub struct Team {
-    config: TeamConfig,
+struct Team<'a> {
+    options: &'a Options,
+    server: SocketAddr,
+    seed: u64,
     poll: Poll,
     signals: Signals,
     agents: Slab<Agent>,
@@ -114,43 +96,46 @@ pub struct Team {
     was_greeted: bool,
 }
 
-/// Why a team ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// The server closed the connections, as servers do at the end of a game.
-    Closed,
-    /// A signal.
-    Interrupted,
-}
-
 /// Why a team could not play or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
-    /// No server listens at that address.
-    #[error("cannot connect to {server}: {error}")]
-    Connect {
-        /// The address.
-        server: SocketAddr,
-        /// The system's error.
-        error: io::Error,
-    },
-    /// The roster gave up; the line has the reason.
+    /// The host's name does not resolve, or the roster gave up; the line has the reason.
     #[error("{0}")]
     GaveUp(String),
+    /// No server listens at that address.
+    #[error("cannot connect to {0}: {1}")]
+    Connect(SocketAddr, io::Error),
     /// The system has no poll or signal handler for us.
     #[error("this machine: {0}")]
     System(#[from] io::Error),
 }
 
-impl Team {
-    /// A team that has not connected yet. Takes over SIGINT and SIGTERM.
-    pub fn new(config: TeamConfig) -> Result<Self, TeamError> {
+/// Plays until the game is over, a signal comes, or the roster gives up; returns a summary. Takes over SIGINT and SIGTERM.
+///
+/// # Errors
+/// If there is no server or no place, or the connections break.
+pub fn play(options: &Options) -> Result<String, TeamError> {
+    Team::new(options)?.play()
+}
+
+impl<'a> Team<'a> {
+    fn new(options: &'a Options) -> Result<Self, TeamError> {
         let clock = RealClock::new();
         let poll = Poll::new()?;
         let signals = Signals::watch(poll.registry(), TOKEN_SIGNALS, Handled::End)?;
+        let size = usize::from(options.team_size);
+        let size_max = options.team_size_max.map_or(agents_at_most(size), usize::from);
+        let patience = RealSpan::from_secs(i64::from(options.patience));
+        // Else a random number, from the seed of the standard library's hash tables.
+        let seed = options
+            .seed
+            .unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        log::info!("seed {seed}");
         Ok(Self {
-            roster: Roster::new(config.size, config.size_max, config.patience, clock.now()),
-            config,
+            roster: Roster::new(size, size_max, patience, clock.now()),
+            server: resolve(&options.host, options.port).map_err(TeamError::GaveUp)?,
+            seed,
+            options,
             poll,
             signals,
             agents: Slab::new(),
@@ -162,8 +147,7 @@ impl Team {
         })
     }
 
-    /// Plays until the game is over, a signal comes, or the roster gives up.
-    pub fn play(&mut self) -> Result<Ended, TeamError> {
+    fn play(&mut self) -> Result<String, TeamError> {
         let mut events = Events::with_capacity(EVENTS_CAPACITY);
         loop {
             let wake_at = match self.roster.next(self.clock.now()) {
@@ -174,10 +158,10 @@ impl Team {
                 Next::Wait(until) => until,
                 Next::Finish(finish) => return self.finish(finish),
             };
-            let overdue_at = self.ask_anew()?;
+            let overdue_at = self.ask_anew();
             let wake_at = wake_at.into_iter().chain(overdue_at).min();
             let timeout = match self.to_read.is_empty() {
-                true => wake_at.map(|at| self.timeout(at)),
+                true => wake_at.map(|at| at.since(self.clock.now()).to_std()),
                 false => Some(Duration::ZERO),
             };
             match self.poll.poll(&mut events, timeout) {
@@ -185,12 +169,10 @@ impl Team {
                 other => other?,
             }
             for event in &events {
-                if event.token() == TOKEN_SIGNALS {
-                    if self.signals.received().is_some() {
-                        return Ok(Ended::Interrupted);
-                    }
-                } else {
+                if event.token() != TOKEN_SIGNALS {
                     self.to_read.insert(event.token().0);
+                } else if self.signals.received().is_some() {
+                    return Ok(self.interrupted());
                 }
             }
             for key in std::mem::take(&mut self.to_read) {
@@ -199,18 +181,20 @@ impl Team {
         }
     }
 
-    /// The levels of all agents in the game, the highest first.
-    pub fn levels(&self) -> Vec<u8> {
+    fn interrupted(&self) -> String {
         let playing = self.agents.iter().filter(|(_, agent)| agent.is_playing);
-        let mut levels: Vec<u8> = playing.map(|(_, agent)| agent.player.level().get()).collect();
-        levels.sort_unstable_by_key(|&level| std::cmp::Reverse(level));
-        levels
+        let mut levels: Vec<u8> = playing
+            .map(|(_, agent)| agent.player.brain.level().get())
+            .collect();
+        levels.sort_unstable_by(|a, b| b.cmp(a));
+        let team = &self.options.name;
+        format!("team {team}: interrupted; the agents' levels were {levels:?}")
     }
 
-    fn finish(&self, finish: Finish) -> Result<Ended, TeamError> {
-        let TeamConfig { team, server, .. } = &self.config;
+    fn finish(&self, finish: Finish) -> Result<String, TeamError> {
+        let (team, server) = (&self.options.name, self.server);
         Err(TeamError::GaveUp(match finish {
-            Finish::Closed => return Ok(Ended::Closed),
+            Finish::Closed => return Ok(format!("team {team}: the server closed the connections")),
             Finish::BrokenOff => {
                 format!("the connections to {server} broke off: the server was killed, or the network failed")
             }
@@ -233,12 +217,21 @@ impl Team {
         self.roster.connecting(self.clock.now());
         let number = self.agents_made;
         self.agents_made += 1;
-        let team = self.config.team.as_bytes();
-        let mut player = Player::new(team, self.config.dialect, self.config.seed);
-        player.limit_in_flight(self.config.in_flight);
+        let Options {
+            name,
+            dialect,
+            in_flight,
+            ..
+        } = self.options;
+        let player = Player::new(
+            name.as_bytes(),
+            (*dialect).into(),
+            self.seed,
+            usize::from(*in_flight),
+        );
         let entry = self.agents.vacant_entry();
         let token = Token(entry.key());
-        let socket = match Socket::connect(self.config.server, self.poll.registry(), token) {
+        let socket = match Socket::connect(self.server, self.poll.registry(), token) {
             Ok(socket) => socket,
             Err(error) => return self.connection_failed(error),
         };
@@ -256,7 +249,7 @@ impl Team {
     /// A connection failed or ended before the join. Fails if no server listens; a server that closes one connection may
     /// accept the next.
     fn connection_failed(&mut self, error: io::Error) -> Result<(), TeamError> {
-        self.roster.turned_away(self.clock.now());
+        self.roster.not_joined(false, self.clock.now());
         let was_made = matches!(
             error.kind(),
             io::ErrorKind::UnexpectedEof
@@ -269,8 +262,7 @@ impl Team {
         } else if self.was_greeted {
             log::warn!("a connection could not be made: {error}");
         } else {
-            let server = self.config.server;
-            return Err(TeamError::Connect { server, error });
+            return Err(TeamError::Connect(self.server, error));
         }
         Ok(())
     }
@@ -280,16 +272,16 @@ impl Team {
         let Some(agent) = self.agents.get_mut(key) else {
             return Ok(());
         };
-        agent.player.replaces(self.roster.replacement());
+        agent.player.replacement = self.roster.replacement();
         let exchanged = agent.exchange(self.poll.registry());
         self.was_greeted |= agent.was_greeted;
         let now = self.clock.now();
-        let state = agent.player.state();
+        let state = agent.player.state;
         if !agent.is_playing && matches!(state, PlayerState::Playing | PlayerState::Dead) {
             agent.is_playing = true;
             agent.overdue = Overdue::new(self.passed, now);
             self.roster.joined();
-            log::info!("agent {} joined team {}", agent.number, self.config.team);
+            log::info!("agent {} joined team {}", agent.number, self.options.name);
         }
         match state {
             PlayerState::Joining | PlayerState::Playing => {}
@@ -297,23 +289,23 @@ impl Team {
                 log::info!(
                     "agent {} died at level {}",
                     agent.number,
-                    agent.player.level().get()
+                    agent.player.brain.level().get()
                 );
                 self.roster.died(now);
                 return self.remove(key);
             }
             PlayerState::Refused => {
                 log::debug!("agent {} was refused", agent.number);
-                self.roster.refused(now);
+                self.roster.not_joined(true, now);
                 return self.remove(key);
             }
         }
-        match agent.player.take_progress() {
+        match agent.player.progress.take() {
             Some(Progress::Answered(units)) => agent.overdue.answered(units, &mut self.passed, now),
             Some(Progress::Strange) => agent.overdue.strange(),
             None => {}
         }
-        if agent.player.take_free_place() {
+        if agent.player.brain.take_free_place() {
             self.roster.free_place(now);
         }
         match exchanged {
@@ -328,12 +320,12 @@ impl Team {
     }
 
     /// Restarts agents with overdue answers; returns the next deadline.
-    fn ask_anew(&mut self) -> io::Result<Option<RealTime>> {
+    fn ask_anew(&mut self) -> Option<RealTime> {
         let now = self.clock.now();
         let mut next_at = None;
         for (key, agent) in &mut self.agents {
             // A server that does not read cannot answer.
-            if !agent.is_playing || !agent.player.is_waiting() || !agent.player.unsent().is_empty() {
+            if !agent.is_playing || !agent.player.is_waiting() || !agent.player.dialogue.unsent().is_empty() {
                 continue;
             }
             if agent.overdue.is_overdue(self.passed, now) {
@@ -344,7 +336,7 @@ impl Team {
             }
             next_at = next_at.into_iter().chain(agent.overdue.at()).min();
         }
-        Ok(next_at)
+        next_at
     }
 
     /// The connection of a living agent ended.
@@ -370,14 +362,5 @@ impl Team {
         let mut agent = self.agents.remove(key);
         agent.socket.close(self.poll.registry())?;
         Ok(())
-    }
-
-    /// Timeout until `at`, rounded up to milliseconds so that it never fires early.
-    fn timeout(&self, at: RealTime) -> Duration {
-        let now = self.clock.now();
-        if at <= now {
-            return Duration::ZERO;
-        }
-        at.since(now).to_std()
     }
 }

@@ -6,64 +6,47 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use trantor_bot::cli::EXIT_STATUS_USAGE;
-use trantor_bot::load::cli::{self, Asked, Options};
+use trantor_bot::cli::{self, EXIT_STATUS_USAGE, Parsed};
+use trantor_bot::load::cli::Options;
 use trantor_bot::load::report::AGENTS_LOST;
 use trantor_bot::load::{self, Report};
-use trantor_runtime::{standard_error, standard_output};
+use trantor_runtime::standard_output;
 
 /// Exit status of a load that lost all agents before the end of the measurement.
 const EXIT_STATUS_AGENTS_LOST: u8 = 2;
 
 fn main() -> ExitCode {
+    cli::end("trantor-load", run())
+}
+
+fn run() -> Result<String, (String, u8)> {
     env_logger::Builder::new()
         .filter_level(log::LevelFilter::Warn)
         .init();
-    let options = match cli::parse(std::env::args_os()) {
-        Ok(Asked::Load(options)) => options,
-        Ok(Asked::Print(text)) => return ended(standard_output::print(text.trim_end())),
-        Err(line) => return refuse(&line, EXIT_STATUS_USAGE),
+    let usage = |line| (line, EXIT_STATUS_USAGE);
+    let options: Options = match cli::parse(std::env::args_os()).map_err(usage)? {
+        Parsed::Print(text) => return Ok(text),
+        Parsed::Run(options) => options,
     };
-    match measure(&options) {
-        Ok(report) => match print(&report, &options) {
-            Ok(()) if report.has_lost_all_agents() => refuse(AGENTS_LOST, EXIT_STATUS_AGENTS_LOST),
-            printed => ended(printed),
-        },
-        Err(line) => refuse(&line, 1),
+    let report = load::run(&options).map_err(|error| (error.to_string(), 1))?;
+    print(&report, options.json.as_deref()).map_err(usage)?;
+    match report.has_lost_all_agents() {
+        true => Err((AGENTS_LOST.to_owned(), EXIT_STATUS_AGENTS_LOST)),
+        false => Ok(String::new()),
     }
-}
-
-fn measure(options: &Options) -> Result<Report, String> {
-    load::run(options).map_err(|error| error.to_string())
 }
 
 /// # Errors
 /// One line if the report cannot be written.
-fn print(report: &Report, options: &Options) -> Result<(), String> {
-    let json = options.json.as_deref();
+fn print(report: &Report, json: Option<&Path>) -> Result<(), String> {
+    let as_json = || serde_json::to_string_pretty(report).expect("a report holds numbers and words only");
     if json == Some(Path::new("-")) {
-        return standard_output::print(&as_json(report));
+        return standard_output::print(&as_json());
     }
     let printed = standard_output::print(report.to_string().trim_end());
     if let Some(path) = json {
-        std::fs::write(path, as_json(report) + "\n")
+        std::fs::write(path, as_json() + "\n")
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     printed
-}
-
-fn as_json(report: &Report) -> String {
-    serde_json::to_string_pretty(report).expect("a report holds numbers and words only")
-}
-
-fn ended(printed: Result<(), String>) -> ExitCode {
-    match printed {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(line) => refuse(&line, EXIT_STATUS_USAGE),
-    }
-}
-
-fn refuse(line: &str, status: u8) -> ExitCode {
-    standard_error::say(format_args!("trantor-load: {line}"));
-    ExitCode::from(status)
 }

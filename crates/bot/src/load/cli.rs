@@ -1,16 +1,13 @@
 //! The command line of `trantor-load`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser as Count;
-use clap::error::ErrorKind;
-use clap::{ArgAction, CommandFactory, Parser};
+use clap::{ArgAction, Parser};
 use trantor_time::{Frequency, RealSpan};
 
 use super::{Mix, Speed};
-use crate::cli::{DialectName, in_one_line, team_name};
-use crate::manual::{self, Manual};
+use crate::cli::{DialectName, Manual, team_name};
 
 const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there is no server or no place, or nothing was answered,\n\
     2 if all agents were lost before the measurement ended, as by a server that is gone (the figures are printed),\n\
@@ -102,40 +99,13 @@ pub struct Options {
     pub help: Option<bool>,
 }
 
-/// The parsed command line.
-#[derive(Debug)]
-pub enum Asked {
-    /// Run the load with these options.
-    Load(Box<Options>),
-    /// Print this and end with status 0.
-    Print(String),
-}
-
-/// Reads a command line, the program's name first.
-///
-/// # Errors
-/// One line about the mistake.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if let Some(text) = manual::asked(Options::command(), &arguments) {
-        return Ok(Asked::Print(text));
-    }
-    match Options::try_parse_from(arguments) {
-        Ok(options) => Ok(Asked::Load(Box::new(options))),
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Asked::Print(error.to_string())),
-            _ => Err(in_one_line(&error)),
-        },
-    }
-}
-
 impl Options {
     /// Source of the game's speed.
     pub fn speed(&self) -> Speed {
         match (self.frequency, self.assume) {
             (Some(speed), _) => Speed::Set(speed),
             (None, Some(speed)) => Speed::Assumed(speed),
-            (None, None) => Speed::Asked,
+            (None, None) => Speed::Queried,
         }
     }
 }
@@ -157,40 +127,4 @@ fn seconds(text: &str) -> Result<RealSpan, String> {
         .filter(|seconds| (0.0..=f64::from(SECONDS_MAX)).contains(seconds));
     let seconds = seconds.ok_or_else(|| format!("a time is 0 to {SECONDS_MAX} seconds"))?;
     Ok(RealSpan::from_nanos((seconds * 1e9) as i64))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked(line: &str) -> Result<Asked, String> {
-        parse(line.split_whitespace().map(OsString::from))
-    }
-
-    #[test]
-    fn options_become_a_load() {
-        let line = "load -n a b c -a 90 -k 10 -f 1000 -m look=1 -d 2.5 --in-step";
-        let Ok(Asked::Load(given)) = asked(line) else {
-            panic!("{line}");
-        };
-        assert_eq!((given.agents, given.names.len(), given.in_flight), (90, 3, 10));
-        assert_eq!(given.speed(), Speed::Set(Frequency::new(1_000).unwrap()));
-        assert_eq!(given.duration, RealSpan::from_millis(2_500));
-        assert!(given.in_step);
-    }
-
-    #[test]
-    fn every_mistake_is_one_line() {
-        for (line, part) in [
-            ("load -a 0", "1..=100000"),
-            ("load -k 11", "1..=10"),
-            ("load -f 0", "-f"),
-            ("load -m walk=1", "walk"),
-            ("load -d x", "86400"),
-            ("load -f 1 --assume 1", "--assume"),
-        ] {
-            let error = asked(line).unwrap_err();
-            assert!(error.contains(part) && !error.contains('\n'), "{line}: {error}");
-        }
-    }
 }

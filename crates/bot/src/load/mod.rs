@@ -20,6 +20,8 @@ mod generator;
 mod mix;
 mod peer;
 pub mod report;
+#[cfg(test)]
+pub(crate) mod transcripts;
 mod viewer;
 
 use std::io;
@@ -35,7 +37,7 @@ pub use report::Report;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speed {
     /// A text viewer queries it and disconnects before the measurement.
-    Asked,
+    Queried,
     /// Such a viewer sets it; the game is slowed down during the joins, so that no agent starves.
     Set(Frequency),
     /// The user gives it, and no viewer connects: on very large maps its first burst would be part of the load.

@@ -360,8 +360,8 @@ mod tests {
 
     use trantor_time::RealTime;
 
-    use super::super::cli::{self, Asked};
     use super::*;
+    use crate::cli::{self, Parsed};
 
     #[test]
     fn achieved_is_game_time_filled_of_game_time_there_was() {
@@ -453,7 +453,7 @@ mod tests {
     /// Report of twelve agents after one second.
     fn report(flags: &str) -> Report {
         let flags = format!("load {flags}");
-        let Ok(Asked::Load(options)) = cli::parse(flags.split_whitespace().map(OsString::from)) else {
+        let Ok(Parsed::Run(options)) = cli::parse(flags.split_whitespace().map(OsString::from)) else {
             panic!("{flags} is refused");
         };
         let run = Run {

@@ -204,34 +204,4 @@ mod tests {
         }
         assert_eq!(said, expected);
     }
-
-    #[test]
-    fn the_control_reads_the_speed_and_sets_it() {
-        let mut control = Control::default();
-        control.take_in(b"WELCOME\nmsz 5 5\nsgt 1");
-        assert_eq!(std::mem::take(&mut control.unsent), b"GRAPHIC\n");
-        control.take_in(b"00\n");
-        assert_eq!(control.speed(), Frequency::new(100).ok());
-        control.ask_for(Frequency::new(7).unwrap());
-        assert_eq!(std::mem::take(&mut control.unsent), b"sst 7\n");
-        control.take_in(b"sst 7\n");
-        assert_eq!(
-            control.speed(),
-            Frequency::new(7).ok(),
-            "some servers answer with sst"
-        );
-        control.ask();
-        assert_eq!(std::mem::take(&mut control.unsent), b"sgt\n");
-        let mut early = Control::default();
-        early.ask();
-        assert_eq!(early.unsent, b"");
-        early.take_in(b"WELCOME\n");
-        assert_eq!(std::mem::take(&mut early.unsent), b"GRAPHIC\nsgt\n");
-        for refusal in [&b"sbp\nsmg why\n"[..], b"suc\n"] {
-            assert!(!control.was_refused());
-            control.take_in(refusal);
-            assert!(control.was_refused());
-            control.ask_for(Frequency::new(8).unwrap());
-        }
-    }
 }

@@ -122,7 +122,7 @@ impl<'a> Generator<'a> {
         let signals = Signals::watch(poll.registry(), TOKEN_SIGNALS, Handled::End)?;
         let speed = match config.speed() {
             Speed::Assumed(speed) => Some(speed),
-            Speed::Asked | Speed::Set(_) => None,
+            Speed::Queried | Speed::Set(_) => None,
         };
         Ok(Self {
             config,

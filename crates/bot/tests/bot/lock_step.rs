@@ -3,30 +3,19 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::mpsc;
-use std::time::Duration;
 
 use trantor_server::background::Background;
 use trantor_server::headless;
 use trantor_server::options::Options;
 
-mod support;
-
-use support::serve;
-
-/// Ample for a game on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{BOT, PATIENCE, serve, start};
 
 /// A process with some agents of a team.
 fn bots(server: SocketAddr, team: &str, agents: u32) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
-        .args(["-h", &server.ip().to_string(), "-p", &server.port().to_string()])
-        .args(["-n", team, "--seed", "7", "--team-size", &agents.to_string()])
-        .args(["--team-size-max", &agents.to_string()])
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("the program was built with the test")
+    let flags = format!("-n {team} --seed 7 --team-size {agents} --team-size-max {agents}");
+    start(BOT, server, &flags)
 }
 
 /// Digest and time of the server's game once a team has won.

@@ -1,36 +1,18 @@
 //! The program `trantor-bot`: whole games against Trantor's server, and its errors.
 
-mod support;
-
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
 
 use trantor_runtime::threads;
 use trantor_server::background::Background;
 use trantor_server::options::Options;
 use trantor_time::Frequency;
 
-use support::serve;
+use crate::support::{BOT, LOAD, greet, interrupt, lines, listen, outcome, serve, start, viewer};
 
 fn bot(server: SocketAddr, flags: &str) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
-        .args(["-h", &server.ip().to_string(), "-p", &server.port().to_string()])
-        .args(flags.split_whitespace())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program was built with the test")
-}
-
-fn outcome(output: &Output) -> (i32, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code().unwrap_or(-1),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+    start(BOT, server, flags)
 }
 
 fn server_at(hertz: u64) -> Background {
@@ -40,31 +22,19 @@ fn server_at(hertz: u64) -> Background {
     })
 }
 
-/// The next line to a text viewer that starts with `start`.
-fn watch_for(server: &Background, start: &str) -> String {
-    let stream = TcpStream::connect(server.address()).expect("the server listens");
-    let patience = Duration::from_secs(60);
-    stream
-        .set_read_timeout(Some(patience))
-        .expect("a socket takes a time limit");
-    (&stream).write_all(b"GRAPHIC\n").expect("the server reads");
-    let lines = BufReader::new(stream).lines();
-    let mut received = lines.map(|line| line.expect("the server sends lines in time"));
-    received
-        .find(|line| line.starts_with(start))
-        .expect("the viewer receives it in time")
-}
-
 /// Twelve agents over TCP, from the first egg to the victory.
 #[test]
 fn two_teams_play_to_the_end_of_a_game() {
     let server = server_at(1_000);
     let red = bot(server.address(), "-n red --team-size 6 --seed 1");
     let blue = bot(server.address(), "-n blue --team-size 6 --seed 2");
-    let winner = watch_for(&server, "seg ");
-    assert!(["seg red", "seg blue"].contains(&winner.as_str()), "{winner}");
+    let winner = lines(&viewer(server.address())).find(|line| line.starts_with("seg "));
+    assert!(
+        matches!(winner.as_deref(), Some("seg red" | "seg blue")),
+        "{winner:?}"
+    );
     for (team, child) in [("red", red), ("blue", blue)] {
-        let (status, out, err) = outcome(&child.wait_with_output().unwrap());
+        let (status, out, err) = outcome(child);
         assert_eq!(
             out,
             format!("trantor-bot: team {team}: the server closed the connections\n"),
@@ -78,7 +48,7 @@ fn two_teams_play_to_the_end_of_a_game() {
 fn a_server_that_refuses_gives_one_error_line() {
     let server = server_at(100);
     let child = bot(server.address(), "-n green --patience 0");
-    let (status, _, err) = outcome(&child.wait_with_output().unwrap());
+    let (status, _, err) = outcome(child);
     assert_eq!(
         err,
         "trantor-bot: the server has no place for team \"green\": no such team, or it is full\n"
@@ -88,11 +58,10 @@ fn a_server_that_refuses_gives_one_error_line() {
 
 #[test]
 fn an_address_without_server_gives_one_error_line() {
-    let unused = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = unused.local_addr().unwrap();
+    let (unused, address) = listen();
     drop(unused);
     for flags in ["-n red", "-n red --patience 0"] {
-        let (status, _, err) = outcome(&bot(address, flags).wait_with_output().unwrap());
+        let (status, _, err) = outcome(bot(address, flags));
         assert!(
             err.starts_with("trantor-bot: cannot connect to 127.0.0.1:"),
             "{flags}: {err}"
@@ -104,61 +73,48 @@ fn an_address_without_server_gives_one_error_line() {
 /// Writes to `/dev/full` fail as on a full disk.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_be_printed_is_status_84() {
-    for program in [
-        env!("CARGO_BIN_EXE_trantor-bot"),
-        env!("CARGO_BIN_EXE_trantor-load"),
-    ] {
-        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
-        let output = Command::new(program).arg("--help").stdout(full.unwrap()).output();
-        let (status, _, err) = outcome(&output.unwrap());
-        assert_eq!((status, err.lines().count()), (84, 1), "{err}");
-    }
-}
-
-#[test]
-fn mistakes_in_flags_end_with_status_84_and_help_with_0() {
-    let run = |flags: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_trantor-bot"))
-            .args(flags)
-            .output();
-        outcome(&output.unwrap())
+fn what_cannot_be_printed_and_mistakes_are_status_84() {
+    let run = |program: &str, flag: &str, out: Stdio| {
+        let child = Command::new(program)
+            .arg(flag)
+            .stdout(out)
+            .stderr(Stdio::piped())
+            .spawn();
+        outcome(child.unwrap())
     };
-    let (status, _, err) = run(&["-p", "4242"]);
-    assert_eq!(
-        (status, err.as_str()),
-        (84, "trantor-bot: --name <TEAM> is missing\n")
-    );
-    let (status, out, _) = run(&["--help"]);
-    assert_eq!(status, 0);
-    assert!(out.contains("-h, --host"), "{out}");
+    for program in [BOT, LOAD] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let (status, _, err) = run(program, "--help", full.unwrap().into());
+        assert_eq!((status, err.lines().count()), (84, 1), "{err}");
+        let (status, out, _) = run(program, "--help", Stdio::piped());
+        assert!(status == 0 && out.contains("-h, --host"), "{out}");
+    }
+    let (status, _, err) = run(BOT, "-p1", Stdio::piped());
+    assert_eq!((status, &*err), (84, "trantor-bot: --name <TEAM> is missing\n"));
+    let address = SocketAddr::from(([127, 0, 0, 1], 1));
+    let (status, _, err) = outcome(bot(address, "-n red --team-size 6 --team-size-max 3"));
+    let message = "trantor-bot: --team-size-max 3 is less than --team-size 6\n";
+    assert_eq!((status, &*err), (84, message));
 }
 
 /// Accepts an agent, greets it and answers its team name.
 fn let_in(listener: &TcpListener, answer: &str) -> TcpStream {
     let peer = listener.accept().expect("an agent connects").0;
-    (&peer).write_all(b"WELCOME\n").expect("the bot reads");
-    let mut name = String::new();
-    BufReader::new(&peer)
-        .read_line(&mut name)
-        .expect("the bot sends its team name");
-    assert_eq!(name, "red\n");
+    assert_eq!(greet(&peer), "red\n");
     (&peer).write_all(answer.as_bytes()).expect("the bot reads");
     peer
 }
 
 /// Commands of a single-agent bot in an empty world after this many refusals.
 fn said_after(refusals: usize) -> Vec<String> {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("a bound address");
+    let (listener, address) = listen();
     let child = bot(address, "-n red --seed 1 --in-flight 1");
     for _ in 0..refusals {
         drop(let_in(&listener, "ko\n"));
     }
     let peer = let_in(&listener, "1\n5 5\n");
     let mut said = Vec::new();
-    for line in BufReader::new(&peer).lines().take(40) {
-        let line = line.expect("the bot sends commands");
+    for line in lines(&peer).take(40) {
         let answer = match line.as_str() {
             "Look" => "[ player,,, ]\n",
             "Inventory" => "[ food 10 ]\n",
@@ -170,7 +126,7 @@ fn said_after(refusals: usize) -> Vec<String> {
     }
     drop(peer);
     drop(listener);
-    child.wait_with_output().expect("a process that was started ends");
+    outcome(child);
     said
 }
 
@@ -189,17 +145,16 @@ fn close_in_order(mut peer: TcpStream) {
 
 #[test]
 fn a_connection_that_is_closed_before_there_is_a_place_is_tried_again() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("a bound address");
+    let (listener, address) = listen();
     let server = threads::spawn("scripted", move || {
         drop(listener.accept().expect("an agent connects"));
         close_in_order(let_in(&listener, "1\n5 5\n"));
         drop(listener.accept().expect("an agent connects"));
     })
     .expect("a thread");
-    let (status, _, err) = outcome(&bot(address, "-n red").wait_with_output().unwrap());
+    let (status, _, err) = outcome(bot(address, "-n red"));
     let child = bot(address, "-n red --patience 0");
-    let impatient = outcome(&child.wait_with_output().unwrap());
+    let impatient = outcome(child);
     // Unblock the server if fewer peers connected.
     (0..3).for_each(|_| drop(TcpStream::connect(address)));
     server.join().expect("the scripted server does not panic");
@@ -220,16 +175,15 @@ fn a_connection_that_is_closed_before_there_is_a_place_is_tried_again() {
 #[cfg(unix)]
 #[test]
 fn a_server_that_talks_without_end_does_not_keep_a_signal_from_being_heeded() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let child = bot(listener.local_addr().expect("a bound address"), "-n red");
+    let (listener, address) = listen();
+    let child = bot(address, "-n red");
     let mut peer = let_in(&listener, "1\n5 5\n");
     let lines = b"message 1, hello\n".repeat(10_000);
     // The bot has read a part and has more to read.
     (0..100).for_each(|_| peer.write_all(&lines).expect("the bot reads"));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the process runs");
+    interrupt(&child);
     while peer.write_all(&lines).is_ok() {}
-    let (status, out, err) = outcome(&child.wait_with_output().unwrap());
+    let (status, out, err) = outcome(child);
     assert!(
         out.starts_with("trantor-bot: team red: interrupted"),
         "{out}{err}"
@@ -239,14 +193,13 @@ fn a_server_that_talks_without_end_does_not_keep_a_signal_from_being_heeded() {
 
 #[test]
 fn connections_that_break_off_are_no_end_of_a_game() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("a bound address");
+    let (listener, address) = listen();
     let child = bot(address, "-n red");
     let peer = let_in(&listener, "1\n5 5\n");
     // Closing a socket with unread input resets the connection.
     peer.peek(&mut [0]).expect("the bot sends its team name");
     drop(peer);
-    let (status, _, err) = outcome(&child.wait_with_output().unwrap());
+    let (status, _, err) = outcome(child);
     assert_eq!(
         (status, err),
         (
@@ -263,7 +216,7 @@ fn the_seed_is_printed_so_that_a_game_can_be_repeated() {
     let server = server_at(100);
     let seed_of = |flags: &str| {
         let flags = format!("-n green --patience 0 -v {flags}");
-        let (_, _, err) = outcome(&bot(server.address(), &flags).wait_with_output().unwrap());
+        let (_, _, err) = outcome(bot(server.address(), &flags));
         let (_, rest) = err
             .split_once("seed ")
             .unwrap_or_else(|| panic!("no seed in {err}"));

@@ -1,17 +1,15 @@
 //! The program `trantor-load` against Trantor's server and scripted servers.
 
-mod support;
-
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::process::Child;
 
 use trantor_runtime::{RealClock, threads};
 use trantor_server::background::Background;
 use trantor_server::options::Options;
 use trantor_time::{Clock, RealSpan};
 
-use support::serve;
+use crate::support::{LOAD, greet, interrupt, lines, listen, outcome, serve, viewer};
 
 fn load(server: &Background, flags: &str) -> (i32, serde_json::Value, String) {
     load_on(server.address(), flags)
@@ -22,24 +20,13 @@ fn load_on(server: SocketAddr, flags: &str) -> (i32, serde_json::Value, String) 
 }
 
 fn start(server: SocketAddr, flags: &str) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_trantor-load"))
-        .args(["-h", &server.ip().to_string()])
-        .args(["-p", &server.port().to_string(), "--json", "-"])
-        .args(flags.split_whitespace())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program was built with the test")
+    crate::support::start(LOAD, server, &format!("--json - {flags}"))
 }
 
 /// Exit status, report and standard error.
 fn found(load: Child) -> (i32, serde_json::Value, String) {
-    let output = load.wait_with_output().expect("a process that was started ends");
-    (
-        output.status.code().unwrap_or(-1),
-        serde_json::from_slice(&output.stdout).unwrap_or_default(),
-        String::from_utf8_lossy(&output.stderr).into_owned(),
-    )
+    let (status, out, err) = outcome(load);
+    (status, serde_json::from_str(&out).unwrap_or_default(), err)
 }
 
 fn number(report: &serde_json::Value, name: &str) -> f64 {
@@ -95,18 +82,6 @@ fn a_refused_speed_is_reported_before_agents_join() {
     );
     let (status, report, stderr) = load(&server, "-a 12 -d 0.1 --warm-up 0");
     assert_eq!((status, number(&report, "agents")), (0, 12.0), "{stderr}");
-}
-
-/// Greets a peer and reads the first line it sends.
-fn greet(mut peer: &TcpStream) -> String {
-    let mut line = String::new();
-    let _ = peer.write_all(b"WELCOME\n");
-    let _ = BufReader::new(peer).read_line(&mut line);
-    line
-}
-
-fn lines(peer: &TcpStream) -> impl Iterator<Item = String> {
-    BufReader::new(peer).lines().map_while(Result::ok)
 }
 
 /// How a scripted server treats the control viewer.
@@ -188,8 +163,7 @@ fn load_on_scripted(
     play: Agent,
     after: Viewer,
 ) -> (i32, serde_json::Value, String) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("a bound address");
+    let (listener, address) = listen();
     let server = threads::spawn("scripted", move || {
         let accept = || listener.accept().expect("a peer").0;
         let viewer = accept();
@@ -306,23 +280,15 @@ fn a_load_that_fails_leaves_the_speed_as_it_was() {
     let server = serve(&Options::default());
     let (status, _, stderr) = load(&server, "-n green -a 3 -f 500");
     assert_eq!((status, stderr.lines().count()), (1, 1), "{stderr}");
-    let viewer = TcpStream::connect(server.address()).expect("the server listens");
-    (&viewer).write_all(b"GRAPHIC\n").expect("the server reads");
-    let mut lines = BufReader::new(viewer).lines().map_while(Result::ok);
-    let speed = lines.find(|line| line.starts_with("sgt "));
+    let speed = lines(&viewer(server.address())).find(|line| line.starts_with("sgt "));
     assert_eq!(speed.as_deref(), Some("sgt 100"));
 }
 
 #[cfg(unix)]
 #[test]
 fn an_interrupt_before_the_measurement_is_reported_and_restores_the_speed() {
-    let interrupt = |load: &Child| {
-        let pid = rustix::process::Pid::from_child(load);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the process runs");
-    };
     let message = "trantor-load: interrupted before anything was measured\n";
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("a bound address");
+    let (listener, address) = listen();
 
     let load = start(address, "-a 1");
     let viewer = listener.accept().expect("the control viewer connects").0;
@@ -334,10 +300,10 @@ fn an_interrupt_before_the_measurement_is_reported_and_restores_the_speed() {
     let load = start(address, "-a 1 -f 500");
     let mut viewer = listener.accept().expect("the control viewer connects").0;
     assert_eq!(greet(&viewer), "GRAPHIC\n");
-    let lines = BufReader::new(viewer.try_clone().expect("a descriptor")).lines();
+    let reader = viewer.try_clone().expect("a descriptor");
     viewer.write_all(b"sgt 100\n").expect("the client reads");
     let mut asked = Vec::new();
-    for line in lines.map_while(Result::ok) {
+    for line in lines(&reader) {
         // It slows the game down; the server does not confirm.
         match line.as_str() {
             "sst 1" => interrupt(&load),
@@ -356,8 +322,7 @@ fn an_interrupt_before_the_measurement_is_reported_and_restores_the_speed() {
 #[test]
 fn a_server_that_says_nothing_is_not_said_to_have_refused_anybody() {
     // The listener accepts connections in the backlog, and nothing reads them.
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("a bound address");
+    let (_listener, address) = listen();
     let (status, _, stderr) = load_on(address, "-a 1 --assume 100 --join-patience 0.1");
     assert_eq!(
         (status, stderr.as_str()),

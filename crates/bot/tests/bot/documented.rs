@@ -1,18 +1,10 @@
 //! Runs the bots of the documentation as printed there.
 
-mod support;
-
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use trantor_server::options::Options;
 
-use support::serve;
-
-/// Ample for a few hundred units on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{lines, serve, viewer};
 
 /// Killed when the test ends.
 struct Bot(Child);
@@ -24,20 +16,16 @@ impl Drop for Bot {
     }
 }
 
-/// Runs the first Python block of a page until a text viewer receives `news`. Lock-step makes the game independent of the
+/// Runs the first Python block of a page until a text viewer receives `event`. Lock-step makes the game independent of the
 /// machine's load.
-fn plays_until(page: &str, news: &str) {
+fn plays_until(page: &str, event: &str) {
     let server = serve(&Options {
         teams: vec!["red".to_owned()],
         places_per_team: 1,
         lock_step: true,
         ..Options::default()
     });
-    let stream = TcpStream::connect(server.address()).expect("the server listens");
-    stream
-        .set_read_timeout(Some(PATIENCE))
-        .expect("a socket takes a time limit");
-    (&stream).write_all(b"GRAPHIC\n").expect("the server reads");
+    let viewer = viewer(server.address());
     let (_, from) = page.split_once("```python\n").expect("the page shows a bot");
     let (program, _) = from.split_once("```").expect("the code block ends");
     let port = server.address().port().to_string();
@@ -46,16 +34,18 @@ fn plays_until(page: &str, news: &str) {
         .stdout(Stdio::null())
         .spawn();
     let _bot = Bot(bot.expect("python3 is installed (.ci/run has the list)"));
-    let mut lines = BufReader::new(stream).lines();
-    assert!(lines.any(|line| line.expect("the viewer receives it in time").starts_with(news)));
+    assert!(
+        lines(&viewer).any(|line| line.starts_with(event)),
+        "{event} in time"
+    );
 }
 
 #[test]
 fn the_bot_on_the_first_page_takes_what_it_finds() {
-    plays_until(include_str!("../../../README.md"), "pgt #0 ");
+    plays_until(include_str!("../../../../README.md"), "pgt #0 ");
 }
 
 #[test]
 fn the_bot_among_the_bots_rises() {
-    plays_until(include_str!("../../../docs/bots.md"), "plv #0 2");
+    plays_until(include_str!("../../../../docs/bots.md"), "plv #0 2");
 }

@@ -1,0 +1,227 @@
+//! Parts of the bots and of the load generator, each tested by transcripts without sockets on a manual clock.
+//!
+//! `: PART ARGUMENTS` begins with a new one. `< LINE` comes from the server, `! COMMAND` is sent to it, and any other line
+//! is a step, most with a time in milliseconds. `> LINE` is what it sends then, and `= VALUE` what it says or is. `xN` at
+//! the end of a line repeats it. `BLESS=1` writes both.
+
+use std::fmt::Write as _;
+
+use trantor_protocol::text::{Dialect, parse_command};
+use trantor_time::{Frequency, RealSpan, RealTime};
+
+use crate::dialogue::{Answer, Dialogue, Event};
+use crate::load::transcripts::{ControlPart, LoadPart};
+use crate::overdue::{Overdue, TeamUnits};
+use crate::player::Player;
+use crate::roster::{Next, Roster};
+
+/// A part under test: takes a step, and returns what it sends and what it is then.
+pub(crate) trait Part {
+    fn step(&mut self, step: &str) -> (Vec<u8>, Vec<String>);
+}
+
+pub(crate) fn at_ms(ms: &str) -> RealTime {
+    RealTime::ZERO.saturating_add(RealSpan::from_millis(ms.parse().expect(ms)))
+}
+
+pub(crate) fn ms_of(at: RealTime) -> i64 {
+    at.since(RealTime::ZERO).as_nanos() / 1_000_000
+}
+
+/// A line of the server: `\0` is a NUL, and `(WORD*N)` the word so many times.
+pub(crate) fn received(line: &str) -> Vec<u8> {
+    let line = line.replace("\\0", "\0");
+    let repeated = line.split_once('(').and_then(|(before, rest)| {
+        let (part, after) = rest.split_once(')')?;
+        let (word, count) = part.split_once('*')?;
+        Some(before.to_owned() + &word.repeat(count.parse().ok()?) + after)
+    });
+    (repeated.unwrap_or(line) + "\n").into_bytes()
+}
+
+fn described(event: &Event) -> String {
+    match event {
+        Event::Answer(command, Answer::Look(sights)) => {
+            format!("{command:?}: {} tiles, {:?}", sights.len(), sights[0])
+        }
+        Event::Message { direction, text } => format!("Message from {direction}: {}", text.escape_ascii()),
+        Event::Unknown(line) => format!("Unknown: {}", line.escape_ascii()),
+        event => format!("{event:?}"),
+    }
+}
+
+impl Part for Dialogue {
+    fn step(&mut self, step: &str) -> (Vec<u8>, Vec<String>) {
+        match step.split_once(' ') {
+            Some(("<", line)) => self.take_in(&received(line)),
+            Some(("!", command)) => self.send(parse_command(Dialect::Epitech, command.as_bytes())),
+            _ => self.forget(),
+        }
+        let mut said: Vec<String> = std::iter::from_fn(|| self.poll())
+            .map(|it| described(&it))
+            .collect();
+        if !self.may_send() {
+            said.push("may not send".to_owned());
+        }
+        (std::mem::take(self.unsent()), said)
+    }
+}
+
+impl Part for Player {
+    fn step(&mut self, step: &str) -> (Vec<u8>, Vec<String>) {
+        match step.split_once(' ') {
+            Some(("<", line)) => self.take_in(&received(line)),
+            Some((_, units)) => self.forget(units.parse().expect(step)),
+            None => panic!("{step}"),
+        }
+        let progress = self.progress.take().map(|progress| format!("{progress:?}"));
+        let said = progress.into_iter().chain([format!("{:?}", self.state)]);
+        (std::mem::take(self.dialogue.unsent()), said.collect())
+    }
+}
+
+impl Part for Roster {
+    fn step(&mut self, step: &str) -> (Vec<u8>, Vec<String>) {
+        let (ms, what) = step.split_once(' ').expect(step);
+        let now = at_ms(ms);
+        match what {
+            "connecting" => self.connecting(now),
+            "joined" => self.joined(),
+            "refused" => self.not_joined(true, now),
+            "turned away" => self.not_joined(false, now),
+            "died" => self.died(now),
+            "closed" => self.closed(true, now),
+            "broken off" => self.closed(false, now),
+            "free place" => self.free_place(now),
+            _ => assert_eq!(what, "later"),
+        }
+        let next = match self.next(now) {
+            Next::Wait(Some(until)) => format!("Wait until {} ms", ms_of(until)),
+            next => format!("{next:?}"),
+        };
+        (
+            Vec::new(),
+            vec![format!("{next}, replacement {}", self.replacement())],
+        )
+    }
+}
+
+/// An agent whose answers may be overdue, another of its team, and the time.
+struct OverduePart {
+    overdue: Overdue,
+    other: Overdue,
+    passed: TeamUnits,
+    now: RealTime,
+}
+
+impl Part for OverduePart {
+    fn step(&mut self, step: &str) -> (Vec<u8>, Vec<String>) {
+        let (what, ms) = step.split_once(' ').unwrap_or((step, "0"));
+        self.now += at_ms(ms).since(RealTime::ZERO);
+        match what {
+            "answered" => self.overdue.answered(7, &mut self.passed, self.now),
+            "other" => self.other.answered(7, &mut self.passed, self.now),
+            "strange" => self.overdue.strange(),
+            "anew" => {
+                self.now = self.overdue.at().unwrap_or(self.now);
+                self.overdue.asked_anew(self.passed, self.now);
+            }
+            _ => assert_eq!(what, "later"),
+        }
+        let is_overdue = self.overdue.is_overdue(self.passed, self.now);
+        let limit = self.overdue.at().map_or("no limit".to_owned(), |at| {
+            format!("limit in {} ms", ms_of(at) - ms_of(self.now))
+        });
+        let said = format!("{limit}{}", if is_overdue { ", overdue" } else { "" });
+        (Vec::new(), vec![said])
+    }
+}
+
+/// The part that a line begins with; a dialogue is `new`, or has `joined`.
+fn part(line: &str) -> Box<dyn Part> {
+    let mut words = line.split(' ');
+    let name = words.next().expect(line);
+    let mut number = || words.next().expect(line).parse().expect(line);
+    match name {
+        "player" => Box::new(Player::new(b"red", Dialect::Epitech, 1, number())),
+        "roster" => {
+            let patience = RealSpan::from_secs(number() as i64);
+            Box::new(Roster::new(number(), number(), patience, RealTime::ZERO))
+        }
+        "overdue" => {
+            let passed = TeamUnits::default();
+            let overdue = Overdue::new(passed, RealTime::ZERO);
+            let (other, now) = (overdue.clone(), RealTime::ZERO);
+            Box::new(OverduePart {
+                overdue,
+                other,
+                passed,
+                now,
+            })
+        }
+        "load" => Box::new(LoadPart::new(
+            &line["load ".len()..],
+            Frequency::new(100).expect("a speed"),
+        )),
+        "control" => Box::new(ControlPart::default()),
+        _ => {
+            let dialect = match words.next() {
+                Some("42") => Dialect::French42,
+                Some("2016") => Dialect::Epitech2016,
+                _ => Dialect::Epitech,
+            };
+            let mut dialogue = Dialogue::new(b"red", dialect);
+            if name == "joined" {
+                dialogue.take_in(b"WELCOME\n2\n10 12\n");
+                assert!(dialogue.poll().is_some(), "it joined");
+                dialogue.unsent().clear();
+            }
+            Box::new(dialogue)
+        }
+    }
+}
+
+/// Plays a transcript; answers it with what was sent and said.
+fn play(transcript: &str) -> String {
+    let (mut played, mut subject) = (String::new(), None);
+    for line in transcript.lines().filter(|line| !line.starts_with(['>', '='])) {
+        writeln!(played, "{line}").expect("a string takes all");
+        if let Some(named) = line.strip_prefix(": ") {
+            subject = Some(part(named));
+        } else if !line.starts_with('#') {
+            let repeated = line
+                .rsplit_once(" x")
+                .and_then(|(step, count)| Some((step, count.parse().ok()?)));
+            let (step, count) = repeated.unwrap_or((line, 1));
+            let subject = subject.as_mut().expect("a part comes first");
+            let (mut sent, mut said) = (Vec::new(), Vec::new());
+            for _ in 0..count {
+                let (bytes, values) = subject.step(step);
+                sent.extend(bytes);
+                said = values;
+            }
+            for line in String::from_utf8_lossy(&sent).lines() {
+                writeln!(played, "> {line}").expect("a string takes all");
+            }
+            for value in said {
+                writeln!(played, "= {value}").expect("a string takes all");
+            }
+        }
+    }
+    played
+}
+
+#[test]
+fn transcripts() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcripts");
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("a folder can be read").path();
+        let transcript = std::fs::read_to_string(&path).expect("a file can be read");
+        let played = play(&transcript);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, played).expect("a file can be written");
+        } else {
+            assert_eq!(played, transcript, "{}", path.display());
+        }
+    }
+}
