@@ -21,7 +21,6 @@ enum Step {
     Tidy,
     Tests,
     Interface,
-    Docs,
 }
 
 const STEPS: &[(&str, Step)] = &[
@@ -48,7 +47,13 @@ const STEPS: &[(&str, Step)] = &[
     ("interface", Step::Interface),
     ("doc tests", Step::Cargo("test --workspace --doc --quiet")),
     // For people who read the code: with what is private, which module heads may then point to.
-    ("docs", Step::Docs),
+    (
+        "docs",
+        Step::Cargo(
+            "doc --workspace --no-deps --document-private-items --quiet \
+             --config build.rustdocflags=['--deny=warnings','--allow=rustdoc::private_intra_doc_links']",
+        ),
+    ),
 ];
 
 /// Runs every step in order and stops at the first that fails; prints what each took.
@@ -70,7 +75,6 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         let started = Instant::now();
         match step {
             Step::Cargo(words) => process::check(process::cargo().args(words.split(' ')))?,
-            Step::Docs => process::check(&mut doc_command())?,
             Step::Tidy => tidy::run()?,
             Step::Tests => process::check(&mut test_command())?,
             Step::Interface => compare_interface()?,
@@ -82,20 +86,6 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         println!("{:>7.1} s  {name}", time.as_secs_f64());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn doc_command() -> Command {
-    let flags = "--deny warnings --allow rustdoc::private_intra_doc_links";
-    let mut command = process::cargo();
-    command.args([
-        "doc",
-        "--workspace",
-        "--no-deps",
-        "--document-private-items",
-        "--quiet",
-    ]);
-    command.env("RUSTDOCFLAGS", flags);
-    command
 }
 
 /// All tests but the doc tests: by nextest where it is installed, otherwise by cargo.

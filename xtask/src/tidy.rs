@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("viewer", "client render protocol model runtime time"),
     ("strategy", "model"),
     ("bot", "strategy protocol model runtime time"),
-    ("bench", "bot sim server engine game protocol model runtime time"),
+    ("bench", "bot sim server engine game protocol runtime time"),
     ("fuzz", "server engine game protocol model runtime time"),
     ("sim", "client server engine game model protocol runtime time"),
     ("xtask", ""),
