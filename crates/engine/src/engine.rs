@@ -1,5 +1,6 @@
 //! The engine: owns the parts and routes between them, nothing else.
 
+mod admin;
 mod apply;
 mod closing;
 mod deadlines;
@@ -10,7 +11,6 @@ mod operators;
 mod playback;
 mod recording;
 mod requests;
-mod sprint;
 mod viewers;
 mod watching;
 
@@ -31,6 +31,8 @@ use crate::session::{Answer, Feed, Role, Sessions, TokenBucket};
 use crate::snapshot::{EggPieces, Population};
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
 use crate::ticks::Ticks;
+use admin::Sprint;
+pub use admin::{AdminRefusal, AdminRequest, Step};
 use deadlines::Timer;
 pub use deadlines::{Fired, FiredKind};
 pub use operators::{Client, ClientKind};
@@ -38,7 +40,6 @@ use playback::Playback;
 pub use playback::PlaybackStart;
 use recording::Recorder;
 pub use recording::{JournalBytes, JournalPressure};
-use sprint::Sprint;
 
 /// The whole server but sockets, files, threads and the clock.
 ///
@@ -119,7 +120,7 @@ pub(crate) struct Watch {
 }
 
 impl Engine {
-    /// An engine whose time begins at `now`, or with [`crate::AdminRequest::Start`] if that is configured.
+    /// An engine whose time begins at `now`, or with [`AdminRequest::Start`] if that is configured.
     ///
     /// # Panics
     /// If [`trantor_game::GameConfig::check`] refuses the game.

@@ -30,7 +30,7 @@ pub struct Leap {
     /// The mind for each team, by number.
     kinds: Vec<MindKind>,
     /// By number of the agent; numbers begin near 0 and are given out in turn.
-    minds: Vec<Option<Box<dyn Mind>>>,
+    minds: Vec<Option<Mind>>,
     /// The codec of each team's minds.
     codecs: Vec<Option<SignalCodec>>,
     /// Living agents of each team, in ascending order of number.
@@ -302,7 +302,7 @@ impl Leap {
         self.ask(agent);
     }
 
-    fn awaken(&self, team: TeamId) -> Box<dyn Mind> {
+    fn awaken(&self, team: TeamId) -> Mind {
         let config = self.game.config();
         let name = config.teams[usize::from(team.0)].as_bytes();
         let joined = self.joins_by_team[usize::from(team.0)];

@@ -18,7 +18,6 @@
 //! The same engine runs behind sockets, in a simulation on a manual clock, and without any clock. It decides
 //! nothing about the rules (that is [`trantor_game`]) and nothing about bytes (that is [`trantor_protocol`]).
 
-mod admin;
 mod check;
 mod config;
 mod control;
@@ -36,14 +35,13 @@ mod snapshot;
 mod stats;
 mod ticks;
 
-pub use admin::{AdminRefusal, AdminRequest, SeekRefusal, Step};
 pub use config::{EngineConfig, FoodTold, PlacesTold, RefillNews};
 pub use control::{Control, Token};
 pub use engine::{
-    Client, ClientKind, Engine, Fired, FiredKind, JournalBytes, JournalPressure, PlaybackStart,
+    AdminRefusal, AdminRequest, Client, ClientKind, Engine, Fired, FiredKind, JournalBytes, JournalPressure,
+    PlaybackStart, Step,
 };
 pub use input::{CloseCause, ConnId, Input};
 pub use lock_step::LockStepState;
 pub use output::{CloseReason, OperatorLine, Output};
-pub use pace::PaceRefusal;
 pub use stats::{Counters, EngineStats, Spans};

@@ -5,40 +5,7 @@
 
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
 
-/// Why a change of pace was refused; the text is for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PaceRefusal {
-    /// The number asked for is out of range.
-    #[error("the frequency is a whole number from 1 to {max}, not {asked}", max = crate::limits::FREQUENCY_ASKED_MAX)]
-    Frequency {
-        /// That number.
-        asked: u32,
-    },
-    /// Game time stands still already.
-    #[error("the game is paused already")]
-    AlreadyPaused,
-    /// Game time is running.
-    #[error("the game is not paused")]
-    NotPaused,
-    /// Before the start there is no time to stop or move.
-    #[error("the game has not been started")]
-    NotStarted,
-    /// A start happens once.
-    #[error("the game was started already")]
-    AlreadyStarted,
-    /// At the end of a recording there is nothing to go on to.
-    #[error("the recording is over; go back in it first")]
-    RecordingOver,
-    /// In lock-step, time goes from moment to moment and takes no steps.
-    #[error("in lock-step there are no steps")]
-    LockStep,
-    /// Nothing happens any more once a team has won.
-    #[error("the match is over")]
-    MatchOver,
-    /// A step to the next event needs one.
-    #[error("nothing is due in this game, ever")]
-    NothingDue,
-}
+use crate::engine::AdminRefusal;
 
 /// The game clock and the game time of the present pass.
 #[derive(Clone, Debug)]
@@ -134,9 +101,9 @@ impl Pace {
     }
 
     /// Lets game time begin at `now`.
-    pub(crate) fn start(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
+    pub(crate) fn start(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
         if self.started {
-            return Err(PaceRefusal::AlreadyStarted);
+            return Err(AdminRefusal::AlreadyStarted);
         }
         self.started = true;
         if !self.leaps {
@@ -146,29 +113,29 @@ impl Pace {
     }
 
     /// Changes the speed at `now`; also while paused, for later.
-    pub(crate) fn set_frequency(&mut self, now: RealTime, asked: u32) -> Result<Frequency, PaceRefusal> {
+    pub(crate) fn set_frequency(&mut self, now: RealTime, asked: u32) -> Result<Frequency, AdminRefusal> {
         let frequency = Some(asked)
             .filter(|asked| *asked <= crate::limits::FREQUENCY_ASKED_MAX)
             .and_then(|asked| Frequency::new(u64::from(asked)).ok())
-            .ok_or(PaceRefusal::Frequency { asked })?;
+            .ok_or(AdminRefusal::Frequency(asked))?;
         self.clock.set_frequency(now, frequency);
         Ok(frequency)
     }
 
     /// Stops game time at `now`.
-    pub(crate) fn pause(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
+    pub(crate) fn pause(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
         if !self.started {
-            return Err(PaceRefusal::NotStarted);
+            return Err(AdminRefusal::NotStarted);
         }
         if self.clock.is_paused() {
-            return Err(PaceRefusal::AlreadyPaused);
+            return Err(AdminRefusal::AlreadyPaused);
         }
         self.clock.pause(now);
         Ok(())
     }
 
     /// Lets game time go on at `now`.
-    pub(crate) fn resume(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
+    pub(crate) fn resume(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
         self.must_be_paused()?;
         self.clock.resume(now);
         Ok(())
@@ -176,7 +143,7 @@ impl Pace {
 
     /// Moves paused game time to the next whole unit, and on to the last of so many, at least one, but not beyond `end`.
     /// What is due then is due in this pass.
-    pub(crate) fn step_units(&mut self, units: u32, end: Option<GameTime>) -> Result<GameTime, PaceRefusal> {
+    pub(crate) fn step_units(&mut self, units: u32, end: Option<GameTime>) -> Result<GameTime, AdminRefusal> {
         self.must_be_paused()?;
         let further = GameSpan::from_units(i64::from(units.saturating_sub(1)));
         let last = self.clock.clone().step_unit() + further;
@@ -185,9 +152,9 @@ impl Pace {
     }
 
     /// Moves paused game time to `earliest`, the earliest deadline of the game.
-    pub(crate) fn step_event(&mut self, earliest: Option<GameTime>) -> Result<GameTime, PaceRefusal> {
+    pub(crate) fn step_event(&mut self, earliest: Option<GameTime>) -> Result<GameTime, AdminRefusal> {
         self.must_be_paused()?;
-        let earliest = earliest.ok_or(PaceRefusal::NothingDue)?;
+        let earliest = earliest.ok_or(AdminRefusal::NothingDue)?;
         let reached = self.clock.step_to(earliest);
         Ok(self.move_to(reached))
     }
@@ -211,13 +178,13 @@ impl Pace {
         self.moved_to = to;
     }
 
-    fn must_be_paused(&self) -> Result<(), PaceRefusal> {
+    fn must_be_paused(&self) -> Result<(), AdminRefusal> {
         if self.leaps {
-            return Err(PaceRefusal::LockStep);
+            return Err(AdminRefusal::LockStep);
         }
         match (self.started, self.clock.is_paused()) {
-            (false, _) => Err(PaceRefusal::NotStarted),
-            (true, false) => Err(PaceRefusal::NotPaused),
+            (false, _) => Err(AdminRefusal::NotStarted),
+            (true, false) => Err(AdminRefusal::NotPaused),
             (true, true) => Ok(()),
         }
     }

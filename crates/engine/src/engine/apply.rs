@@ -7,7 +7,6 @@ use trantor_model::AgentId;
 
 use super::Engine;
 use super::fan_out::tokens;
-use super::recording::JournalFull;
 use crate::output::Output;
 use crate::replicate::send_agent_line;
 use crate::snapshot::Population;
@@ -43,9 +42,7 @@ impl Engine {
         };
         let handled = self.game.handle(input.clone(), at);
         // What is refused changes nothing, and an agent that floods the server would fill the disk.
-        if !matches!(handled, Handled::Refused(_))
-            && recorder.input(&self.game, &input, at) == Err(JournalFull)
-        {
+        if !matches!(handled, Handled::Refused(_)) && recorder.input(&self.game, &input, at) {
             log::error!("the journal is not taken and grows beyond its bound: recording ends");
             self.recorder = None;
         }

@@ -193,7 +193,7 @@ impl Engine {
     fn note_fired(&mut self, fired: trantor_game::Fired) {
         self.population = None;
         if let Some(recorder) = &mut self.recorder {
-            recorder.stepped(&self.game);
+            recorder.writer.stepped(&self.game);
         }
         self.counters.fired[fired.kind as usize] += 1;
         self.publish_events(fired.agent);

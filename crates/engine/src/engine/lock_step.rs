@@ -4,11 +4,11 @@ use trantor_game::{GameInput, Handled, PaceChange};
 use trantor_model::TeamId;
 use trantor_time::{GameClock, GameTime, RealTime};
 
+use super::admin::AdminRefusal;
 use super::{Engine, Fired};
 use crate::input::ConnId;
 use crate::lock_step::LockStepState;
 use crate::output::CloseReason;
-use crate::pace::PaceRefusal;
 use crate::session::Role;
 
 impl Engine {
@@ -134,14 +134,14 @@ impl Engine {
     }
 
     /// Freezes or resumes the game for an operator or a viewer.
-    pub(super) fn hold_leaps(&mut self, is_frozen: bool) -> Result<(), PaceRefusal> {
+    pub(super) fn hold_leaps(&mut self, is_frozen: bool) -> Result<(), AdminRefusal> {
         if !self.pace.is_started() {
-            return Err(PaceRefusal::NotStarted);
+            return Err(AdminRefusal::NotStarted);
         }
         let lock_step = self.lock_step.as_mut().expect("asked for in lock-step only");
         match (lock_step.is_frozen(), is_frozen) {
-            (true, true) => Err(PaceRefusal::AlreadyPaused),
-            (false, false) => Err(PaceRefusal::NotPaused),
+            (true, true) => Err(AdminRefusal::AlreadyPaused),
+            (false, false) => Err(AdminRefusal::NotPaused),
             _ => {
                 lock_step.set_frozen(is_frozen);
                 Ok(())

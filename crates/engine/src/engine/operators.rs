@@ -8,11 +8,9 @@ use std::net::IpAddr;
 
 use trantor_game::{AdminAction, GameInput, Handled};
 use trantor_model::AgentId;
-use trantor_protocol::text::GuiEvent;
 use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
-use crate::admin::{AdminRefusal, AdminRequest, PaceRequest};
 use crate::control::{Control, Token};
 use crate::input::ConnId;
 use crate::limits::{self, Limits};
@@ -23,70 +21,6 @@ use crate::session::{Role, Session, TokenShown};
 pub(super) const WRONG_TOKEN: &str = "this is not the server's token";
 
 impl Engine {
-    /// Carries out a request of an operator.
-    ///
-    /// # Errors
-    /// If it does not fit; nothing has changed then.
-    pub fn admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
-        self.sessions.set_now(now);
-        self.take_game_time(now);
-        self.counters.admin_requests += 1;
-        let done = self.carry_out_admin(request, now);
-        self.settle();
-        done
-    }
-
-    fn carry_out_admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
-        match request {
-            // A second one in lock-step: the game begins without the missing agents.
-            AdminRequest::Start if self.pace.is_started() && self.is_gathering() => self.begin_lock_step(now),
-            AdminRequest::Start => {
-                self.start(now)?;
-                self.send_clock(now);
-            }
-            AdminRequest::SetFrequency(frequency) => {
-                self.change_pace(PaceRequest::SetFrequency(frequency), now)?;
-            }
-            AdminRequest::Pause => self.change_pace(PaceRequest::Pause, now)?,
-            AdminRequest::Resume => self.change_pace(PaceRequest::Resume, now)?,
-            AdminRequest::Step(step) => self.change_pace(PaceRequest::Step(step), now)?,
-            AdminRequest::Sprint(units) => self.start_sprint(units, now)?,
-            AdminRequest::Say(text) => {
-                if text.contains(&b'\n') {
-                    return Err(AdminRefusal::NotOneLine);
-                }
-                self.text_updates
-                    .announce(&mut self.sessions, &GuiEvent::Message(&text));
-            }
-            AdminRequest::Kick(agent) => {
-                self.sessions
-                    .of_agent(agent)
-                    .ok_or(AdminRefusal::NobodyPlays(agent))?;
-                self.remove_agent(agent, CloseReason::Kicked);
-            }
-            AdminRequest::Disconnect(conn) => {
-                let session = self.sessions.get(conn).filter(|session| !session.is_leaving());
-                match session.ok_or(AdminRefusal::NoConnection(conn))?.agent() {
-                    Some(agent) => self.remove_agent(agent, CloseReason::Kicked),
-                    None => {
-                        self.forget_lines_of(conn);
-                        self.close_after_flush(conn, CloseReason::Kicked);
-                    }
-                }
-            }
-            AdminRequest::Seek(to) => self.seek(to, now)?,
-            AdminRequest::Act(_) if self.is_playback() => return Err(AdminRefusal::Recorded),
-            AdminRequest::Act(action) => {
-                let input = GameInput::Admin(action);
-                if let Handled::Refused(refusal) = self.apply(input.clone()) {
-                    return Err(AdminRefusal::Game(refusal));
-                }
-                self.note_hunger(&input);
-            }
-        }
-        Ok(())
-    }
-
     /// The match's time is over. A game that is won already has nothing left to end.
     pub(super) fn end_match(&mut self) {
         let handled = self.apply(GameInput::Admin(AdminAction::EndMatch));
@@ -311,7 +245,7 @@ impl Engine {
     }
 
     /// Whether a peer may change the speed, in the ways that its protocol has.
-    fn may_change_pace(&self, conn: ConnId) -> bool {
+    pub(super) fn may_change_pace(&self, conn: ConnId) -> bool {
         let is_text_viewer = |session: &Session| matches!(session.role, Role::TextViewer);
         match self.sessions.get(conn).filter(|session| is_text_viewer(session)) {
             Some(session) => {
@@ -319,42 +253,6 @@ impl Engine {
                 self.config.control.allows_speed(session.peer, has_token)
             }
             None => self.may_control(conn),
-        }
-    }
-
-    /// Changes the pace for a viewer.
-    ///
-    /// # Errors
-    /// If it may not, or the pace cannot be changed like that, in words for a person.
-    pub(super) fn control_pace(
-        &mut self,
-        conn: ConnId,
-        request: PaceRequest,
-        now: RealTime,
-    ) -> Result<(), String> {
-        if !self.may_change_pace(conn) {
-            return Err(self.config.control.refusal().to_owned());
-        }
-        self.change_pace(request, now)
-            .map_err(|refusal| refusal.to_string())?;
-        log::debug!("{}: {request}", self.shown(conn));
-        Ok(())
-    }
-
-    /// Logs that a viewer may not change the pace: once in a while, however often it asks.
-    pub(super) fn note_pace_refused(
-        &mut self,
-        conn: ConnId,
-        request: PaceRequest,
-        reason: &str,
-        now: RealTime,
-    ) {
-        let refused = self.counters.gui_refused + self.counters.messages_refused;
-        if let Some(refused) = self.refusals_logged.note(now, refused) {
-            log::info!(
-                "{}: {request}: {reason} ({refused} requests were refused)",
-                self.shown(conn)
-            );
         }
     }
 

@@ -10,10 +10,9 @@ use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::{RecordingInfo, ToClient};
 use trantor_time::{Frequency, GameTime, RealTime};
 
+use super::admin::AdminRefusal;
 use super::{Engine, Fired, FiredKind};
-use crate::admin::{PaceRequest, SeekRefusal};
 use crate::config::EngineConfig;
-use crate::pace::PaceRefusal;
 use crate::replicate::{clock_anchor, recording_info, send};
 use crate::snapshot::EggPieces;
 use crate::stats::Speedometer;
@@ -55,11 +54,11 @@ impl Engine {
     ///
     /// # Errors
     /// If there is no recording. Nothing has changed then.
-    pub fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), SeekRefusal> {
-        let playback = self.playback.as_mut().ok_or(SeekRefusal::NotARecording)?;
+    pub fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), AdminRefusal> {
+        let playback = self.playback.as_mut().ok_or(AdminRefusal::NotARecording)?;
         let game = playback.seek(to).map_err(|divergence| {
             log::error!("the recording cannot be moved to {to:?}: {divergence}");
-            SeekRefusal::Unplayable
+            AdminRefusal::Unplayable
         })?;
         (self.population, self.egg_pieces) = (None, EggPieces::default());
         self.history = playback.history().clone();
@@ -110,15 +109,9 @@ impl Engine {
     }
 
     /// At the end of a recording there is nothing that time could go on to.
-    pub(super) fn refuse_if_recording_is_over(&self, request: PaceRequest) -> Result<(), PaceRefusal> {
-        let is_over = self
-            .playback
-            .as_ref()
-            .is_some_and(|playback| playback.next_time(&self.game).is_none());
-        match request {
-            PaceRequest::Resume | PaceRequest::Step(_) if is_over => Err(PaceRefusal::RecordingOver),
-            _ => Ok(()),
-        }
+    pub(super) fn is_recording_over(&self) -> bool {
+        let playback = self.playback.as_ref();
+        playback.is_some_and(|playback| playback.next_time(&self.game).is_none())
     }
 
     /// An operator or viewer changed the pace: playback keeps it.

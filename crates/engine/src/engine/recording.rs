@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use trantor_game::journal::PieceWriter;
 use trantor_game::{Game, GameInput, Handled, PaceChange, Snapshot};
+use trantor_model::Command;
 use trantor_time::GameTime;
 
 use super::Engine;
@@ -39,8 +40,10 @@ impl Engine {
     pub fn journal_pressure(&self) -> JournalPressure {
         match &self.recorder {
             Some(_) if self.is_ahead_of_journal() && self.sessions.has_dirty() => JournalPressure::Presses,
-            Some(recorder) if recorder.is_much_untaken() => JournalPressure::Presses,
-            Some(recorder) if recorder.has_untaken() => JournalPressure::Waits,
+            Some(recorder) if recorder.bytes_waiting >= limits::JOURNAL_PRESSING_BYTES => {
+                JournalPressure::Presses
+            }
+            Some(recorder) if recorder.has_untaken => JournalPressure::Waits,
             _ => JournalPressure::None,
         }
     }
@@ -49,13 +52,13 @@ impl Engine {
     /// anything is sent.
     pub fn is_ahead_of_journal(&self) -> bool {
         let recorder = self.recorder.as_ref();
-        recorder.is_some_and(|recorder| recorder.is_behind(&self.game))
+        recorder.is_some_and(|recorder| recorder.has_untaken || recorder.writer.is_behind(&self.game))
     }
 
     /// Ends the piece of the journal and begins another, so that a replay can begin here.
     pub fn begin_journal_piece(&mut self) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.begin_piece(&self.game);
+            recorder.begin_piece(&self.game, &self.config.program);
             self.record_speed();
         }
     }
@@ -118,9 +121,8 @@ pub enum JournalPressure {
 /// Writes the journal of a running game.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    writer: PieceWriter,
+    pub(crate) writer: PieceWriter,
     piece: u32,
-    program: String,
     /// The end of a piece before, not yet taken.
     ended: Option<JournalBytes>,
     bytes_waiting: usize,
@@ -128,17 +130,12 @@ pub(crate) struct Recorder {
     has_untaken: bool,
 }
 
-/// The shell did not take the journal in time, and it has grown beyond its bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct JournalFull;
-
 impl Recorder {
     /// Begins with the game as it is now.
-    pub(crate) fn new(game: &Game, program: &str) -> Self {
+    fn new(game: &Game, program: &str) -> Self {
         Self {
             writer: PieceWriter::new(game, program, 0),
             piece: 0,
-            program: program.to_owned(),
             ended: None,
             bytes_waiting: 0,
             // The beginning of the piece.
@@ -146,43 +143,24 @@ impl Recorder {
         }
     }
 
-    /// Whether something was recorded that was not taken yet.
-    pub(crate) fn has_untaken(&self) -> bool {
-        self.has_untaken || self.ended.is_some()
-    }
-
-    /// Whether more was recorded than is to wait for something to be sent.
-    pub(crate) fn is_much_untaken(&self) -> bool {
-        self.bytes_waiting >= limits::JOURNAL_PRESSING_BYTES
-    }
-
-    /// Whether `game` has come further than a replay of what was taken would.
-    pub(crate) fn is_behind(&self, game: &Game) -> bool {
-        self.has_untaken() || self.writer.is_behind(game)
-    }
-
-    /// Notes an input that the game has taken at `at`.
-    ///
-    /// # Errors
-    /// If the journal is not taken.
-    pub(crate) fn input(&mut self, game: &Game, input: &GameInput, at: GameTime) -> Result<(), JournalFull> {
+    /// Notes an input that the game has taken at `at`. Returns whether so much was not taken that recording has to end.
+    pub(crate) fn input(&mut self, game: &Game, input: &GameInput, at: GameTime) -> bool {
         self.writer.input(game, input, at);
         self.has_untaken = true;
         // The writer does not expose how much waits; inputs are small but for broadcasts, whose length is known.
-        self.bytes_waiting += limits::JOURNAL_ENTRY_BYTES + broadcast_bytes(input);
-        if self.bytes_waiting > limits::JOURNAL_WAITING_BYTES_MAX {
-            return Err(JournalFull);
+        self.bytes_waiting += limits::JOURNAL_ENTRY_BYTES;
+        if let GameInput::Command {
+            command: Command::Broadcast(text),
+            ..
+        } = input
+        {
+            self.bytes_waiting += text.len();
         }
-        Ok(())
-    }
-
-    /// Notes that the game has carried out a deadline.
-    pub(crate) fn stepped(&mut self, game: &Game) {
-        self.writer.stepped(game);
+        self.bytes_waiting > limits::JOURNAL_WAITING_BYTES_MAX
     }
 
     /// The bytes written since the last call, which play to where `game` is; `None` if there are none.
-    pub(crate) fn take(&mut self, game: &Game) -> Option<JournalBytes> {
+    fn take(&mut self, game: &Game) -> Option<JournalBytes> {
         if let Some(ended) = self.ended.take() {
             return Some(ended);
         }
@@ -199,14 +177,14 @@ impl Recorder {
 
     /// Ends the piece and begins the next one, with the game as it is now. The end of the one before must have
     /// been taken.
-    pub(crate) fn begin_piece(&mut self, game: &Game) {
+    fn begin_piece(&mut self, game: &Game, program: &str) {
         debug_assert!(
             self.ended.is_none(),
             "a shell takes what it asked for before it asks again"
         );
         self.ended = Some(JournalBytes {
             piece: self.piece,
-            bytes: self.writer.follow(game, &self.program, self.piece + 1),
+            bytes: self.writer.follow(game, program, self.piece + 1),
             is_last: true,
         });
         self.piece += 1;
@@ -214,23 +192,12 @@ impl Recorder {
     }
 
     /// Ends the journal; its last bytes, those of an untaken piece before them.
-    pub(crate) fn end(mut self, game: &Game) -> Vec<JournalBytes> {
+    fn end(self, game: &Game) -> Vec<JournalBytes> {
         let last = JournalBytes {
             piece: self.piece,
             bytes: self.writer.close(game),
             is_last: true,
         };
-        self.ended.take().into_iter().chain([last]).collect()
-    }
-}
-
-/// Bytes of an input beyond the ordinary.
-fn broadcast_bytes(input: &GameInput) -> usize {
-    match input {
-        GameInput::Command {
-            command: trantor_model::Command::Broadcast(text),
-            ..
-        } => text.len(),
-        _ => 0,
+        self.ended.into_iter().chain([last]).collect()
     }
 }

@@ -1,24 +1,23 @@
 //! Requests in text: greetings, agents' commands, text viewers' requests.
 
-use trantor_game::{GameInput, Handled, PaceChange, Refusal};
+use trantor_game::{GameInput, Handled, Refusal};
 use trantor_model::{AgentId, Command, TeamId};
 use trantor_protocol::HTTP_REFUSAL;
 use trantor_protocol::text::{AiLine, GuiEvent, GuiRefusal, GuiRequest, write_ai_line, write_gui_event};
 use trantor_time::{NANOS, RealSpan, RealTime};
 
 use super::Engine;
+use super::admin::{AdminRefusal, AdminRequest};
 use super::deadlines::Timer;
-use crate::admin::{PaceRequest, Step};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
-use crate::pace::PaceRefusal;
 use crate::replicate::{ground, inventory, level, position, write_teams};
 use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenShown};
 
 impl Engine {
     /// Begins the game, and greets the waiting peers.
-    pub(super) fn start(&mut self, now: RealTime) -> Result<(), PaceRefusal> {
+    pub(super) fn start(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
         self.pace.start(now)?;
         if let Some(duration) = self.config.match_duration {
             self.timers
@@ -247,10 +246,9 @@ impl Engine {
             GuiRequest::Inventory(id) => inventory(agent(id)?),
             GuiRequest::Frequency => GuiEvent::Frequency(self.pace.clock().frequency()),
             GuiRequest::SetFrequency(frequency) => {
-                let request = PaceRequest::SetFrequency(frequency.get());
-                if let Err(reason) = self.control_pace(conn, request, now) {
+                let request = AdminRequest::SetFrequency(frequency.get());
+                if let Err(reason) = self.control(conn, &request, now) {
                     self.counters.gui_refused += 1;
-                    self.note_pace_refused(conn, request, &reason, now);
                     // The sheet has no word for why; an operator's word is shown to people.
                     self.sessions.push_at_once(conn, |outbox| {
                         write_gui_event(outbox, ids, &GuiEvent::BadParameter);
@@ -262,67 +260,6 @@ impl Engine {
         };
         self.send_text_line(conn, &answer);
         Ok(())
-    }
-
-    /// Changes how game time follows real time, and notifies every viewer.
-    pub(super) fn change_pace(&mut self, request: PaceRequest, now: RealTime) -> Result<(), PaceRefusal> {
-        self.refuse_if_recording_is_over(request)?;
-        let change = match request {
-            PaceRequest::SetFrequency(asked) => {
-                let frequency = self.pace.set_frequency(now, asked)?;
-                self.sprint = None;
-                PaceChange::Frequency(frequency)
-            }
-            PaceRequest::Pause => {
-                match &mut self.lock_step {
-                    Some(_) => self.hold_leaps(true)?,
-                    None => self.pace.pause(now)?,
-                }
-                PaceChange::Paused
-            }
-            PaceRequest::Resume => {
-                match &mut self.lock_step {
-                    Some(_) => self.hold_leaps(false)?,
-                    None => self.pace.resume(now)?,
-                }
-                PaceChange::Resumed
-            }
-            PaceRequest::Step(step) => {
-                self.step(step)?;
-                PaceChange::Stepped
-            }
-        };
-        match self.is_playback() {
-            true => self.note_pace_of_playback(change),
-            false => self.note_pace(change),
-        }
-        self.announce_pace(change, now);
-        Ok(())
-    }
-
-    fn step(&mut self, step: Step) -> Result<(), PaceRefusal> {
-        let limit = self.recording_end();
-        let until = match step {
-            Step::Units(units) => return self.pace.step_units(units, limit).map(drop),
-            Step::Event => self.next_game_deadline(),
-            Step::Action => {
-                let end = self.next_action_end().or_else(|| self.next_game_deadline());
-                end.map(|end| limit.map_or(end, |limit| end.min(limit)))
-            }
-        };
-        match self.pace.step_event(until) {
-            Err(PaceRefusal::NothingDue) if self.game.winner().is_some() => Err(PaceRefusal::MatchOver),
-            stepped => stepped.map(drop),
-        }
-    }
-
-    /// Sends every viewer the state of the clock after a change.
-    pub(super) fn announce_pace(&mut self, change: PaceChange, now: RealTime) {
-        if let PaceChange::Frequency(frequency) = change {
-            self.text_updates
-                .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
-        }
-        self.send_clock(now);
     }
 
     /// Sends a peer one line in the dialect of agents.

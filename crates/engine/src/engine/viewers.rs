@@ -5,11 +5,11 @@ use trantor_protocol::limits::{HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX};
 use trantor_protocol::wire::{
     ClientHello, FeedEntry, History, ScorePoint, ServerHello, ToClient, ToServer, WIRE_VERSION,
 };
-use trantor_time::{GameTime, RealSpan, RealTime};
+use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
+use super::admin::AdminRequest;
 use super::operators::WRONG_TOKEN;
-use crate::admin::PaceRequest;
 use crate::input::ConnId;
 use crate::output::CloseReason;
 use crate::replicate::{clock_anchor, send, send_at_once};
@@ -55,12 +55,14 @@ impl Engine {
                 self.send_snapshot(conn, now);
             }
             ToServer::SetFrequency { frequency } => {
-                self.pace_request(conn, PaceRequest::SetFrequency(frequency), number, now);
+                self.viewer_request(conn, &AdminRequest::SetFrequency(frequency), number, now);
             }
-            ToServer::Pause => self.pace_request(conn, PaceRequest::Pause, number, now),
-            ToServer::Resume => self.pace_request(conn, PaceRequest::Resume, number, now),
-            ToServer::Step(kind) => self.pace_request(conn, PaceRequest::Step(kind.into()), number, now),
-            ToServer::Seek { at } => self.seek_request(conn, at, number, now),
+            ToServer::Pause => self.viewer_request(conn, &AdminRequest::Pause, number, now),
+            ToServer::Resume => self.viewer_request(conn, &AdminRequest::Resume, number, now),
+            ToServer::Step(kind) => {
+                self.viewer_request(conn, &AdminRequest::Step(kind.into()), number, now);
+            }
+            ToServer::Seek { at } => self.viewer_request(conn, &AdminRequest::Seek(at), number, now),
             ToServer::Watch { agent } => {
                 observer.watched = agent.map(|agent| Watched { agent, sent: None });
             }
@@ -155,16 +157,17 @@ impl Engine {
         send(&mut self.sessions, conn, &message);
     }
 
-    fn pace_request(&mut self, conn: ConnId, request: PaceRequest, number: u64, now: RealTime) {
-        match self.control_pace(conn, request, now) {
-            Ok(()) => {
+    fn viewer_request(&mut self, conn: ConnId, request: &AdminRequest, number: u64, now: RealTime) {
+        match (self.control(conn, request, now), request) {
+            (Ok(()), AdminRequest::Step(_)) => {
                 if let Some(observer) = self.sessions.observer_mut(conn) {
-                    observer.has_stepped |= matches!(request, PaceRequest::Step(_));
+                    observer.has_stepped = true;
                 }
             }
-            Err(reason) => {
-                self.refuse(conn, number, &reason, now);
-                self.note_pace_refused(conn, request, &reason, now);
+            (Ok(()), _) => {}
+            (Err(reason), _) => {
+                self.counters.messages_refused += 1;
+                self.send_message_at_once(conn, now, &ToClient::Refused { number, reason });
             }
         }
     }
@@ -181,23 +184,6 @@ impl Engine {
             observer.has_stepped = is_under_way;
         }
         is_under_way
-    }
-
-    fn seek_request(&mut self, conn: ConnId, to: GameTime, number: u64, now: RealTime) {
-        let sought = match self.may_control(conn) || !self.is_playback() {
-            true => self.seek(to, now).map_err(|refusal| refusal.to_string()),
-            false => Err(self.config.control.refusal().to_owned()),
-        };
-        match sought {
-            Ok(()) => log::debug!("{}: to {to:?}", self.shown(conn)),
-            Err(reason) => self.refuse(conn, number, &reason, now),
-        }
-    }
-
-    fn refuse(&mut self, conn: ConnId, number: u64, reason: &str, now: RealTime) {
-        self.counters.messages_refused += 1;
-        let reason = reason.to_owned();
-        self.send_message_at_once(conn, now, &ToClient::Refused { number, reason });
     }
 
     fn acknowledge(&mut self, conn: ConnId, now: RealTime) {

@@ -1,9 +1,7 @@
-//! Requests of web pages, and sprints on a machine that stalls. Who may control the server is in the transcripts.
+//! Requests of web pages. Who may control the server is in the transcripts.
 
-use trantor_engine::{AdminRequest, CloseReason, Control, EngineConfig, limits};
-use trantor_time::RealSpan;
+use trantor_engine::{CloseReason, Control, EngineConfig, limits};
 
-use super::bench;
 use crate::harness::{Bench, game_config};
 
 /// Heads of what a page's `fetch("http://127.0.0.1:4242", {method: "POST", mode: "no-cors", body})` has Firefox and
@@ -53,26 +51,4 @@ fn nothing_that_a_web_page_has_a_browser_send_is_obeyed() {
             assert_eq!(stats.counters.closed[CloseReason::HttpRequest.index()], 1);
         }
     }
-}
-
-/// A machine that stands still for a while in a sprint does not carry out all of it at once: agents could not answer.
-#[test]
-fn a_stall_in_a_sprint_slips() {
-    let mut bench = bench(5, 5, 3);
-    let agent = bench.join("A", "a");
-    bench.send(agent, &b"Forward\n".repeat(10));
-    bench.run_for(RealSpan::from_millis(1));
-    let from = bench.engine.game_now().whole_units();
-    bench.admin(AdminRequest::Sprint(60_000)).unwrap();
-    bench.now += RealSpan::from_secs(8);
-    bench.pass(|_, _| {});
-    // 250 milliseconds at 10,000 units a second, after the first action's end.
-    let reached = bench.engine.game_now().whole_units();
-    assert_eq!(reached, 7 + 2_500);
-    assert!(bench.engine.sprint_until().is_some());
-    bench.run_for(RealSpan::from_secs(6));
-    assert!(bench.engine.sprint_until().is_none());
-    assert_eq!(bench.engine.game_clock().frequency().get(), 100);
-    let passed = bench.engine.game_now().whole_units() - from;
-    assert!((60_000..60_100).contains(&passed), "{passed}");
 }

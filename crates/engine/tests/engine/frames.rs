@@ -1,8 +1,8 @@
 //! Frame viewers: how they join and leave, their snapshot on credit, and overload. Single messages are in the transcripts.
 
-use trantor_engine::{Control, Engine, EngineConfig, limits};
-use trantor_game::{AdminAction, Game, Snapshot};
-use trantor_model::{AgentId, Counts, Resource, TeamId, Tile};
+use trantor_engine::{Control, EngineConfig, limits};
+use trantor_game::AdminAction;
+use trantor_model::{AgentId, Counts, Resource, Tile};
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{Frequency, RealSpan};
 
@@ -44,7 +44,7 @@ fn the_copy_equals_the_world_between_end_marks() {
         let viewer = bench.viewer(peer);
         assert!(viewer.is_acked() && viewer.is_complete());
         assert!(viewer.changes > 500, "{} changes", viewer.changes);
-        assert_eq!((viewer.snapshots, viewer.skipped), (1, 0));
+        assert_eq!(viewer.snapshots, 1);
     }
     assert!(bench.copies_compared > 500);
     let agents = bench.engine.game().world().agents().len();
@@ -172,55 +172,6 @@ fn a_frame_spectator_is_thinned_before_any_is_disconnected() {
         "from then on it gets every update again"
     );
     assert!(bench.peers[watches].is_open && bench.peers[text].is_open);
-}
-
-/// A save from after a victory is one of the victory, and its viewers are sent who was there.
-#[test]
-fn a_saved_match_that_was_over_resumes_at_its_last_moment() {
-    let config = EngineConfig::new(game_config(6, 5, 5));
-    let mut bench = Bench::new(config.clone());
-    bench.engine.expect_saves();
-    let busy = bench.join("A", "b");
-    bench.join("B", "a");
-    let viewer = bench.watch("V");
-    bench.send(busy, b"Incantation\nForward\n");
-    bench.run_for(ms(100));
-    let views = |bench: &mut Bench, viewer| {
-        let copy = bench.viewer(viewer).copy.as_ref().unwrap();
-        copy.agents().map(|agent| agent.view).collect::<Vec<_>>()
-    };
-    let agents = views(&mut bench, viewer);
-    bench.act(AdminAction::EndMatch);
-    bench.run_for(ms(500));
-    assert_eq!(bench.engine.game().world().agents().len(), 0, "they left");
-    let saved = bench.engine.state_to_save().encode();
-
-    let game = Snapshot::decode(&saved).and_then(Game::restore).unwrap();
-    let mut resumed = Bench::around(Engine::resume(config, game, bench.now), bench.now);
-    resumed.engine.expect_saves();
-    let viewer = resumed.watch("V");
-    resumed.run_for(ms(500));
-    assert_eq!(views(&mut resumed, viewer), agents);
-    let copy = resumed.viewer(viewer).copy.as_ref().unwrap();
-    assert_eq!((copy.winner(), copy.rituals().len()), (Some(TeamId(0)), 0));
-    assert!(
-        copy.agents()
-            .all(|agent| agent.action.is_none() && agent.food_ends.is_none())
-    );
-    assert!(resumed.copies_compared > 0);
-    let text = resumed.join("G", "GRAPHIC");
-    let lines = resumed.lines(text);
-    for about in ["pnw #0 ", "pnw #1 ", "seg a"] {
-        let count = lines.iter().filter(|line| line.starts_with(about)).count();
-        assert_eq!(count, 1, "{about}: {lines:?}");
-    }
-    assert_eq!(lines.last().unwrap(), "seg a");
-    let latecomer = resumed.join("L", "a");
-    assert_eq!(resumed.lines(latecomer), ["WELCOME", "ko"]);
-    resumed.run_for(ms(60_000));
-    assert!(resumed.lines(text).is_empty(), "no agent leaves");
-    let again = resumed.engine.state_to_save().encode();
-    assert_eq!(again, saved, "and it is saved again");
 }
 
 #[test]

@@ -9,8 +9,6 @@ mod control;
 mod elevations;
 mod frames;
 mod harness;
-mod lock_step;
-mod meals;
 mod playback;
 mod sessions;
 mod speed;

@@ -3,14 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use trantor_engine::{
-    AdminRefusal, AdminRequest, Control, Engine, EngineConfig, PaceRefusal, PlaybackStart, SeekRefusal, Step,
-    limits,
-};
+use trantor_engine::{AdminRequest, Engine, EngineConfig, PlaybackStart, limits};
 use trantor_game::AdminAction;
 use trantor_game::replay::{IndexedPiece, Recording};
 use trantor_model::{AgentId, TeamId, Tile};
-use trantor_protocol::wire::{History, MarkKind, StepKind, ToServer};
+use trantor_protocol::wire::{History, MarkKind, ToServer};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use super::ms;
@@ -135,80 +132,6 @@ fn the_history_of_a_moment_is_sent_wherever_one_comes_from() {
 }
 
 #[test]
-fn a_recording_is_shown_as_it_was_at_any_speed() {
-    let recording = recorded();
-    let last = recording.seek(recording.end()).expect("it can be played").0;
-    for frequency in [90, 1_000, 9_999] {
-        let mut bench = playing(&recording, 0, false);
-        let viewer = bench.watch("V");
-        bench.say(viewer, &ToServer::SetFrequency { frequency });
-        bench.run_for(ms(1_000));
-        let late = bench.watch("W");
-        bench.run_for(ms(39_000));
-        let seen = bench.viewer(viewer);
-        assert!(seen.changes > 1_000, "{} changes", seen.changes);
-        assert_eq!(seen.jumps, 0);
-        assert!(bench.copies_compared > 4, "{} copies", bench.copies_compared);
-        assert_eq!(bench.engine.game().digest(), last.digest());
-        assert_shows(&mut bench, &recording, recording.end(), &[viewer, late]);
-    }
-}
-
-#[test]
-fn it_can_be_paused_and_stepped() {
-    let recording = recorded();
-    let mut bench = playing(&recording, 500, false);
-    let viewer = bench.watch("V");
-    bench.say(viewer, &ToServer::Pause);
-    bench.run_for(ms(500));
-    let stood = bench.engine.game_now();
-    bench.say(viewer, &ToServer::Step(StepKind::Unit));
-    assert_eq!(bench.engine.game_now(), units(stood.whole_units() as i64 + 1));
-    for _ in 0..50 {
-        let before = bench.engine.game_now();
-        bench.say(viewer, &ToServer::Step(StepKind::Event));
-        assert!(bench.engine.game_now() >= before);
-    }
-    for _ in 0..50 {
-        let actions = bench
-            .engine
-            .game()
-            .world()
-            .agents()
-            .filter_map(|agent| agent.action());
-        let first_end = actions.map(|action| action.end).min();
-        bench.say(viewer, &ToServer::Step(StepKind::Action));
-        assert_eq!(Some(bench.engine.game_now()), first_end);
-    }
-    bench.run_for(ms(500));
-    let now = bench.engine.game_now();
-    assert!(now > stood);
-    assert_shows(&mut bench, &recording, now, &[viewer]);
-}
-
-/// An operator may ask for many units at once.
-#[test]
-fn no_step_leads_beyond_the_end() {
-    let recording = recorded();
-    for (request, times) in [
-        (AdminRequest::Step(Step::Units(500)), 1),
-        (AdminRequest::Step(Step::Units(1)), 20),
-        (AdminRequest::Step(Step::Action), 20),
-    ] {
-        let near_end = recording.end().whole_units() as i64 - 5;
-        let mut bench = playing(&recording, near_end, false);
-        bench.admin(AdminRequest::Pause).expect("it runs");
-        for _ in 0..times {
-            let step = bench.engine.admin(request.clone(), bench.now);
-            step.expect("nothing was played yet");
-        }
-        assert!(bench.engine.game_now() <= recording.end(), "{request:?}");
-        bench.run_for(ms(500));
-        assert!(bench.engine.game_now() <= recording.end(), "{request:?}");
-    }
-}
-
-#[test]
 fn every_viewer_sees_the_world_of_the_moment_of_a_jump() {
     let recording = recorded();
     let mut bench = playing(&recording, 0, false);
@@ -239,105 +162,6 @@ fn every_viewer_sees_the_world_of_the_moment_of_a_jump() {
 }
 
 #[test]
-fn time_stops_at_the_end_and_a_jump_resumes_it() {
-    let recording = recorded();
-    let mut bench = playing(&recording, 2_990, false);
-    let viewer = bench.watch("V");
-    bench.run_for(ms(10_000));
-    assert_eq!(bench.engine.game_now(), recording.end());
-    assert!(
-        bench
-            .viewer(viewer)
-            .clock
-            .is_some_and(|clock| clock.paused && clock.game == recording.end())
-    );
-    let over = Err(AdminRefusal::Pace(PaceRefusal::RecordingOver));
-    assert_eq!(bench.admin(AdminRequest::Resume), over);
-    assert_eq!(bench.admin(AdminRequest::Step(Step::Units(1))), over);
-    // It resumes by itself, since it was not paused.
-    bench.admin(AdminRequest::Seek(units(100))).expect("a recording");
-    bench.run_for(ms(100));
-    assert_eq!(bench.engine.game_now(), units(110));
-    // Paused, it stays so after a jump.
-    bench.say(viewer, &ToServer::Pause);
-    bench.say(viewer, &ToServer::Seek { at: units(99_999) });
-    bench.say(viewer, &ToServer::Seek { at: units(200) });
-    bench.run_for(ms(1_000));
-    assert_eq!(bench.engine.game_now(), units(200));
-    assert_shows(&mut bench, &recording, units(200), &[viewer]);
-}
-
-#[test]
-fn recorded_speeds_apply_until_another_is_set() {
-    let recording = recorded();
-    let mut bench = playing(&recording, 900, true);
-    let hertz = |bench: &Bench| bench.engine.game_clock().frequency().get();
-    assert_eq!(hertz(&bench), 100);
-    bench.run_for(ms(1_500));
-    assert_eq!(hertz(&bench), 300);
-    // A sprint goes over recorded speeds, and they are followed again at its end.
-    bench.admin(AdminRequest::Sprint(1_200)).expect("it runs");
-    bench.run_for(ms(100));
-    assert_eq!(hertz(&bench), 10_000);
-    bench.run_for(ms(100));
-    assert_eq!(hertz(&bench), 1_000);
-    bench.engine.seek(units(500), bench.now).expect("a recording");
-    bench.admin(AdminRequest::Sprint(1_000)).expect("it runs");
-    bench.engine.seek(units(600), bench.now).expect("a recording");
-    assert_eq!(hertz(&bench), 100);
-    bench.engine.seek(units(2_500), bench.now).expect("a recording");
-    assert_eq!(hertz(&bench), 1_000);
-    bench.admin(AdminRequest::SetFrequency(77)).expect("a speed");
-    bench.engine.seek(units(500), bench.now).expect("a recording");
-    bench.run_for(ms(8_000));
-    assert_eq!(hertz(&bench), 77);
-}
-
-/// No peer plays in a recording, no operator changes it, and a peer that may not control it may not move it.
-#[test]
-fn a_recording_cannot_be_changed() {
-    let recording = recorded();
-    let mut bench = playing(&recording, 0, true);
-    let peer = bench.join("A", "a");
-    assert_eq!(bench.lines(peer), ["WELCOME", "ko"]);
-    let kill = AdminRequest::Act(AdminAction::Kill { agent: AgentId(0) });
-    assert_eq!(bench.admin(kill), Err(AdminRefusal::Recorded));
-
-    let config = EngineConfig {
-        control: Control::Nobody,
-        ..EngineConfig::new(game_config(1, 1, 1))
-    };
-    let start = PlaybackStart {
-        at: units(3),
-        follows_speed: true,
-        is_paused: true,
-    };
-    let engine = Engine::play(config, &recording, start, bench.now).expect("it can be played");
-    let mut bench = Bench::around(engine, bench.now);
-    let viewer = bench.watch("V");
-    bench.say(viewer, &ToServer::Seek { at: units(5) });
-    assert_eq!(
-        (bench.viewer(viewer).refused.len(), bench.viewer(viewer).jumps),
-        (1, 0)
-    );
-    assert!(bench.viewer(viewer).is_acked());
-    assert_eq!(
-        bench.engine.game_now(),
-        units(3),
-        "it stands still from the very start"
-    );
-
-    let mut live = Bench::new(EngineConfig::new(game_config(2, 2, 1)));
-    assert_eq!(
-        live.engine.seek(units(5), live.now),
-        Err(SeekRefusal::NotARecording)
-    );
-    let viewer = live.watch("V");
-    live.say(viewer, &ToServer::Seek { at: units(5) });
-    assert!(live.viewer(viewer).refused[0].contains("not a recording"));
-}
-
-#[test]
 fn text_viewers_are_sent_the_difference() {
     let mut ripe_eggs = BTreeSet::new();
     for units_to_hatch in [0, 300] {
@@ -358,27 +182,6 @@ fn text_viewers_are_sent_the_difference() {
     assert!(ripe_eggs.len() > 1, "they ripen meanwhile: {ripe_eggs:?}");
 }
 
-#[test]
-fn the_speed_that_viewers_see_does_not_count_jumps() {
-    let recording = recorded();
-    let mut bench = playing(&recording, 2_500, true);
-    let viewer = bench.watch("V");
-    let reached = |bench: &mut Bench| {
-        bench.run_for(ms(1_050));
-        let stats = bench.viewer(viewer).stats.as_ref();
-        stats.expect("figures every second").effective_frequency_milli
-    };
-    // Moved about in between, and at first somewhere in the middle, it goes at 100 units a second until 1,000.
-    for to in [600, 20, 400, 0] {
-        bench.say(viewer, &ToServer::Seek { at: units(to) });
-        let shown = reached(&mut bench);
-        assert!(
-            (95_000..=105_000).contains(&shown),
-            "{shown} after a jump to {to}"
-        );
-    }
-}
-
 /// A game in which an agent joins in every unit, and now and then one dies, or an egg is laid.
 fn recorded_crowd() -> Arc<Recording> {
     let mut bench = Bench::new(EngineConfig::new(game_config(20, 20, 600)));
@@ -396,9 +199,7 @@ fn recorded_crowd() -> Arc<Recording> {
         }
         bench.run_for(ms(10));
     }
-    let pieces = bench.engine.stop_recording();
-    let bytes: Vec<u8> = pieces.into_iter().flat_map(|journal| journal.bytes).collect();
-    Arc::new(Recording::join(vec![IndexedPiece::new(&bytes[..], 0).expect("a piece")]).expect("it is one"))
+    bench.stop_recording()
 }
 
 #[test]

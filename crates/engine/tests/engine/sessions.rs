@@ -32,32 +32,6 @@ fn replies_leave_in_the_pass_that_made_them() {
     assert_eq!(bench.lines(agent), ["k", "19"]);
 }
 
-/// A server that is killed has sent nothing that its journal does not show, whatever it was that came of time alone.
-#[test]
-fn the_journal_contains_all_that_was_sent_before_it_is_sent() {
-    let mut bench = Bench::new(EngineConfig::new(game_config(5, 5, 4)));
-    bench.engine.start_recording();
-    bench.journal = Some(Vec::new());
-    let agents = [bench.join("A", "a"), bench.join("B", "b")];
-    bench.join("G", "GRAPHIC");
-    bench.watch("V");
-    for round in 0..30 {
-        let lines = ["Forward\nLook\n", "Fork\n", "Broadcast hi\nTake food\n"][round % 3];
-        bench.send(agents[round % 2], lines.as_bytes());
-        bench.run_for(ms(61));
-    }
-    // No agent says anything any more, and all starve.
-    bench.run_for(RealSpan::from_secs(30));
-    let journal = bench.journal.take().expect("it was kept");
-    let mut moments = std::mem::take(&mut bench.sent_at);
-    moments.dedup();
-    assert!(moments.len() > 60, "{}", moments.len());
-    for (bytes, steps) in moments {
-        let verified = Replay::open(&journal[..bytes]).unwrap().verify().unwrap();
-        assert_eq!(verified.end.steps, steps, "at byte {bytes}");
-    }
-}
-
 /// The journal is written for many passes at once while nothing is sent, and never if nothing happens.
 #[test]
 fn a_journal_waits_until_something_is_sent() {
@@ -157,4 +131,26 @@ fn a_journal_that_is_not_taken_ends_at_its_bound() {
     assert!(sent > limits::JOURNAL_WAITING_BYTES_MAX / 2);
     assert_eq!(bench.engine.poll_journal(), None);
     assert_eq!(bench.engine.stop_recording(), []);
+}
+
+/// The same number is the same agent, in whichever order the connections come about, and although some go again.
+#[test]
+fn places_in_lock_step_are_taken_by_number() {
+    let births = |order: &[&str]| {
+        let mut bench = Bench::new(EngineConfig {
+            lock_step: Some(RealSpan::from_secs(5)),
+            ..EngineConfig::new(game_config(8, 8, 2))
+        });
+        for team in order {
+            let peer = bench.join(team, team.trim_start_matches('-'));
+            if team.starts_with('-') {
+                bench.close(peer);
+            }
+        }
+        assert_eq!(bench.engine.game().world().agents().len(), 4);
+        bench.engine.game().digest()
+    };
+    let in_turn = births(&["a", "b", "a", "b"]);
+    assert_eq!(births(&["b", "b", "a", "a"]), in_turn);
+    assert_eq!(births(&["b", "-a", "-b", "a", "b", "a"]), in_turn);
 }

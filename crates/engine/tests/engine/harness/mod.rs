@@ -12,10 +12,12 @@ pub mod text_world;
 pub mod viewer;
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 use trantor_engine::{
     AdminRefusal, AdminRequest, CloseCause, ConnId, Engine, EngineConfig, FiredKind, Input, Output,
 };
+use trantor_game::replay::{IndexedPiece, Recording};
 use trantor_game::{AdminAction, GameConfig, Replay, Rules};
 use trantor_model::{AgentId, Counts, MapSize, Tile};
 
@@ -35,10 +37,6 @@ pub struct Bench {
     pub received: Vec<Received>,
     /// How often a viewer's copy was compared with the world.
     pub copies_compared: u64,
-    /// The journal as it was written, if one is kept: before anything is sent, as the server does.
-    pub journal: Option<Vec<u8>>,
-    /// For each write to a peer: the bytes of the journal and the deadlines carried out before it.
-    pub sent_at: Vec<(usize, u64)>,
     /// Whether peers that connect are counted.
     pub counts_next: bool,
     slots_freed: Vec<u32>,
@@ -114,8 +112,6 @@ impl Bench {
             peers: Vec::new(),
             received: Vec::new(),
             copies_compared: 0,
-            journal: None,
-            sent_at: Vec::new(),
             counts_next: false,
             slots_freed: Vec::new(),
             slots_used: 0,
@@ -330,35 +326,39 @@ impl Bench {
             if bytes.is_empty() {
                 break;
             }
-            self.write_journal();
             self.engine.sent(conn, bytes.len());
             self.receive_bytes(peer, bytes);
         }
     }
 
+    /// Ends the recording; answers its bytes.
+    fn journal(&mut self) -> Vec<u8> {
+        let untaken = std::iter::from_fn(|| self.engine.poll_journal()).collect::<Vec<_>>();
+        let taken = untaken.into_iter().chain(self.engine.stop_recording());
+        taken.flat_map(|taken| taken.bytes).collect()
+    }
+
+    /// Ends the recording, which can be shown then.
+    pub fn stop_recording(&mut self) -> Arc<Recording> {
+        let piece = IndexedPiece::new(&self.journal()[..], 0).expect("a piece");
+        Arc::new(Recording::join(vec![piece]).expect("it is the only one"))
+    }
+
     /// Ends the recording: its journal replays to the same game.
     pub fn assert_replays(&mut self) {
         let digest = self.engine.game().digest();
-        let mut journal = Vec::new();
-        while let Some(taken) = self.engine.poll_journal() {
-            journal.extend(taken.bytes);
-        }
-        journal.extend(
-            self.engine
-                .stop_recording()
-                .into_iter()
-                .flat_map(|taken| taken.bytes),
-        );
-        let verified = Replay::open(journal).expect("a whole piece").verify();
+        let verified = Replay::open(self.journal()).expect("a whole piece").verify();
         assert_eq!(verified.expect("it replays").game.digest(), digest);
     }
 
-    fn write_journal(&mut self) {
-        let Some(journal) = &mut self.journal else { return };
-        if self.engine.is_ahead_of_journal() {
-            journal.extend(std::iter::from_fn(|| self.engine.poll_journal()).flat_map(|taken| taken.bytes));
+    /// Goes on with another engine, to which no peer is connected.
+    pub fn replace_engine(&mut self, engine: Engine) {
+        for peer in 0..self.peers.len() {
+            if self.peers[peer].is_open {
+                self.free(peer);
+            }
         }
-        self.sent_at.push((journal.len(), self.engine.game().steps()));
+        self.engine = engine;
     }
 
     /// What was received since it was last taken.

@@ -7,7 +7,7 @@ use trantor_engine::{AdminRequest, Step};
 use trantor_game::{AdminAction, Lag};
 use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile};
 use trantor_protocol::wire::{StepKind, ToServer};
-use trantor_time::GameSpan;
+use trantor_time::{GameSpan, GameTime};
 
 use super::script::unescape;
 
@@ -23,10 +23,12 @@ pub fn read_request(request: &str) -> AdminRequest {
         ["pause"] => AdminRequest::Pause,
         ["resume"] => AdminRequest::Resume,
         ["step", "unit"] => AdminRequest::Step(Step::Units(1)),
+        ["step", "units", units] => AdminRequest::Step(Step::Units(number(units))),
         ["step", "action"] => AdminRequest::Step(Step::Action),
         ["step", "event"] => AdminRequest::Step(Step::Event),
         ["say", ..] => AdminRequest::Say(unescape(request.trim_start_matches("say "))),
         ["kick", agent] => AdminRequest::Kick(AgentId(number(agent))),
+        ["seek", unit] => AdminRequest::Seek(GameTime::from_units(number(unit))),
         ["sprint", units] => AdminRequest::Sprint(number(units)),
         _ => AdminRequest::Act(read_action(&words)),
     }
@@ -55,6 +57,9 @@ pub fn read_message(message: &str) -> ToServer {
             let agent = Some(AgentId(number(agent)));
             ToServer::Watch { agent }
         }
+        ["seek", unit] => ToServer::Seek {
+            at: GameTime::from_units(number(unit)),
+        },
         ["goodbye"] => ToServer::Goodbye,
         _ => panic!("frame viewers cannot say {message:?}"),
     }

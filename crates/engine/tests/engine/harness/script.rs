@@ -25,6 +25,8 @@
 //! @7 O is answered ok                     and answers
 //! @7 clients                              the kind of each connection
 //! @7 reload --token T --limit stall-ms 5  other options in a running game
+//! @7 restart                              the game is saved and resumed by another server
+//! @7 playback from 500 [paused]           another server shows the recording of the game so far
 //! @7 figures agents violations            figures of the engine, each by its name
 //! @7 next wake-up                         when the server wakes up next
 //! @7 silence                              no peer received anything after the last action
@@ -36,7 +38,8 @@
 
 use std::fmt::Write as _;
 
-use trantor_engine::{AdminRequest, EngineConfig};
+use trantor_engine::{AdminRequest, Engine, EngineConfig, PlaybackStart};
+use trantor_game::{Game, Snapshot};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use super::operator::{read_message, read_request};
@@ -71,7 +74,9 @@ pub fn run(text: &str) -> String {
         }
     }
     stage.flush(&mut written);
-    stage.bench.assert_replays();
+    if !stage.bench.engine.is_playback() {
+        stage.bench.assert_replays();
+    }
     written
 }
 
@@ -86,12 +91,13 @@ fn is_output(line: &str) -> bool {
 }
 
 /// Notes that are part of what is expected.
-const EXPECTED_NOTES: [&str; 5] = [
+const EXPECTED_NOTES: [&str; 6] = [
     "# refused: ",
     "# figure: ",
     "# wake-up: ",
     "# console: ",
     "# client: ",
+    "# saved again: ",
 ];
 
 /// Lines in a row with the same first word.
@@ -116,19 +122,24 @@ struct Stage {
 
 impl Stage {
     fn new(options: Options) -> Self {
-        let mut bench = Bench::new(options.config);
-        bench.engine.start_recording();
-        if options.is_bare {
-            bench.make_bare();
-        }
-        let is_in_real_time = options.is_in_real_time;
-        Self {
+        let bench = Bench::new(options.config);
+        let mut stage = Self {
             began: bench.now,
             last_action: bench.now,
             bench,
-            is_in_real_time,
+            is_in_real_time: options.is_in_real_time,
             pending_notes: Vec::new(),
+        };
+        stage.start();
+        if options.is_bare {
+            stage.bench.make_bare();
         }
+        stage
+    }
+
+    fn start(&mut self) {
+        self.bench.engine.expect_saves();
+        self.bench.engine.start_recording();
     }
 
     /// Carries out one line, after what was received before it was written down.
@@ -165,6 +176,32 @@ impl Stage {
             engine.set_control(config.control, config.token);
             engine.set_limits(&config.limits);
             self.bench.pass(|_, _| {});
+        } else if action == "restart" {
+            let saved = self.bench.engine.state_to_save().encode();
+            let game = Snapshot::decode(&saved)
+                .and_then(Game::restore)
+                .expect("a whole save");
+            let config = self.bench.engine.config().clone();
+            let engine = Engine::resume(config, game, self.bench.now);
+            self.bench.replace_engine(engine);
+            self.start();
+            let again = self.bench.engine.state_to_save().encode();
+            writeln!(
+                written,
+                "# saved again: {}",
+                if again == saved { "the same" } else { "another" }
+            )
+            .expect(TEXT_GROWS);
+        } else if let Some(from) = action.strip_prefix("playback from ") {
+            let recording = self.bench.stop_recording();
+            let start = PlaybackStart {
+                at: read_units(from.trim_end_matches(" paused")),
+                follows_speed: true,
+                is_paused: from.ends_with("paused"),
+            };
+            let config = self.bench.engine.config().clone();
+            let engine = Engine::play(config, &recording, start, self.bench.now);
+            self.bench.replace_engine(engine.expect("it can be played"));
         } else if action == "next wake-up" {
             let at = self.bench.engine.poll_timeout();
             let shown = at.map_or("none".to_owned(), |at| show_real((at - self.began).as_nanos()));

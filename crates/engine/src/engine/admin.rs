@@ -1,0 +1,396 @@
+//! Operators' requests and viewers' changes of pace: one enum, and the one place that applies it.
+//!
+//! Operators are those who run the server: a console, a connection that operates, a test. How they write a request down is not
+//! known here. A viewer requests the same changes of speed, pause, step and seek ([`Engine::control`]).
+//!
+//! A sprint (`tick sprint`) is a stretch of game time at full speed, after which the speed is again what it was. It ends at the
+//! exact game time, however late the pass that notices: the clock is set back as of that instant. But where the work of the way
+//! there is not done, the game slips as at any speed, and the sprint takes longer.
+
+use std::fmt;
+
+use trantor_game::{AdminAction, GameInput, Handled, PaceChange, Refusal};
+use trantor_model::AgentId;
+use trantor_protocol::text::GuiEvent;
+use trantor_protocol::wire::StepKind;
+use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
+
+use super::Engine;
+use crate::input::ConnId;
+use crate::limits::{FREQUENCY_ASKED_MAX, SPRINT_UNITS_MAX};
+use crate::output::CloseReason;
+
+/// One request of an operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdminRequest {
+    /// Starts a game: greets the waiting peers and starts time.
+    Start,
+    /// Changes the speed, in units a second.
+    SetFrequency(u32),
+    /// Stops game time.
+    Pause,
+    /// Lets game time go on.
+    Resume,
+    /// Moves paused game time on.
+    Step(Step),
+    /// Runs so many units as fast as [`crate::limits::FREQUENCY_ASKED_MAX`], and goes back to the speed there was.
+    Sprint(u32),
+    /// Moves a recording to another moment; one outside stands for the nearer end.
+    Seek(GameTime),
+    /// Says something to all text viewers.
+    Say(Vec<u8>),
+    /// Lets an agent go.
+    Kick(AgentId),
+    /// Lets a connection go, whatever it is.
+    Disconnect(ConnId),
+    /// Reaches into the world.
+    Act(AdminAction),
+}
+
+/// How far paused game time is moved on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To the next whole unit, and on to the last of so many; one at least.
+    Units(u32),
+    /// To the next event.
+    Event,
+    /// To the end of the first action under way, or to the next event if there is none.
+    Action,
+}
+
+impl From<StepKind> for Step {
+    fn from(kind: StepKind) -> Self {
+        match kind {
+            StepKind::Unit => Self::Units(1),
+            StepKind::Event => Self::Event,
+            StepKind::Action => Self::Action,
+        }
+    }
+}
+
+/// For logs, of what viewers may request.
+impl fmt::Display for AdminRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SetFrequency(asked) => write!(f, "{asked} units/s"),
+            Self::Pause => f.write_str("pause"),
+            Self::Resume => f.write_str("resume"),
+            Self::Step(Step::Units(1)) => f.write_str("step to the next unit"),
+            Self::Step(Step::Units(units)) => write!(f, "step {units} units"),
+            Self::Step(Step::Event) => f.write_str("step to the next event"),
+            Self::Step(Step::Action) => f.write_str("step to the end of an action"),
+            Self::Seek(to) => write!(f, "seek to unit {}", to.whole_units()),
+            other => write!(f, "{other:?}"),
+        }
+    }
+}
+
+/// Why a request was refused, in words for a person.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AdminRefusal {
+    /// The number asked for is out of range.
+    #[error("the frequency is a whole number from 1 to {FREQUENCY_ASKED_MAX}, not {0}")]
+    Frequency(u32),
+    /// Game time stands still already.
+    #[error("the game is paused already")]
+    AlreadyPaused,
+    /// Game time is running.
+    #[error("the game is not paused")]
+    NotPaused,
+    /// Before the start there is no time to stop or move.
+    #[error("the game has not been started")]
+    NotStarted,
+    /// A start happens once.
+    #[error("the game was started already")]
+    AlreadyStarted,
+    /// At the end of a recording there is nothing to go on to.
+    #[error("the recording is over; go back in it first")]
+    RecordingOver,
+    /// In lock-step, time goes from moment to moment and takes no steps.
+    #[error("in lock-step there are no steps")]
+    LockStep,
+    /// Nothing happens any more once a team has won.
+    #[error("the match is over")]
+    MatchOver,
+    /// A step to the next event needs one.
+    #[error("nothing is due in this game, ever")]
+    NothingDue,
+    /// What is shown is being played just now.
+    #[error("this is a game that is being played, not a recording")]
+    NotARecording,
+    /// The recording can no longer be played there, although it could when it was opened.
+    #[error("the recording cannot be played there; the server's log says why")]
+    Unplayable,
+    /// There is no game to reach into.
+    #[error("this is a recording: it can be watched, and not changed")]
+    Recorded,
+    /// The game does not allow it.
+    #[error("the game refuses: {0}")]
+    Game(Refusal),
+    /// The message would be more than one line.
+    #[error("a message is one line: it must not contain a line feed")]
+    NotOneLine,
+    /// No connection plays that agent.
+    #[error("nobody plays agent {}", .0.0)]
+    NobodyPlays(AgentId),
+    /// There is no such connection.
+    #[error("there is no connection {0}")]
+    NoConnection(ConnId),
+    /// In lock-step there is no speed.
+    #[error("in lock-step the game is as fast as its players")]
+    SprintInLockStep,
+    /// A sprint needs a clock that moves.
+    #[error("the game is paused: let it go on first")]
+    SprintWhilePaused,
+    /// A sprint of no units, or of too many.
+    #[error("a sprint is 1 to {max} units, not {0}", max = crate::limits::SPRINT_UNITS_MAX)]
+    Sprint(u32),
+}
+
+/// A running sprint. A change of speed ends it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sprint {
+    until: GameTime,
+    /// The speed before it.
+    back_to: Frequency,
+    /// Whether that was the recorded one, which may be another by the end.
+    follows_recording: bool,
+}
+
+impl Engine {
+    /// Carries out a request of an operator.
+    ///
+    /// # Errors
+    /// If it does not fit; nothing has changed then.
+    pub fn admin(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
+        self.sessions.set_now(now);
+        self.take_game_time(now);
+        self.counters.admin_requests += 1;
+        let done = self.apply_request(request, now);
+        self.settle();
+        done
+    }
+
+    fn apply_request(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
+        match request {
+            // A second one in lock-step: the game begins without the missing agents.
+            AdminRequest::Start if self.pace.is_started() && self.is_gathering() => self.begin_lock_step(now),
+            AdminRequest::Start => {
+                self.start(now)?;
+                self.send_clock(now);
+            }
+            AdminRequest::SetFrequency(asked) => {
+                let frequency = self.pace.set_frequency(now, asked)?;
+                self.sprint = None;
+                self.pace_changed(PaceChange::Frequency(frequency), now);
+            }
+            AdminRequest::Pause => {
+                match self.lock_step {
+                    Some(_) => self.hold_leaps(true)?,
+                    None => self.pace.pause(now)?,
+                }
+                self.pace_changed(PaceChange::Paused, now);
+            }
+            AdminRequest::Resume | AdminRequest::Step(_) if self.is_recording_over() => {
+                return Err(AdminRefusal::RecordingOver);
+            }
+            AdminRequest::Resume => {
+                match self.lock_step {
+                    Some(_) => self.hold_leaps(false)?,
+                    None => self.pace.resume(now)?,
+                }
+                self.pace_changed(PaceChange::Resumed, now);
+            }
+            AdminRequest::Step(step) => {
+                self.step(step)?;
+                self.pace_changed(PaceChange::Stepped, now);
+            }
+            AdminRequest::Sprint(units) => self.start_sprint(units, now)?,
+            AdminRequest::Say(text) => {
+                if text.contains(&b'\n') {
+                    return Err(AdminRefusal::NotOneLine);
+                }
+                self.text_updates
+                    .announce(&mut self.sessions, &GuiEvent::Message(&text));
+            }
+            AdminRequest::Kick(agent) => {
+                self.sessions
+                    .of_agent(agent)
+                    .ok_or(AdminRefusal::NobodyPlays(agent))?;
+                self.remove_agent(agent, CloseReason::Kicked);
+            }
+            AdminRequest::Disconnect(conn) => {
+                let session = self.sessions.get(conn).filter(|session| !session.is_leaving());
+                match session.ok_or(AdminRefusal::NoConnection(conn))?.agent() {
+                    Some(agent) => self.remove_agent(agent, CloseReason::Kicked),
+                    None => {
+                        self.forget_lines_of(conn);
+                        self.close_after_flush(conn, CloseReason::Kicked);
+                    }
+                }
+            }
+            AdminRequest::Seek(to) => self.seek(to, now)?,
+            AdminRequest::Act(_) if self.is_playback() => return Err(AdminRefusal::Recorded),
+            AdminRequest::Act(action) => {
+                let input = GameInput::Admin(action);
+                if let Handled::Refused(refusal) = self.apply(input.clone()) {
+                    return Err(AdminRefusal::Game(refusal));
+                }
+                self.note_hunger(&input);
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the pace for a viewer, or moves the recording.
+    ///
+    /// # Errors
+    /// If it may not, or the pace cannot be changed like that, in words for a person.
+    pub(super) fn control(
+        &mut self,
+        conn: ConnId,
+        request: &AdminRequest,
+        now: RealTime,
+    ) -> Result<(), String> {
+        let changed = match self.may_change_pace(conn) {
+            true => self
+                .apply_request(request.clone(), now)
+                .map_err(|refusal| refusal.to_string()),
+            false => Err(self.config.control.refusal().to_owned()),
+        };
+        let refused = self.counters.gui_refused + self.counters.messages_refused;
+        match &changed {
+            Ok(()) => log::debug!("{}: {request}", self.shown(conn)),
+            Err(reason) => {
+                // Once in a while, however often it asks.
+                if let Some(refused) = self.refusals_logged.note(now, refused + 1) {
+                    log::info!(
+                        "{}: {request}: {reason} ({refused} requests were refused)",
+                        self.shown(conn)
+                    );
+                }
+            }
+        }
+        changed
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), AdminRefusal> {
+        let limit = self.recording_end();
+        let until = match step {
+            Step::Units(units) => return self.pace.step_units(units, limit).map(drop),
+            Step::Event => self.next_game_deadline(),
+            Step::Action => {
+                let end = self.next_action_end().or_else(|| self.next_game_deadline());
+                end.map(|end| limit.map_or(end, |limit| end.min(limit)))
+            }
+        };
+        match self.pace.step_event(until) {
+            Err(AdminRefusal::NothingDue) if self.game.winner().is_some() => Err(AdminRefusal::MatchOver),
+            stepped => stepped.map(drop),
+        }
+    }
+
+    /// Records a change of pace, and sends every viewer the state of the clock.
+    fn pace_changed(&mut self, change: PaceChange, now: RealTime) {
+        match self.is_playback() {
+            true => self.note_pace_of_playback(change),
+            false => self.note_pace(change),
+        }
+        self.announce_pace(change, now);
+    }
+
+    /// Sends every viewer the state of the clock after a change.
+    fn announce_pace(&mut self, change: PaceChange, now: RealTime) {
+        if let PaceChange::Frequency(frequency) = change {
+            self.text_updates
+                .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
+        }
+        self.send_clock(now);
+    }
+
+    /// Begins a sprint of so many units; another one that is under way is followed by this one.
+    pub(super) fn start_sprint(&mut self, units: u32, now: RealTime) -> Result<(), AdminRefusal> {
+        if !(1..=SPRINT_UNITS_MAX).contains(&units) {
+            return Err(AdminRefusal::Sprint(units));
+        }
+        if !self.pace.is_started() {
+            return Err(AdminRefusal::NotStarted);
+        }
+        if self.lock_step.is_some() {
+            return Err(AdminRefusal::SprintInLockStep);
+        }
+        if self.pace.clock().is_paused() {
+            return Err(AdminRefusal::SprintWhilePaused);
+        }
+        let mut sprint = self.sprint.unwrap_or(Sprint {
+            until: self.pace.game_now(),
+            back_to: self.pace.clock().frequency(),
+            follows_recording: self
+                .playback
+                .as_ref()
+                .is_some_and(|playback| playback.follows_speed),
+        });
+        let frequency = self.pace.set_frequency(now, FREQUENCY_ASKED_MAX)?;
+        self.pace_changed(PaceChange::Frequency(frequency), now);
+        sprint.until += GameSpan::from_units(i64::from(units));
+        self.sprint = Some(sprint);
+        Ok(())
+    }
+
+    /// The game time at which the sprint under way ends, if there is one.
+    pub fn sprint_until(&self) -> Option<GameTime> {
+        self.sprint.map(|sprint| sprint.until)
+    }
+
+    /// When the sprint under way ends, unless time stands still.
+    pub(super) fn sprint_ends_at(&self) -> Option<RealTime> {
+        self.pace.clock().real_at(self.sprint?.until)
+    }
+
+    /// Ends the sprint if that is due at `now`, before the pass takes its game time; answers the speed from then on.
+    pub(super) fn end_sprint(&mut self, now: RealTime) -> Option<Frequency> {
+        let at = self.sprint_ends_at().filter(|at| *at <= now)?;
+        let sprint = self.sprint?;
+        if !self.pace.may_reach(sprint.until, self.next_awaited_deadline()) {
+            return None;
+        }
+        Some(self.leave_sprint(sprint, at))
+    }
+
+    /// A recording goes to another moment: a sprint that was under way was to somewhere else.
+    pub(super) fn abandon_sprint(&mut self, now: RealTime) {
+        if let Some(sprint) = self.sprint {
+            self.leave_sprint(sprint, now);
+        }
+    }
+
+    /// Restores the speed before the sprint, as of `at`, or the recorded speeds where they applied; returns it.
+    fn leave_sprint(&mut self, sprint: Sprint, at: RealTime) -> Frequency {
+        self.sprint = None;
+        let recorded = match &mut self.playback {
+            Some(playback) if sprint.follows_recording => {
+                playback.follows_speed = true;
+                playback.speed_at(sprint.until)
+            }
+            _ => None,
+        };
+        // A journal may hold a speed that is not allowed.
+        if let Some(Ok(speed)) = recorded.map(|speed| self.pace.set_frequency(at, speed.get())) {
+            return speed;
+        }
+        let set = self.pace.set_frequency(at, sprint.back_to.get());
+        debug_assert_eq!(set, Ok(sprint.back_to), "it was the speed before");
+        sprint.back_to
+    }
+
+    /// Announces the end of a sprint.
+    pub(super) fn sprint_ended(&mut self, frequency: Frequency, now: RealTime) {
+        log::info!("the sprint is over: {} units/s", frequency.get());
+        let change = PaceChange::Frequency(frequency);
+        // In a recording that speed was not chosen.
+        if !self.is_playback() {
+            self.note_pace(change);
+        }
+        self.announce_pace(change, now);
+    }
+}
