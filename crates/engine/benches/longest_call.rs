@@ -22,7 +22,11 @@ use trantor_protocol::wire::{
 };
 use trantor_time::{GameTime, RealSpan, RealTime};
 
-const AGENTS: u32 = 10_000;
+/// Side of the map, and agents.
+const LARGE: (u32, u32) = (1_000, 10_000);
+
+/// The same of a game that a thousand watch.
+const SMALL: (u32, u32) = (100, 1_000);
 
 /// How long the viewer that sees the past sees it.
 const DELAY: RealSpan = RealSpan::from_secs(10);
@@ -35,13 +39,15 @@ fn main() {
     println!("|---|---|");
     let mut recording = None;
     for (name, kind) in [("a text viewer", Kind::Text), ("a frame viewer", Kind::Frames)] {
-        let (recorded, longest) = play(kind, RealSpan::ZERO);
+        let (recorded, longest) = play(LARGE, kind, RealSpan::ZERO);
         println!("| {name} begins to watch | {} |", longest.as_micros());
-        let (_, longest) = play(kind, DELAY);
+        let (_, longest) = play(LARGE, kind, DELAY);
         println!("| {name} begins to watch the past | {} |", longest.as_micros());
         recording = Some(recorded);
     }
-    move_about(&recording.expect("there are two kinds"));
+    seek(&recording.expect("there are two kinds"), 1);
+    let (recording, _) = play(SMALL, Kind::Text, RealSpan::ZERO);
+    seek(&recording, 1_000);
 }
 
 /// A viewer's way to speak.
@@ -61,13 +67,15 @@ struct Watched {
     frames: FrameCutter,
     /// Pieces that the viewer has not given credit back for.
     pieces: u32,
+    /// What all passes took.
+    spent: Duration,
 }
 
-fn game(delay: RealSpan) -> EngineConfig {
+fn game((side, agents): (u32, u32), delay: RealSpan) -> EngineConfig {
     let mut config = EngineConfig::new(GameConfig {
-        size: MapSize::new(1_000, 1_000).expect("a size of a map"),
+        size: MapSize::new(side, side).expect("a size of a map"),
         teams: vec!["a".to_owned()],
-        places_per_team: 2 * AGENTS,
+        places_per_team: 2 * agents,
         seed: 1,
         rules: Rules::default(),
     });
@@ -77,18 +85,18 @@ fn game(delay: RealSpan) -> EngineConfig {
 }
 
 /// A game that a viewer comes to: its recording, and the longest call from then on.
-fn play(kind: Kind, delay: RealSpan) -> (Arc<Recording>, Duration) {
-    let now = RealTime::ZERO;
-    let mut game = Watched::new(Engine::new(game(delay), now), AGENTS, kind);
+fn play(size: (u32, u32), kind: Kind, delay: RealSpan) -> (Arc<Recording>, Duration) {
+    let (now, agents) = (RealTime::ZERO, size.1);
+    let mut game = Watched::new(Engine::new(game(size, delay), now), agents, kind);
     game.engine.start_recording();
     game.engine.begin_pass(now);
-    for slot in 0..AGENTS {
+    for slot in 0..agents {
         game.open(slot, b"a\n");
     }
     game.run(RealSpan::from_millis(100));
     let mut stone = Counts::ZERO;
     stone[Resource::Linemate] = 1;
-    for slot in 0..AGENTS {
+    for slot in 0..agents {
         let agent = game.engine.game().world().agent(AgentId(slot));
         let tile = agent.expect("it lives").tile();
         let action = AdminAction::SetGround { tile, ground: stone };
@@ -96,7 +104,7 @@ fn play(kind: Kind, delay: RealSpan) -> (Arc<Recording>, Duration) {
             .admin(AdminRequest::Act(action), game.now)
             .expect("the game allows it");
     }
-    for slot in 0..AGENTS {
+    for slot in 0..agents {
         game.say(slot, b"Incantation\n");
     }
     game.run(RealSpan::from_millis(100));
@@ -109,34 +117,44 @@ fn play(kind: Kind, delay: RealSpan) -> (Arc<Recording>, Duration) {
     (Arc::new(recording), at_once.max(later))
 }
 
-/// Shows a recording to a text viewer, and goes from its end to its beginning.
-fn move_about(recording: &Arc<Recording>) {
+/// Shows a recording to so many text viewers, and goes from its end to its beginning.
+fn seek(recording: &Arc<Recording>, viewers: u32) {
     let start = PlaybackStart {
         at: recording.end(),
         follows_speed: false,
         is_paused: true,
     };
-    let config = EngineConfig::new(game(RealSpan::ZERO).game);
+    let config = EngineConfig::new(recording.config().clone());
     let engine = Engine::play(config, recording, start, RealTime::ZERO).expect("it was recorded just now");
     let mut game = Watched::new(engine, 0, Kind::Text);
     game.engine.begin_pass(game.now);
-    game.begin_to_watch();
-    game.run(RealSpan::from_secs(2));
+    for viewer in 0..viewers {
+        game.open(viewer, b"GRAPHIC\n");
+    }
+    game.run(RealSpan::from_secs(8));
 
     let to = GameTime::from_units(5);
     let began = Instant::now();
     recording.seek(to).expect("it was recorded just now");
     let state = began.elapsed();
     println!(
-        "| the recording is moved: the state alone | {} |",
+        "| {viewers} watch, a seek: the state alone | {} |",
         state.as_micros()
     );
     let began = Instant::now();
     game.engine.seek(to, game.now).expect("a recording");
     let moved = began.elapsed();
-    println!("| the recording is moved | {} |", moved.as_micros());
-    let longest = game.run(RealSpan::from_secs(2));
-    println!("| the difference is sent | {} |", longest.as_micros());
+    println!("| {viewers} watch, a seek | {} |", moved.as_micros());
+    game.spent = Duration::ZERO;
+    let longest = game.run(RealSpan::from_secs(8));
+    println!(
+        "| {viewers} watch, the difference is sent | {} |",
+        longest.as_micros()
+    );
+    println!(
+        "| {viewers} watch, all of the difference | {} |",
+        game.spent.as_micros()
+    );
 }
 
 fn conn(slot: u32) -> ConnId {
@@ -157,6 +175,7 @@ impl Watched {
             kind,
             frames: FrameCutter::new::<ToClient>(),
             pieces: 0,
+            spent: Duration::ZERO,
         }
     }
 
@@ -218,9 +237,9 @@ impl Watched {
         self.engine.begin_pass(self.now);
         let mut longest = began.elapsed();
         loop {
-            let began = Instant::now();
+            let call_began = Instant::now();
             let fired = self.engine.fire_next(self.now);
-            let took = began.elapsed();
+            let took = call_began.elapsed();
             match fired {
                 // What the rules take is another matter: ten thousand elevations end at one moment, and the stones come again.
                 Some(Fired {
@@ -232,6 +251,7 @@ impl Watched {
             }
         }
         self.flush(true);
+        self.spent += began.elapsed();
         longest
     }
 

@@ -96,8 +96,8 @@ pub struct Engine {
     answered_at: RealTime,
     /// A turn of text viewers is scheduled.
     pub(crate) are_text_updates_due: bool,
-    /// The next piece of the whole map for text viewers is scheduled.
-    pub(crate) is_map_piece_due: bool,
+    /// The next piece for all text viewers is scheduled.
+    pub(crate) is_text_piece_due: bool,
     /// A team has won, and the agents are yet to be disconnected.
     is_over_for_agents: bool,
     /// The game time at which a throttled input arrived, while it is carried out.
@@ -198,7 +198,7 @@ impl Engine {
             victory: None,
             answered_at: now,
             are_text_updates_due: false,
-            is_map_piece_due: false,
+            is_text_piece_due: false,
             is_over_for_agents: false,
             arrived: None,
             departing: BTreeSet::new(),
@@ -355,7 +355,7 @@ impl Engine {
         }
         self.watch_backlogs();
         self.schedule_text_turns();
-        self.schedule_map();
+        self.schedule_text_piece();
         if let Some(lock_step) = &mut self.lock_step
             && self.pace.is_started()
         {
@@ -398,7 +398,9 @@ impl Engine {
             Role::Viewer(observer) => matches!(observer.feed, Feed::Updates),
             Role::TextViewer => {
                 let gets_world = session.flow.answer.as_ref().is_some_and(Answer::is_world);
-                !gets_world && !self.is_map_piece_due && self.sessions.text_viewers.turns_left == 0
+                let viewers = &self.sessions.text_viewers;
+                let is_served = viewers.broadcast.is_none() && viewers.turns_left == 0;
+                !gets_world && is_served && !session.is_behind_log
             }
             _ => false,
         }

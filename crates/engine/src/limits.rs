@@ -217,6 +217,10 @@ pub const ANSWER_SPACING: RealSpan = RealSpan::from_micros(100);
 /// four megabytes a second, which any link to a viewer takes. A map of 24 x 24 is one piece.
 pub const MAP_NEWS_SPACING: RealSpan = RealSpan::from_millis(4);
 
+/// Text viewers that have pieces of the difference after a seek come later; with more of them the pieces are copied up to 250 megabytes
+/// a second.
+pub const SEEK_VIEWERS_MAX: usize = 160;
+
 /// Bytes waiting for a peer above which it is not read: its requests would only add to them.
 pub const OUTBOX_PAUSE_BYTES: usize = 64 * 1024;
 

@@ -7,6 +7,8 @@ use trantor_model::AgentId;
 
 use super::Engine;
 use super::fan_out::tokens;
+use crate::config::RefillNews;
+use crate::limits;
 use crate::output::Output;
 use crate::replicate::send_agent_line;
 use crate::snapshot::Population;
@@ -72,6 +74,11 @@ impl Engine {
             match event {
                 GameEvent::Reply { agent, .. } => self.note_idle(agent),
                 GameEvent::Died { agent } => self.agent_died(agent),
+                GameEvent::Refilled
+                    if self.config.refill_news == RefillNews::All && self.sessions.begin_map() =>
+                {
+                    self.publish_text_piece(limits::ANSWER_BYTES_AT_ONCE);
+                }
                 // The end of a game that was recorded ends nothing here.
                 GameEvent::Won { team } if self.playback.is_none() => {
                     self.outputs.push_back(Output::Won { team });

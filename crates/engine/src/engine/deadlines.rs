@@ -21,15 +21,13 @@ pub(crate) enum Timer {
     Leave(AgentId),
     /// Some of many text viewers are sent their updates.
     TextTurns,
-    /// All text viewers are sent the next piece of the whole map.
-    PublishMap,
+    /// All text viewers are sent the next piece of the map, or of the difference after a seek.
+    TextPiece,
     /// The next tick; pending only while a frame viewer is connected.
-    /// A tick of frame viewers.
     Tick,
     /// Figures for frame viewers; pending only while one is connected.
     Stats,
     /// The match's time is over.
-    /// The end of a match.
     MatchEnd,
 }
 
@@ -224,9 +222,12 @@ impl Engine {
                 self.sessions.serve_turns(limits::TEXT_VIEWERS_PER_TURN);
                 FiredKind::TextUpdates
             }
-            Timer::PublishMap => {
-                self.is_map_piece_due = false;
-                self.text_updates.publish_map(&mut self.sessions, &self.game);
+            Timer::TextPiece => {
+                self.is_text_piece_due = false;
+                self.publish_text_piece(match self.sessions.text_viewers.is_seeking() {
+                    true => limits::ANSWER_BYTES_PER_TURN,
+                    false => limits::ANSWER_BYTES_AT_ONCE,
+                });
                 FiredKind::TextUpdates
             }
             Timer::Stall(conn) => {

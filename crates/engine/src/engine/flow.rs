@@ -158,6 +158,7 @@ impl Engine {
             .saturating_sub(session.outbox.len())
             .min(self.take_piece(now));
         let (game, quirks) = (&self.game, ViewerQuirks::of(&self.config));
+        let is_seeking = self.sessions.text_viewers.is_seeking();
         let mut answered = 0;
         self.sessions.push(conn, |outbox| {
             let before = outbox.len();
@@ -172,17 +173,16 @@ impl Engine {
             let requests = u32::try_from(requests).unwrap_or(u32::MAX);
             session.flow.bucket.take(requests);
         }
-        if answer.next < answer.until() {
+        // What comes behind it is in the log, which is about all of the world once a seek is shown.
+        if answer.next < answer.until() || (answer.is_world() && is_seeking) {
             session.flow.answer = Some(answer);
             if session.outbox.len() < limits::OUTBOX_PAUSE_BYTES {
                 let at = session.flow.bucket.next_at(now, per_second);
                 self.continue_answer_at(conn, at.unwrap_or(now));
             }
         } else if answer.is_world() {
-            self.sessions.finish_joining(conn, &answer.skipped);
-            if answer.kind == AnswerKind::Greeting {
-                self.end_text_greeting(conn);
-            }
+            self.sessions.finish_joining(conn);
+            self.end_text_greeting(conn);
         }
     }
 
@@ -246,21 +246,30 @@ impl Engine {
         self.timers.schedule(at, Timer::TextTurns);
     }
 
-    /// Schedules the next piece of the whole map for all text viewers.
-    pub(super) fn schedule_map(&mut self) {
-        if !self.text_updates.has_more_map() || self.is_map_piece_due {
+    /// Schedules the next piece of what all text viewers are sent piece by piece: the more they are, the later.
+    pub(super) fn schedule_text_piece(&mut self) {
+        let viewers = &self.sessions.text_viewers;
+        let Some(answer) = viewers.broadcast.as_ref().filter(|_| !self.is_text_piece_due) else {
             return;
-        }
-        self.is_map_piece_due = true;
-        let viewers = self
+        };
+        let (spacing, viewers_max) = match answer.is_world() {
+            true => (limits::ANSWER_SPACING, limits::SEEK_VIEWERS_MAX),
+            false => (limits::MAP_NEWS_SPACING, limits::TEXT_VIEWERS_AT_ONCE_MAX),
+        };
+        let viewers = i64::try_from(viewers.len().clamp(1, viewers_max)).unwrap_or(1);
+        let at = self
             .sessions
-            .text_viewers
-            .len()
-            .min(limits::TEXT_VIEWERS_AT_ONCE_MAX);
-        let viewers = i64::try_from(viewers).unwrap_or(i64::MAX).max(1);
-        let span = RealSpan::from_nanos(limits::MAP_NEWS_SPACING.as_nanos() * viewers);
-        let at = self.sessions.now().saturating_add(span);
-        self.timers.schedule(at, Timer::PublishMap);
+            .now()
+            .saturating_add(RealSpan::from_nanos(spacing.as_nanos() * viewers));
+        self.is_text_piece_due = true;
+        self.timers.schedule(at, Timer::TextPiece);
+    }
+
+    /// Sends all text viewers up to so many bytes more of what they are sent piece by piece.
+    pub(super) fn publish_text_piece(&mut self, bytes: usize) {
+        let (game, quirks) = (&self.game, ViewerQuirks::of(&self.config));
+        self.sessions
+            .publish_piece(|out, answer| write_world_on(out, quirks, game, answer, bytes));
     }
 
     /// The stall limit has changed; it counts for pending checks as well.

@@ -13,6 +13,7 @@ use trantor_time::{Frequency, GameTime, RealTime};
 use super::admin::AdminRefusal;
 use super::{Engine, Fired, FiredKind};
 use crate::config::EngineConfig;
+use crate::limits;
 use crate::replicate::{clock_anchor, recording_info, send};
 use crate::snapshot::EggPieces;
 use crate::stats::Speedometer;
@@ -196,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// Text viewers know no other time: they are sent the difference, piece by piece, as when they joined.
+    /// Text viewers know no other time: they are sent the difference, piece by piece and encoded once for all of them.
     fn show_jump_in_text(&mut self, before: &Game, now: RealTime) {
         self.text_updates.forget_moment();
         if self.sessions.text_viewers.is_empty() {
@@ -205,7 +206,8 @@ impl Engine {
         let frequency = self.pace.clock().frequency();
         self.text_updates
             .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
-        self.sessions.rejoin_all(before);
+        self.sessions.show_seek(before);
+        self.publish_text_piece(limits::ANSWER_BYTES_AT_ONCE);
         for conn in self.sessions.text_viewers.joining.clone() {
             self.continue_answer_at(conn, now);
         }

@@ -74,7 +74,7 @@ pub(crate) fn write_world_on(
                 next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
             }
             Subject::Ritual(from) => {
-                let next = write_next_ritual(out, ids, game, known, from, &mut answer.skipped);
+                let next = write_next_ritual(out, ids, game, known, from);
                 next.map_or(Subject::Winner, Subject::Ritual)
             }
             Subject::Winner => {
@@ -137,15 +137,14 @@ fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, fr
 }
 
 /// The same of an elevation. It is not in the reference's burst; without it the end would come out of the blue. One that is still
-/// under way is begun again, since its participants can be sent in no other way. One whose participants are all gone is skipped,
-/// and its end is not sent either: viewers look for the first of them without asking whether there is one.
+/// under way is begun again, since its participants can be sent in no other way. One whose participants are all gone is not sent:
+/// viewers look for the first of them without asking whether there is one.
 fn write_next_ritual(
     out: &mut Vec<u8>,
     ids: GuiIds,
     game: &Game,
     known: &Known,
     from: RitualId,
-    skipped: &mut Vec<RitualId>,
 ) -> Option<RitualId> {
     let here = game.world().rituals_from(from).next();
     let before = known.ritual_from(from);
@@ -156,9 +155,7 @@ fn write_next_ritual(
         write_gui_event(out, ids, &GuiEvent::RitualEnded { tile, success });
     }
     let ritual = here.filter(|ritual| ritual.id() == id);
-    if ritual.is_some_and(|ritual| ritual.participants().is_empty()) {
-        skipped.push(id);
-    } else if let Some(ritual) = ritual {
+    if let Some(ritual) = ritual.filter(|ritual| !ritual.participants().is_empty()) {
         let line = GuiEvent::RitualStarted {
             tile: ritual.tile(),
             level: ritual.level(),
@@ -237,7 +234,7 @@ fn write_ripeness(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
 }
 
 /// Writes what lies on the tile of this index.
-pub(crate) fn write_tile(out: &mut Vec<u8>, ids: GuiIds, game: &Game, index: usize) {
+fn write_tile(out: &mut Vec<u8>, ids: GuiIds, game: &Game, index: usize) {
     write_gui_event(out, ids, &ground(game, game.config().size.tile_at(index)));
 }
 

@@ -11,9 +11,8 @@ use trantor_game::{GameEvent, GroundChange, MoveKind};
 use trantor_model::{EggId, MapSize};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
-use super::burst::{joined, write_tile};
+use super::burst::joined;
 use crate::config::{EngineConfig, RefillNews};
-use crate::limits;
 use crate::session::{Lines, Sessions, Subject};
 use trantor_game::Game;
 
@@ -29,10 +28,6 @@ pub(crate) struct TextUpdates {
     lines: Lines,
     /// Lines held back until the outcome they belong to.
     held_back: Lines,
-    /// The tile that comes next while all viewers are sent the whole map.
-    next_tile: usize,
-    /// So many tiles from there on, and round the end, are yet to be sent.
-    tiles_left: usize,
 }
 
 impl TextUpdates {
@@ -45,8 +40,6 @@ impl TextUpdates {
             first_egg: config.first_egg_told(),
             lines: Lines::default(),
             held_back: Lines::default(),
-            next_tile: 0,
-            tiles_left: 0,
         }
     }
 
@@ -77,22 +70,6 @@ impl TextUpdates {
         sessions.publish_text(&self.lines);
     }
 
-    /// Whether more of the whole map is to be sent.
-    pub(crate) fn has_more_map(&self) -> bool {
-        self.tiles_left > 0
-    }
-
-    /// Sends all text viewers the next piece of the whole map.
-    pub(crate) fn publish_map(&mut self, sessions: &mut Sessions, game: &Game) {
-        if sessions.text_viewers.is_empty() {
-            self.tiles_left = 0;
-            return;
-        }
-        self.lines.clear();
-        self.write_map_on(game);
-        sessions.publish_text(&self.lines);
-    }
-
     /// Sends what was held back for an outcome that did not come. Called when there are no more events.
     pub(crate) fn publish_held_back(&mut self, sessions: &mut Sessions) {
         if !self.held_back.is_empty() {
@@ -104,7 +81,6 @@ impl TextUpdates {
     /// Forgets what was not yet sent of the present moment.
     pub(crate) fn forget_moment(&mut self) {
         self.held_back.clear();
-        self.tiles_left = 0;
     }
 
     /// Sends all text viewers a line that is no event of the game.
@@ -126,24 +102,13 @@ impl TextUpdates {
             .write(subject, |lines| write_gui_event(lines, self.ids, line));
     }
 
-    /// Writes the next piece of the whole map.
-    fn write_map_on(&mut self, game: &Game) {
-        while self.tiles_left > 0 && self.lines.bytes().len() < limits::ANSWER_BYTES_AT_ONCE {
-            let index = self.next_tile;
-            let about = Some(Subject::Tile(index));
-            self.lines
-                .write(about, |lines| write_tile(lines, self.ids, game, index));
-            self.next_tile = (index + 1) % self.size.area();
-            self.tiles_left -= 1;
-        }
-    }
-
     fn write_event(&mut self, game: &Game, event: &GameEvent) {
         match event {
             GameEvent::Reply { .. }
             | GameEvent::Heard { .. }
             | GameEvent::PushedFrom { .. }
-            | GameEvent::ActionStarted { .. } => {}
+            | GameEvent::ActionStarted { .. }
+            | GameEvent::Refilled => {}
             GameEvent::Joined { agent, egg } => {
                 if self.is_outcome_first {
                     self.write(&GuiEvent::EggHatched { egg: *egg });
@@ -253,15 +218,6 @@ impl TextUpdates {
                         tile: *tile,
                         ground: *ground,
                     });
-                }
-            }
-            GameEvent::Refilled => {
-                if self.refill_news == RefillNews::All {
-                    // A viewer still at the last refill continues from there, once round.
-                    if std::mem::replace(&mut self.tiles_left, self.size.area()) == 0 {
-                        self.next_tile = 0;
-                        self.write_map_on(game);
-                    }
                 }
             }
             GameEvent::Won { team } => {

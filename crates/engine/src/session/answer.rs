@@ -3,8 +3,6 @@
 //! The order is fixed: tiles, teams, agents, eggs, elevations, the winner. A viewer in the middle of it gets updates of the part
 //! it has, and of no other: the rest is described as of when it is sent.
 
-use std::rc::Rc;
-
 use trantor_game::{Game, RitualId};
 use trantor_model::{AgentId, EggId, TeamId, Tile};
 
@@ -40,11 +38,6 @@ impl Lines {
     /// All of them.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
-    }
-
-    /// Whether one of them is about this.
-    pub(crate) fn mention(&self, asked: Subject) -> bool {
-        self.iter().any(|(subject, _)| subject == Some(asked))
     }
 
     /// Those that are about nothing in the world, and about what `is_sent` says.
@@ -86,15 +79,13 @@ impl Lines {
 }
 
 /// An answer that goes through the world, piece by piece.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) kind: AnswerKind,
     /// What is sent next.
     pub(crate) next: Subject,
     /// What the viewer knows from before.
-    pub(crate) known: Rc<Known>,
-    /// Elevations that were skipped, since they have no participants any more.
-    pub(crate) skipped: Vec<RitualId>,
+    pub(crate) known: Known,
 }
 
 /// What it answers.
@@ -103,8 +94,8 @@ pub(crate) enum AnswerKind {
     /// The word by which a viewer began to watch.
     Greeting,
     /// Nothing: the world is another one, since the recording that is shown was moved.
-    Jump,
-    /// A question about the map.
+    Seek,
+    /// A question about the map, or nothing: the ground was filled up.
     Map,
 }
 
@@ -129,8 +120,7 @@ impl Answer {
         Self {
             kind,
             next: Subject::FIRST,
-            known: Rc::default(),
-            skipped: Vec::new(),
+            known: Known::default(),
         }
     }
 
@@ -138,7 +128,7 @@ impl Answer {
     pub(crate) fn until(&self) -> Subject {
         match self.kind {
             AnswerKind::Map => Subject::Team(0),
-            AnswerKind::Greeting | AnswerKind::Jump => Subject::End,
+            AnswerKind::Greeting | AnswerKind::Seek => Subject::End,
         }
     }
 
@@ -151,16 +141,14 @@ impl Answer {
     pub(crate) fn has_sent(&self, subject: Subject) -> bool {
         match subject {
             Subject::Team(team) if team < self.known.teams => true,
-            Subject::Ritual(ritual) if self.skipped.contains(&ritual) => false,
             _ => subject < self.next,
         }
     }
 
     /// The recording was moved away from `before`: everything is sent once more.
     pub(crate) fn restart(&mut self, before: &Game) {
-        self.known = Rc::new(Known::by(self, before));
+        self.known = Known::by(self, before);
         self.next = Subject::FIRST;
-        self.skipped.clear();
     }
 }
 

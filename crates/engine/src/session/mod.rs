@@ -56,6 +56,8 @@ pub(crate) struct Session {
     pub(crate) delay: RealSpan,
     /// Its position in the log of text viewers, if it reads that.
     text_position: Option<u64>,
+    /// Its outbox had no room for all of the log: it reads on when it has.
+    pub(crate) is_behind_log: bool,
     /// What waits for its delay.
     delayed: DelayQueue,
     /// Whether its agent has nothing to do and could do something, as of its last answer or command.
@@ -147,6 +149,7 @@ impl Session {
             token: TokenShown::default(),
             delay: RealSpan::ZERO,
             text_position: None,
+            is_behind_log: false,
             delayed: DelayQueue::default(),
             is_idle: false,
             flow: Flow::new(now, requests_per_second),

@@ -178,28 +178,3 @@ impl StreamTime {
         self.sent_us = Some(instant_us);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instants_are_whole_microseconds_after_the_reference() {
-        let observer = Observer::new(RealTime::from_nanos(5_500));
-        assert_eq!(observer.us_at(RealTime::from_nanos(5_500)), 0);
-        assert_eq!(observer.us_at(RealTime::from_nanos(6_499)), 0);
-        assert_eq!(observer.us_at(RealTime::from_nanos(5_499)), -1);
-        assert_eq!(
-            observer.next_whole_us(RealTime::from_nanos(5_500)),
-            (0, RealTime::from_nanos(5_500))
-        );
-        assert_eq!(
-            observer.next_whole_us(RealTime::from_nanos(5_501)),
-            (1, RealTime::from_nanos(6_500))
-        );
-        assert_eq!(
-            observer.next_whole_us(RealTime::from_nanos(4_499)),
-            (-1, RealTime::from_nanos(4_500))
-        );
-    }
-}

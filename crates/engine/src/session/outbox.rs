@@ -252,29 +252,6 @@ mod tests {
             .unwrap();
     }
 
-    #[test]
-    fn a_piece_that_does_not_fit_leaves_no_trace() {
-        let mut outbox = Outbox::default();
-        assert_eq!(
-            outbox.push(ms(0), 4, |buffer| buffer.extend_from_slice(b"ok\n")),
-            Ok(())
-        );
-        assert_eq!(
-            outbox.push(ms(0), 4, |buffer| buffer.extend_from_slice(b"ko\n")),
-            Err(OutboxFull)
-        );
-        outbox.check();
-        assert_eq!(outbox.unsent(), b"ok\n");
-        outbox.sent(ms(0), 3);
-        assert!(outbox.is_empty());
-        // A look at hundreds is long by right.
-        let look = outbox.push(ms(0), 4, |buffer| {
-            buffer.extend_from_slice(b"[ player player ]\n")
-        });
-        assert_eq!(look, Ok(()));
-        outbox.check();
-    }
-
     #[derive(Clone, Debug)]
     enum Step {
         Push(Vec<u8>),

@@ -158,6 +158,10 @@ impl Sessions {
         if after >= limits::OUTBOX_PAUSE_BYTES {
             self.watch_backlog(conn);
         }
+        if after <= limits::OUTBOX_RESUME_BYTES && self.get(conn).is_some_and(|session| session.is_behind_log)
+        {
+            self.read_text_log(conn);
+        }
         Some(waited)
     }
 

@@ -176,6 +176,7 @@ impl Sessions {
         // One that stops watching has what happened until then.
         self.catch_up(conn);
         let Some(session) = self.get_mut(conn) else { return };
+        (session.text_position, session.is_behind_log) = (None, false);
         let previous = std::mem::replace(&mut session.role, role);
         let is_identified = !session.role.is_unidentified();
         let owed = std::mem::take(&mut session.is_idle);

@@ -36,36 +36,6 @@ fn sessions(slots: u32) -> Sessions {
 }
 
 #[test]
-fn late_events_of_a_closed_connection_are_ignored() {
-    let mut sessions = sessions(2);
-    assert!(sessions.remove(conn(1, 0)).is_some());
-    sessions.insert(session(conn(1, 1)));
-    assert!(sessions.get(conn(1, 0)).is_none());
-    assert!(sessions.remove(conn(1, 0)).is_none());
-    sessions.push(conn(1, 0), |outbox| outbox.push(b'x'));
-    assert_eq!(sessions.take_dirty(), None);
-    assert!(sessions.get(conn(1, 1)).is_some());
-    assert_eq!(sessions.len(), 2);
-}
-
-#[test]
-fn each_session_is_dirty_once_and_only_while_bytes_wait() {
-    let mut sessions = sessions(2);
-    for slot in [1, 0, 1, 1] {
-        sessions.push(conn(slot, 0), |outbox| outbox.push(b'x'));
-    }
-    assert_eq!(sessions.take_dirty(), Some(conn(1, 0)));
-    sessions.push(conn(1, 0), |outbox| outbox.push(b'x'));
-    sessions.sent(conn(0, 0), 1);
-    assert_eq!(
-        sessions.take_dirty(),
-        Some(conn(1, 0)),
-        "what was written meanwhile is not dirty"
-    );
-    assert_eq!(sessions.take_dirty(), None);
-}
-
-#[test]
 fn partly_written_sessions_go_first_among_their_kind() {
     let mut sessions = sessions(4);
     sessions.set_role(conn(2, 0), Role::TextViewer);
@@ -123,7 +93,7 @@ fn add_text_viewer(sessions: &mut Sessions, conn: ConnId, delay: RealSpan) {
     session.outbox.make_stream();
     session.delay = delay;
     sessions.set_role(conn, Role::TextViewer);
-    sessions.finish_joining(conn, &[]);
+    sessions.finish_joining(conn);
 }
 
 /// Everything that waits for a session, which takes it.

@@ -1,17 +1,17 @@
 //! Text viewers: an append-only log of updates, encoded once, in which each viewer has a position.
 //!
-//! A few read each event in the pass in which it happens; of many each has its turn now and then (docs/decisions/0093). A
-//! spectator delay bounds the position. A viewer that is still being sent the world (it joins) has no position: it is sent
-//! updates about what it has been sent already.
+//! A few read each event in the pass in which it happens; of many each has its turn now and then (docs/decisions/0093). A viewer
+//! reads as much as its outbox has room for, and is disconnected if it falls too far behind. A spectator delay bounds the
+//! position. A viewer that is still being sent the world (it joins) has no position: it is sent updates about what it has been
+//! sent already. What all are sent piece by piece is in the log as well: the difference after a seek, and the map after a refill.
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::rc::Rc;
 
-use trantor_game::{Game, RitualId};
+use trantor_game::Game;
 use trantor_time::RealSpan;
 
-use super::{Answer, AnswerKind, Known, Lines, Sessions, Subject};
+use super::{Answer, AnswerKind, Known, Lines, Sessions};
 use crate::input::ConnId;
 use crate::limits;
 use crate::output::CloseReason;
@@ -24,15 +24,17 @@ pub(crate) struct TextViewers {
     /// Those that have it, and read the log.
     pub(crate) watching: Vec<ConnId>,
     log: TextLog,
+    /// What all that watch are sent piece by piece.
+    pub(crate) broadcast: Option<Answer>,
+    /// There was a refill meanwhile: all are sent the map once more.
+    is_refilled: bool,
     /// So many of `watching` may have unread updates without being dirty, from `next_turn` on and round the end.
     pub(crate) turns_left: usize,
     next_turn: usize,
     /// The longest delay of those that read the log.
     delay: RealSpan,
-    /// Running elevations that a viewer of `watching` was not sent, and whose end it is not sent.
-    skipped_rituals: Vec<(ConnId, RitualId)>,
-    /// What a viewer does not read, since it was sent other lines instead.
-    skipped_bytes: Vec<(ConnId, Range<u64>)>,
+    /// Bytes that were appended since each viewer had its turn.
+    unserved: usize,
 }
 
 /// Updates that some viewer has yet to read.
@@ -64,17 +66,8 @@ impl TextLog {
         self.end += bytes.len() as u64;
     }
 
-    /// Appends the bytes from one position up to another to `out`, but for those in `skipped`, which are in order.
-    fn copy(&self, range: Range<u64>, skipped: &[Range<u64>], out: &mut Vec<u8>) {
-        let mut from = range.start;
-        for skipped in skipped {
-            self.copy_all(from..skipped.start, out);
-            from = skipped.end;
-        }
-        self.copy_all(from..range.end, out);
-    }
-
-    fn copy_all(&self, range: Range<u64>, out: &mut Vec<u8>) {
+    /// Appends the bytes from one position up to another to `out`.
+    fn copy(&self, range: Range<u64>, out: &mut Vec<u8>) {
         let mut at = self.begin;
         for chunk in &self.chunks {
             let end = at + chunk.len() as u64;
@@ -87,12 +80,6 @@ impl TextLog {
             out.extend_from_slice(&chunk[from..until]);
             at = end;
         }
-    }
-
-    /// Bytes that viewers may read and some have not. The log may begin behind what is released: a viewer with a delay joins at
-    /// its end.
-    fn unread(&self) -> usize {
-        self.released.saturating_sub(self.begin) as usize
     }
 
     fn forget_before(&mut self, position: u64) {
@@ -129,19 +116,10 @@ impl TextViewers {
         self.joining.push(conn);
     }
 
-    fn skip_rituals(&mut self, conn: ConnId, rituals: &[RitualId]) {
-        let skipped = rituals.iter().map(|ritual| (conn, *ritual));
-        self.skipped_rituals.extend(skipped);
-    }
-
-    /// What a viewer that reads up to `until` does not read.
-    fn take_skipped(&mut self, conn: ConnId, until: u64) -> Vec<Range<u64>> {
-        let skipped = &mut self.skipped_bytes;
-        if skipped.is_empty() {
-            return Vec::new();
-        }
-        let skipped = skipped.extract_if(.., |(viewer, range)| *viewer == conn && range.end <= until);
-        skipped.map(|(_, range)| range).collect()
+    /// Whether a seek is being shown: those that watch do not know the whole world.
+    pub(crate) fn is_seeking(&self) -> bool {
+        let kind = self.broadcast.as_ref().map(|answer| answer.kind);
+        kind == Some(AnswerKind::Seek)
     }
 
     fn delayed_bytes(&self) -> usize {
@@ -157,8 +135,6 @@ impl Sessions {
             return;
         };
         viewers.watching.remove(index);
-        viewers.skipped_rituals.retain(|(viewer, _)| *viewer != conn);
-        viewers.skipped_bytes.retain(|(viewer, _)| *viewer != conn);
         viewers.next_turn -= usize::from(index < viewers.next_turn);
         viewers.turns_left = viewers.turns_left.min(viewers.watching.len());
         self.watching_changed();
@@ -176,8 +152,10 @@ impl Sessions {
         }
         if self.text_viewers.watching.is_empty() {
             let viewers = &mut self.text_viewers;
-            (viewers.turns_left, viewers.next_turn) = (0, 0);
-            viewers.skipped_rituals.clear();
+            (viewers.turns_left, viewers.next_turn, viewers.unserved) = (0, 0, 0);
+            viewers
+                .broadcast
+                .take_if(|answer| answer.kind == AnswerKind::Seek);
             viewers.log.forget_before(viewers.log.end);
         }
     }
@@ -190,15 +168,14 @@ impl Sessions {
         }
     }
 
-    /// A text viewer has the world, but for these elevations: from now on it reads the log.
-    pub(crate) fn finish_joining(&mut self, conn: ConnId, skipped: &[RitualId]) {
+    /// A text viewer has the world: from now on it reads the log.
+    pub(crate) fn finish_joining(&mut self, conn: ConnId) {
         let end = self.text_viewers.log.end;
         let Some(session) = self.get_mut(conn) else { return };
         session.text_position = Some(end);
         let viewers = &mut self.text_viewers;
         viewers.joining.retain(|viewer| *viewer != conn);
         viewers.watching.push(conn);
-        viewers.skip_rituals(conn, skipped);
         // It stands between those whose turn is to come and those round the end of the list.
         viewers.turns_left += usize::from(viewers.turns_left > 0);
         self.watching_changed();
@@ -216,29 +193,49 @@ impl Sessions {
                 self.push(conn, |outbox| outbox.extend_from_slice(&known));
             }
         }
-        if !self.text_viewers.skipped_rituals.is_empty() {
-            self.push_without_skipped(lines);
+        match self
+            .text_viewers
+            .broadcast
+            .as_ref()
+            .filter(|answer| answer.is_world())
+        {
+            Some(answer) => {
+                let known = lines.only(|subject| answer.has_sent(subject));
+                self.append_text(&known);
+            }
+            None => self.append_text(lines.bytes()),
         }
-        self.append_text(lines.bytes());
     }
 
-    /// Viewers that were not sent an elevation that ends with these lines are sent the others alone, and do not read these.
-    fn push_without_skipped(&mut self, lines: &Lines) {
-        let skipped = &mut self.text_viewers.skipped_rituals;
-        let is_over = |(_, ritual): &mut (ConnId, RitualId)| lines.mention(Subject::Ritual(*ritual));
-        let over: Vec<_> = skipped.extract_if(.., is_over).collect();
-        let mut conns: Vec<ConnId> = over.iter().map(|(conn, _)| *conn).collect();
-        conns.sort_unstable();
-        conns.dedup();
-        let end = self.text_viewers.log.end;
-        for conn in conns {
-            let others = lines.only(|subject| match subject {
-                Subject::Ritual(ritual) => !over.contains(&(conn, ritual)),
-                _ => true,
-            });
-            self.push(conn, |outbox| outbox.extend_from_slice(&others));
-            let behind = end + lines.bytes().len() as u64;
-            self.text_viewers.skipped_bytes.push((conn, end..behind));
+    /// The ground is filled up: all text viewers are sent the map, piece by piece. Answers whether that begins now.
+    pub(crate) fn begin_map(&mut self) -> bool {
+        let viewers = &mut self.text_viewers;
+        viewers.is_refilled = !viewers.is_empty() && viewers.broadcast.is_some();
+        if viewers.is_empty() || viewers.is_refilled {
+            return false;
+        }
+        viewers.broadcast = Some(Answer::new(AnswerKind::Map));
+        true
+    }
+
+    /// Sends all text viewers the next piece of what they are sent piece by piece.
+    pub(crate) fn publish_piece(&mut self, write: impl FnOnce(&mut Vec<u8>, &mut Answer)) {
+        let Some(mut answer) = self.text_viewers.broadcast.take() else {
+            return;
+        };
+        let mut piece = Vec::new();
+        write(&mut piece, &mut answer);
+        if answer.kind == AnswerKind::Map {
+            for conn in self.text_viewers.joining.clone() {
+                self.push(conn, |outbox| outbox.extend_from_slice(&piece));
+            }
+        }
+        self.append_text(&piece);
+        let viewers = &mut self.text_viewers;
+        if answer.next < answer.until() {
+            viewers.broadcast = Some(answer);
+        } else if std::mem::take(&mut viewers.is_refilled) {
+            viewers.broadcast = Some(Answer::new(AnswerKind::Map));
         }
     }
 
@@ -249,6 +246,7 @@ impl Sessions {
             return;
         }
         viewers.log.append(bytes);
+        viewers.unserved += bytes.len();
         if viewers.delay == RealSpan::ZERO {
             viewers.log.released = viewers.log.end;
         } else {
@@ -278,79 +276,84 @@ impl Sessions {
     /// Lets a few viewers read on at once, and each of many in its turn.
     fn read_on_text_log(&mut self) {
         let viewers = &mut self.text_viewers;
-        let unread = viewers.log.unread();
         if viewers.watching.len() > limits::TEXT_VIEWERS_AT_ONCE_MAX
-            && unread <= limits::TEXT_UPDATES_BYTES_MAX
+            && viewers.unserved <= limits::TEXT_UPDATES_BYTES_MAX
         {
             viewers.turns_left = viewers.watching.len();
             return;
         }
+        viewers.unserved = 0;
         for index in 0..self.text_viewers.watching.len() {
-            let conn = self.text_viewers.watching[index];
-            self.catch_up(conn);
-            self.mark_dirty(conn);
+            self.read_text_log(self.text_viewers.watching[index]);
         }
-        match self.text_viewers.delay == RealSpan::ZERO {
-            true => self.text_viewers.log.forget_before(self.text_viewers.log.end),
-            false => self.trim_text_log(),
-        }
+        self.trim_text_log();
     }
 
-    /// The world is another than `before`: all text viewers are sent the difference, as if they joined.
-    pub(crate) fn rejoin_all(&mut self, before: &Game) {
+    /// The world is another than `before`: all text viewers are sent the difference, those that join as if they began anew.
+    pub(crate) fn show_seek(&mut self, before: &Game) {
         for index in 0..self.text_viewers.joining.len() {
             let session = self.get_mut(self.text_viewers.joining[index]);
             if let Some(answer) = session.and_then(|session| session.flow.answer.as_mut()) {
                 answer.restart(before);
             }
         }
-        let known = Rc::new(Known::all(before));
-        for conn in std::mem::take(&mut self.text_viewers.watching) {
-            self.catch_up(conn);
-            self.mark_dirty(conn);
-            // What waits for a delay leaves before the world that follows.
-            let position = self
-                .get_mut(conn)
-                .and_then(|session| session.text_position.take());
-            let end = self.text_viewers.log.end;
-            let skipped = self.text_viewers.take_skipped(conn, end);
-            let mut delayed = Vec::new();
-            let unread = position.unwrap_or(end)..end;
-            self.text_viewers.log.copy(unread, &skipped, &mut delayed);
-            if !delayed.is_empty() {
-                self.push(conn, |outbox| outbox.append(&mut delayed));
-            }
-            if let Some(session) = self.get_mut(conn) {
-                let mut answer = Answer::new(AnswerKind::Jump);
-                answer.known = Rc::clone(&known);
-                session.flow.answer = Some(answer);
-                self.text_viewers.joining.push(conn);
+        let viewers = &mut self.text_viewers;
+        viewers.is_refilled = false;
+        match &mut viewers.broadcast {
+            Some(answer) if answer.is_world() => answer.restart(before),
+            broadcast => {
+                *broadcast = (!viewers.watching.is_empty()).then(|| Answer {
+                    known: Known::all(before),
+                    ..Answer::new(AnswerKind::Seek)
+                });
             }
         }
-        self.watching_changed();
     }
 
-    /// Puts what a text viewer may read and has not into its outbox.
+    /// Lets a viewer read as much as its outbox has room for. One that is too far behind is disconnected.
+    pub(super) fn read_text_log(&mut self, conn: ConnId) {
+        let room = self.get(conn).map_or(0, |session| {
+            limits::OUTBOX_PAUSE_BYTES.saturating_sub(session.outbox.len())
+        });
+        let behind = self.copy_text_log(conn, room as u64);
+        if let Some(session) = self.get_mut(conn) {
+            session.is_behind_log = behind > 0;
+            if behind > 0 && behind as usize + session.outbox.len() > session.outbox_bytes_max {
+                self.schedule_close(conn, CloseReason::OutboxFull);
+            }
+        }
+        self.mark_dirty(conn);
+    }
+
+    /// Puts all that a text viewer may read and has not into its outbox: something of its own follows.
     pub(super) fn catch_up(&mut self, conn: ConnId) {
+        self.copy_text_log(conn, u64::MAX);
+    }
+
+    /// Puts up to so many bytes into the outbox of a viewer; answers how many more it may read.
+    fn copy_text_log(&mut self, conn: ConnId, bytes: u64) -> u64 {
         let (end, released) = (self.text_viewers.log.end, self.text_viewers.log.released);
-        let Some(session) = self.get_mut(conn) else { return };
-        let until = if session.delay > RealSpan::ZERO {
-            released
-        } else {
-            end
+        let Some(session) = self.get_mut(conn) else {
+            return 0;
+        };
+        let until = match session.delay > RealSpan::ZERO {
+            true => released,
+            false => end,
         };
         let Some(position) = session
             .text_position
             .as_mut()
             .filter(|position| **position < until)
         else {
-            return;
+            return 0;
         };
-        let from = std::mem::replace(position, until);
-        let skipped = self.text_viewers.take_skipped(conn, until);
+        let from = *position;
+        *position = until.min(from.saturating_add(bytes));
+        let to = *position;
         let log = std::mem::take(&mut self.text_viewers.log);
-        self.append_output(conn, |outbox| log.copy(from..until, &skipped, outbox));
+        self.append_output(conn, |outbox| log.copy(from..to, outbox));
         self.text_viewers.log = log;
+        until - to
     }
 
     /// Lets the next `count` of the viewers that wait for their turn read on.
@@ -360,11 +363,11 @@ impl Sessions {
         for _ in 0..count {
             if self.text_viewers.next_turn >= self.text_viewers.watching.len() {
                 self.text_viewers.next_turn = 0;
+                self.text_viewers.unserved = 0;
                 self.trim_text_log();
             }
             if let Some(&conn) = self.text_viewers.watching.get(self.text_viewers.next_turn) {
-                self.catch_up(conn);
-                self.mark_dirty(conn);
+                self.read_text_log(conn);
             }
             self.text_viewers.next_turn += 1;
         }
@@ -381,7 +384,7 @@ impl Sessions {
         log.forget_before(read.unwrap_or(log.end));
     }
 
-    /// The log is bounded, no viewer has missed any of it, and what waits for the delay is counted.
+    /// No viewer has missed any of the log, and what waits for the delay is counted.
     pub(crate) fn check_text_log(&self) {
         let TextViewers {
             watching,
@@ -390,14 +393,16 @@ impl Sessions {
             ..
         } = &self.text_viewers;
         assert!(*next_turn <= watching.len(), "the next turn is a viewer's");
-        assert!(
-            log.unread() <= limits::TEXT_UPDATES_BYTES_MAX + CHUNK_BYTES,
-            "what waits for turns is bounded"
-        );
-        for position in watching.iter().filter_map(|conn| self.get(*conn)?.text_position) {
+        for session in watching.iter().filter_map(|conn| self.get(*conn)) {
             assert!(
-                (log.begin..=log.end).contains(&position),
+                session
+                    .text_position
+                    .is_some_and(|position| (log.begin..=log.end).contains(&position)),
                 "no viewer misses updates"
+            );
+            assert!(
+                !session.is_behind_log || session.outbox.len() > limits::OUTBOX_RESUME_BYTES,
+                "a viewer that is behind reads on when it has room"
             );
         }
         let held = self.iter().map(|session| &session.delayed);

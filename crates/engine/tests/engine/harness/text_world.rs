@@ -68,7 +68,8 @@ impl TextWorld {
                 self.set(key("pic", 3), before + "+");
             }
             "pie" => {
-                let under_way = self.0.remove(&key("pic", 3)).expect(line);
+                // It began before this viewer came, and all participants had gone.
+                let under_way = self.0.remove(&key("pic", 3)).unwrap_or_default();
                 if under_way.len() > 1 {
                     self.set(key("pic", 3), under_way[1..].to_owned());
                 }
