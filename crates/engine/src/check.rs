@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::Engine;
 use crate::limits;
-use crate::session::{Answer, Feed, Role, Session};
+use crate::session::{Answer, Role, Session};
 
 impl Engine {
     /// Compares every part with its neighbours.
@@ -48,17 +48,11 @@ impl Engine {
                     viewers += 1;
                     welcome += usize::from(observer.is_welcome());
                     assert!(sessions.viewers.contains(&conn), "each viewer is listed");
-                    let (from, updates) = (observer.updates_from, self.frame_updates.len());
-                    assert!(from <= updates, "the index of the first update is in range");
-                    if let Feed::Snapshot {
-                        updates: Some(kept), ..
-                    } = &observer.feed
-                    {
-                        assert!(
-                            kept.len() <= limits::VIEWER_UPDATES_BYTES_MAX,
-                            "kept updates are bounded"
-                        );
-                    }
+                    let log = &self.frame_updates.log;
+                    assert!(
+                        !observer.reads_log() || (log.begin..=log.end).contains(&observer.position),
+                        "no viewer misses changes"
+                    );
                 }
                 Role::Ungreeted(held) => {
                     assert!(

@@ -3,13 +3,18 @@
 //! How a person writes these options down, and what is refused, is the server's: it has the command line and
 //! the file. Nothing here belongs to one connection; all of it holds for the whole server.
 
+use std::fmt;
+use std::hint::black_box;
+use std::net::IpAddr;
+
 use trantor_game::GameConfig;
 use trantor_model::EggId;
+use trantor_protocol::limits::TOKEN_BYTES_MAX;
 use trantor_protocol::text::{Dialect, GuiIds};
+use trantor_protocol::{TokenError, read_token};
 use trantor_time::overload::LAG_MAX;
 use trantor_time::{Frequency, RealSpan};
 
-use crate::control::{Control, Token};
 use crate::limits::Limits;
 
 /// Everything about a server's engine that is settled before it starts.
@@ -124,5 +129,150 @@ impl EngineConfig {
             Dialect::Epitech => EggId(0),
             Dialect::Epitech2016 | Dialect::French42 | Dialect::English42 => self.game.first_egg_laid(),
         }
+    }
+}
+
+/// Which peers may control the server. Its own console always may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// All of them.
+    Everyone,
+    /// Those on the machine itself, whichever user's they are.
+    Loopback,
+    /// Those that show the token that the shell has left for programs of its own user. Text viewers on the machine itself,
+    /// which know no tokens, may change the speed and nothing else.
+    User,
+    /// Those that show the server's token, wherever they are.
+    Token,
+    /// None.
+    Nobody,
+}
+
+impl Control {
+    /// Whether a peer that comes from `peer`, and has shown the token or has not, may control the server.
+    pub(crate) fn allows(self, peer: IpAddr, has_token: bool) -> bool {
+        match self {
+            Self::Everyone => true,
+            Self::Loopback => peer.to_canonical().is_loopback(),
+            Self::User | Self::Token => has_token,
+            Self::Nobody => false,
+        }
+    }
+
+    /// The same for a text viewer and the speed.
+    pub(crate) fn allows_speed(self, peer: IpAddr, has_token: bool) -> bool {
+        self.allows(peer, has_token) || (self == Self::User && peer.to_canonical().is_loopback())
+    }
+
+    /// Whether a token that is shown means something.
+    pub(crate) fn asks_for_token(self) -> bool {
+        matches!(self, Self::User | Self::Token)
+    }
+
+    /// The reason of a refusal, for people.
+    pub(crate) fn refusal(self) -> &'static str {
+        match self {
+            Self::Everyone | Self::Loopback => "this server is controlled from its own machine only",
+            Self::User => "this server is controlled by the user who runs it (--token-file, --control)",
+            Self::Token => "this server is controlled only by those who show its token (--token-file)",
+            Self::Nobody => "this server is controlled from its own console only",
+        }
+    }
+}
+
+/// A secret that authorises control of the server. Never shown, and compared in constant time.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Padded with zeros.
+    bytes: [u8; TOKEN_BYTES_MAX],
+    len: usize,
+}
+
+impl Token {
+    /// The token in the first line of a file with this text.
+    ///
+    /// # Errors
+    /// If there is none, or one that is too easy to guess.
+    pub fn read(text: &str) -> Result<Self, TokenError> {
+        read_token(text).map(|token| Self {
+            bytes: padded(token.as_bytes()),
+            len: token.len(),
+        })
+    }
+
+    /// Whether `shown` is this token. How long that takes does not depend on either.
+    pub fn is(&self, shown: &[u8]) -> bool {
+        let has_other_length = u8::from(shown.len() != self.len);
+        let shown = padded(&shown[..shown.len().min(TOKEN_BYTES_MAX)]);
+        // The compiler must not find out that one difference settles it.
+        let difference = self
+            .bytes
+            .iter()
+            .zip(&shown)
+            .fold(has_other_length, |sum, (ours, theirs)| {
+                black_box(sum | (ours ^ theirs))
+            });
+        difference == 0
+    }
+}
+
+fn padded(bytes: &[u8]) -> [u8; TOKEN_BYTES_MAX] {
+    let mut padded = [0; TOKEN_BYTES_MAX];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    padded
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_goes_by_address_or_by_token() {
+        let local = ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"];
+        let remote = ["192.168.1.2", "10.0.0.1", "::2", "::ffff:10.0.0.1", "fe80::1"];
+        for (peers, is_local) in [(&local[..], true), (&remote[..], false)] {
+            for peer in peers {
+                let peer = peer.parse().unwrap();
+                for has_token in [false, true] {
+                    assert!(Control::Everyone.allows(peer, has_token));
+                    assert_eq!(Control::Loopback.allows(peer, has_token), is_local, "{peer}");
+                    assert_eq!(Control::Token.allows(peer, has_token), has_token, "{peer}");
+                    assert!(!Control::Token.allows_speed(peer, false));
+                    assert_eq!(Control::User.allows(peer, has_token), has_token, "{peer}");
+                    let may_set_speed = is_local || has_token;
+                    assert_eq!(
+                        Control::User.allows_speed(peer, has_token),
+                        may_set_speed,
+                        "{peer}"
+                    );
+                    assert!(!Control::Nobody.allows(peer, has_token));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_is_itself_and_nothing_else() {
+        let words = ["0123456789abcdef", "0123456789abcdeF", "0123456789abcdef0"];
+        for ours in words {
+            let token = Token::read(ours).unwrap();
+            for shown in words {
+                assert_eq!(token.is(shown.as_bytes()), ours == shown, "{ours} {shown}");
+            }
+            for shown in [&b""[..], b"0123456789abcdef\0", b"0123456789abcde"] {
+                assert!(!token.is(shown), "{ours} {}", shown.escape_ascii());
+            }
+            assert!(!format!("{token:?}").contains("0123"), "it is not shown in a log");
+        }
+        let longest = "x".repeat(TOKEN_BYTES_MAX);
+        let token = Token::read(&longest).unwrap();
+        assert!(token.is(longest.as_bytes()));
+        assert!(!token.is(format!("{longest}x").as_bytes()));
     }
 }

@@ -4,10 +4,10 @@ mod admin;
 mod apply;
 mod closing;
 mod deadlines;
-mod fan_out;
 mod flow;
 mod lock_step;
 mod operators;
+mod pace;
 mod playback;
 mod recording;
 mod requests;
@@ -22,24 +22,24 @@ use trantor_model::AgentId;
 use trantor_time::{Frequency, GameClock, GameTime, RealSpan, RealTime, TimerId, TimerQueue};
 
 use crate::config::EngineConfig;
-use crate::input::{ConnId, Input};
-use crate::lock_step::LockStep;
-use crate::output::{CloseReason, OperatorLine, Output};
-use crate::pace::Pace;
 use crate::replicate::{FrameUpdates, TextUpdates};
 use crate::session::{Answer, Feed, Role, Sessions, TokenBucket};
+use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 use crate::snapshot::{EggPieces, Population};
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
-use crate::ticks::Ticks;
 use admin::Sprint;
 pub use admin::{AdminRefusal, AdminRequest, Step};
 use deadlines::Timer;
 pub use deadlines::{Fired, FiredKind};
+use lock_step::LockStep;
+pub use lock_step::LockStepState;
 pub use operators::{Client, ClientKind};
+use pace::Pace;
 use playback::Playback;
 pub use playback::PlaybackStart;
 use recording::Recorder;
 pub use recording::{JournalBytes, JournalPressure};
+use watching::Ticks;
 
 /// The whole server but sockets, files, threads and the clock.
 ///

@@ -20,28 +20,20 @@
 
 mod check;
 mod config;
-mod control;
 mod engine;
-mod input;
 pub mod leap;
 pub mod limits;
-mod lock_step;
 pub mod minds;
-mod output;
-mod pace;
 mod replicate;
 mod session;
+mod shell;
 mod snapshot;
 mod stats;
-mod ticks;
 
-pub use config::{EngineConfig, FoodTold, PlacesTold, RefillNews};
-pub use control::{Control, Token};
+pub use config::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 pub use engine::{
     AdminRefusal, AdminRequest, Client, ClientKind, Engine, Fired, FiredKind, JournalBytes, JournalPressure,
-    PlaybackStart, Step,
+    LockStepState, PlaybackStart, Step,
 };
-pub use input::{CloseCause, ConnId, Input};
-pub use lock_step::LockStepState;
-pub use output::{CloseReason, OperatorLine, Output};
+pub use shell::{CloseCause, CloseReason, ConnId, Input, OperatorLine, Output};
 pub use stats::{Counters, EngineStats, Spans};

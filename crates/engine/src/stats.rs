@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use trantor_game::DueKind;
 use trantor_time::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
 
-use crate::output::CloseReason;
+use crate::shell::CloseReason;
 
 /// How much an engine has done, and how it keeps up. A consistent copy.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,9 +16,8 @@ use trantor_protocol::wire::StepKind;
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
 
 use super::Engine;
-use crate::input::ConnId;
 use crate::limits::{FREQUENCY_ASKED_MAX, SPRINT_UNITS_MAX};
-use crate::output::CloseReason;
+use crate::shell::{CloseReason, ConnId};
 
 /// One request of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]

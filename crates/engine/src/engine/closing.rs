@@ -12,11 +12,10 @@ use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
 use super::deadlines::Timer;
-use crate::input::ConnId;
+use super::lock_step::LockStep;
 use crate::limits;
-use crate::lock_step::LockStep;
-use crate::output::{CloseReason, Output};
 use crate::session::{Role, Session};
+use crate::shell::{CloseReason, ConnId, Output};
 
 impl Engine {
     /// A peer has connected: it is greeted, or closed if there are too many. Where places are short, the oldest peer that

@@ -1,8 +1,8 @@
 //! What is due, of the game or in real time: when, and carried out one by one.
 
 use super::Engine;
-use crate::input::ConnId;
 use crate::limits;
+use crate::shell::ConnId;
 use trantor_game::DueKind;
 use trantor_model::AgentId;
 use trantor_time::{GameTime, RealTime};

@@ -10,11 +10,10 @@ use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
 
 use super::Engine;
 use super::deadlines::Timer;
-use crate::input::ConnId;
 use crate::limits::{self, Limits};
-use crate::output::{CloseReason, Output};
 use crate::replicate::{ViewerQuirks, write_world_on};
 use crate::session::{AnswerKind, Observer, Request, Role, Session, Throttle};
+use crate::shell::{CloseReason, ConnId, Output};
 
 /// The shortest pause of a peer beyond its rate: a flood costs a wake-up for each pause, and not for each request.
 const RATE_PAUSE_SPAN: RealSpan = RealSpan::from_millis(50);

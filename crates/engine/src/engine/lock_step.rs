@@ -1,15 +1,326 @@
-//! Lock-step in the engine: how a game begins, when time leaps, and what ends a wait.
+//! Lock-step: game time waits for the agents instead of for the clock.
+//!
+//! Game time advances only when every idle agent has sent a command, or the cap on the wait ran out. Then time
+//! leaps to the next deadline, whatever the frequency.
+//!
+//! ```text
+//! gathering ──(every place of the start is taken, /start, or the cap ran out)──> playing
+//!
+//! playing    a moment's ends, hunger and refill    at once: all agents concerned can think in parallel
+//!            its starts, and the next moment       when no agent is awaited
+//! ```
+//!
+//! A living agent is idle while none of its commands runs or waits and no elevation holds it. So one that sends
+//! ahead is never idle; a silent one is awaited once and then given up until it begins something again; one that
+//! joins late is idle from its birth on; one that dies or leaves is not.
 
-use trantor_game::{GameInput, Handled, PaceChange};
-use trantor_model::TeamId;
-use trantor_time::{GameClock, GameTime, RealTime};
+use std::collections::BTreeSet;
+
+use trantor_game::{Game, GameEvent, GameInput, Handled, PaceChange};
+use trantor_model::{AgentId, TeamId};
+use trantor_time::{GameClock, GameTime, RealSpan, RealTime};
 
 use super::admin::AdminRefusal;
 use super::{Engine, Fired};
-use crate::input::ConnId;
-use crate::lock_step::LockStepState;
-use crate::output::CloseReason;
 use crate::session::Role;
+use crate::shell::{CloseReason, ConnId};
+
+/// The agents and places for which the game waits.
+#[derive(Debug)]
+pub(crate) struct LockStep {
+    /// The longest wait at one moment of the game.
+    cap: RealSpan,
+    /// The places of the start, until the game begins.
+    seats: Option<Seats>,
+    /// Idle agents for which the game waits.
+    awaited: BTreeSet<AgentId>,
+    /// Agents awaited until the cap that have begun nothing since.
+    given_up: BTreeSet<AgentId>,
+    /// Idle agents that were given up.
+    skipped: BTreeSet<AgentId>,
+    /// The moment at which the game waits, and the end of the wait.
+    wait: Option<(GameTime, RealTime)>,
+    /// The last moment at which a wait was given up.
+    gave_up_at: Option<GameTime>,
+    is_frozen: bool,
+}
+
+/// Reserved places, by team and number, counted from the first.
+#[derive(Debug)]
+struct Seats {
+    by_team: Vec<Vec<Option<ConnId>>>,
+    taken: usize,
+    /// The most that were taken at one time since all were free: more than that begins the wait anew, so that a peer that
+    /// leaves and returns does not.
+    taken_max: usize,
+}
+
+/// How a game in lock-step stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockStepState {
+    /// It is yet to begin.
+    Gathering {
+        /// Free places of the start.
+        free: usize,
+    },
+    /// An operator or viewer has frozen it, whether it has begun or not.
+    Frozen,
+    /// It continues when no agent is awaited.
+    Playing {
+        /// Awaited agents.
+        awaited: usize,
+    },
+}
+
+/// What the end of a wait gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GivenUp {
+    pub(crate) agents: usize,
+    /// Free places of the start.
+    pub(crate) places: usize,
+}
+
+impl LockStep {
+    /// A game that is yet to begin, and in which no agent lives, or one that is over; no wait is longer than `cap`.
+    pub(crate) fn new(game: &Game, cap: RealSpan) -> Self {
+        debug_assert!(
+            game.world().agents().len() == 0 || game.winner().is_some(),
+            "no agent has joined"
+        );
+        Self {
+            cap,
+            seats: Some(Seats {
+                by_team: vec![Vec::new(); game.world().teams().len()],
+                taken: 0,
+                taken_max: 0,
+            }),
+            awaited: BTreeSet::new(),
+            given_up: BTreeSet::new(),
+            skipped: BTreeSet::new(),
+            wait: None,
+            gave_up_at: None,
+            is_frozen: false,
+        }
+    }
+
+    /// Whether the game is yet to begin.
+    pub(crate) fn is_gathering(&self) -> bool {
+        self.seats.is_some()
+    }
+
+    /// Reserves the lowest free place of the start; returns how many of the team are free then, as a
+    /// newborn agent is sent. `None` if all are taken.
+    ///
+    /// The number names the place: a peer with the same number has the same agent, so that it does not matter in
+    /// which order the connections of a start come about.
+    pub(crate) fn take_seat(&mut self, game: &Game, team: TeamId, conn: ConnId) -> Option<u32> {
+        let places = game.world().team(team)?.places() as usize;
+        let seats = self.seats.as_mut()?;
+        let of_team = &mut seats.by_team[usize::from(team.0)];
+        if of_team.len() < places {
+            of_team.resize(places, None);
+        }
+        let free = of_team.iter().position(Option::is_none)?;
+        of_team[free] = Some(conn);
+        seats.taken += 1;
+        if seats.taken > seats.taken_max {
+            // Each that comes is given as long as the first.
+            seats.taken_max = seats.taken;
+            self.wait = None;
+        }
+        u32::try_from(places.saturating_sub(free + 1)).ok()
+    }
+
+    /// A peer is gone; if it was promised a place, that is free again.
+    pub(crate) fn leave_seat(&mut self, conn: ConnId) {
+        let Some(seats) = &mut self.seats else { return };
+        for seat in seats.by_team.iter_mut().flatten() {
+            seats.taken -= usize::from(seat.take_if(|taken| *taken == conn).is_some());
+        }
+        if seats.taken == 0 {
+            seats.taken_max = 0;
+            self.wait = None;
+        }
+    }
+
+    /// Peers with a reserved place that are not born yet.
+    pub(crate) fn seated(&self) -> Vec<ConnId> {
+        let seats = self.seats.iter().flat_map(|seats| seats.by_team.iter().flatten());
+        seats.copied().flatten().collect()
+    }
+
+    /// Free places of the start.
+    pub(crate) fn free_seats(&self, game: &Game) -> usize {
+        let Some(seats) = &self.seats else { return 0 };
+        let teams = game.world().teams().iter().zip(&seats.by_team);
+        teams
+            .map(|(team, seats)| (team.places() as usize).saturating_sub(seats.iter().flatten().count()))
+            .sum()
+    }
+
+    /// The game begins: who is born in which team, in this order. It goes by places and then by teams, whichever
+    /// came first.
+    pub(crate) fn begin(&mut self) -> Vec<(TeamId, ConnId)> {
+        self.wait = None;
+        let seats = self.seats.take().map_or_else(Vec::new, |seats| seats.by_team);
+        let most = seats.iter().map(Vec::len).max().unwrap_or(0);
+        let of_place = |place: usize| {
+            seats.iter().enumerate().filter_map(move |(team, seats)| {
+                let conn = seats.get(place).copied().flatten()?;
+                let team = u16::try_from(team).expect("teams are numbered with 16 bits");
+                Some((TeamId(team), conn))
+            })
+        };
+        (0..most).flat_map(of_place).collect()
+    }
+
+    /// Whether time may not go on to what starts, or to the next moment.
+    pub(crate) fn must_wait(&self, game: &Game) -> bool {
+        self.is_frozen || self.is_gathering() || self.is_waiting(game)
+    }
+
+    /// How the game stands.
+    pub(crate) fn state(&self, game: &Game) -> LockStepState {
+        if self.is_frozen {
+            LockStepState::Frozen
+        } else if self.is_gathering() {
+            LockStepState::Gathering {
+                free: self.free_seats(game),
+            }
+        } else {
+            let awaited = match self.is_waiting(game) && self.awaited.is_empty() {
+                true => self.skipped.len(),
+                false => self.awaited.len(),
+            };
+            LockStepState::Playing { awaited }
+        }
+    }
+
+    /// Whether an operator or a viewer holds the game.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.is_frozen
+    }
+
+    /// Holds or resumes the game; a wait begins anew then.
+    pub(crate) fn set_frozen(&mut self, is_frozen: bool) {
+        self.is_frozen = is_frozen;
+        self.wait = None;
+    }
+
+    /// The end of the present wait.
+    pub(crate) fn wait_ends(&self, game: &Game) -> Option<RealTime> {
+        self.wait.filter(|_| self.is_waiting(game)).map(|(_, ends)| ends)
+    }
+
+    /// Updates the idle agents after an event.
+    pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) {
+        match event {
+            GameEvent::Joined { agent, .. } => self.look_at(game, agent.id),
+            GameEvent::ActionStarted { agent, .. } => {
+                // Only what takes time brings an agent back: else one that asks for nothing else could hold the
+                // game at one moment for ever.
+                self.given_up.remove(agent);
+                self.look_at(game, *agent);
+            }
+            GameEvent::Reply { agent, .. } | GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+                self.look_at(game, *agent);
+            }
+            GameEvent::RitualStarted { participants, .. } | GameEvent::RitualEnded { participants, .. } => {
+                for agent in participants.iter() {
+                    self.look_at(game, *agent);
+                }
+            }
+            GameEvent::Won { .. } => {
+                self.awaited.clear();
+                self.given_up.clear();
+                self.skipped.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Updates the sets for an agent that may have become idle or busy.
+    pub(crate) fn look_at(&mut self, game: &Game, id: AgentId) {
+        let Some(agent) = game.world().agent(id) else {
+            self.awaited.remove(&id);
+            self.given_up.remove(&id);
+            self.skipped.remove(&id);
+            return;
+        };
+        let is_idle = agent.is_idle() && game.winner().is_none();
+        let is_given_up = self.given_up.contains(&id);
+        put(&mut self.awaited, id, is_idle && !is_given_up);
+        put(&mut self.skipped, id, is_idle && is_given_up);
+    }
+
+    /// Begins a wait if one is due. Its time counts for all of one moment of the game, so that an agent which asks
+    /// only for what takes no time does not begin it anew.
+    pub(crate) fn settle(&mut self, game: &Game, now: RealTime) {
+        let moment = game.now();
+        self.wait.take_if(|(at, _)| *at != moment);
+        if self.wait.is_none() && !self.is_frozen && self.is_waiting(game) {
+            self.wait = Some((moment, now.saturating_add(self.cap)));
+        }
+    }
+
+    /// Ends the wait: the game continues without the awaited agents.
+    pub(crate) fn give_up(&mut self, game: &Game) -> GivenUp {
+        self.wait = None;
+        self.gave_up_at = Some(game.now());
+        let awaited = std::mem::take(&mut self.awaited);
+        self.given_up.extend(&awaited);
+        self.skipped.extend(&awaited);
+        GivenUp {
+            // If all living agents were given up before, the wait was for them again.
+            agents: self.skipped.len(),
+            places: self.free_seats(game),
+        }
+    }
+
+    /// Before the beginning, the game waits once a place is taken. Later it waits for idle agents, and at each
+    /// moment again if all living agents are given up: else time would leap to their death.
+    fn is_waiting(&self, game: &Game) -> bool {
+        if let Some(seats) = &self.seats {
+            return seats.taken > 0;
+        }
+        let all_given_up = !self.skipped.is_empty() && self.skipped.len() == game.world().agents().len();
+        !self.awaited.is_empty() || (all_given_up && self.gave_up_at != Some(game.now()))
+    }
+
+    /// Compares with the game and the seated peers.
+    ///
+    /// # Panics
+    /// If the awaited and skipped agents are not the idle ones; or if a place is reserved for another peer.
+    pub(crate) fn check(&self, game: &Game, seated: &BTreeSet<ConnId>) {
+        let taken: BTreeSet<ConnId> = self.seated().into_iter().collect();
+        assert_eq!(taken, *seated, "each seated peer has its place");
+        if let Some(seats) = &self.seats {
+            assert!(
+                seats.taken == taken.len() && seats.taken <= seats.taken_max,
+                "taken places are counted"
+            );
+        }
+        let idle: BTreeSet<AgentId> = game.idle_agents().collect();
+        let known: BTreeSet<AgentId> = self.awaited.union(&self.skipped).copied().collect();
+        assert_eq!(known, idle, "idle agents are awaited, or were given up");
+        assert!(
+            self.skipped.is_subset(&self.given_up) && self.awaited.is_disjoint(&self.given_up),
+            "no agent is awaited that was given up"
+        );
+        assert!(
+            self.given_up.iter().all(|id| game.world().agent(*id).is_some()),
+            "no dead agent is awaited"
+        );
+    }
+}
+
+fn put(set: &mut BTreeSet<AgentId>, id: AgentId, belongs: bool) {
+    if belongs {
+        set.insert(id);
+    } else {
+        set.remove(&id);
+    }
+}
 
 impl Engine {
     /// How the game stands if it is played in lock-step.

@@ -2,6 +2,9 @@
 //!
 //! What a line of the console means is the shell's to know; what it leads to comes back by
 //! [`Engine::admin`] and [`Engine::answer_operator`].
+//!
+//! Any peer may watch; [`Control`] names those that may control. Agents never may: each of their lines is a
+//! command of the text protocol or `ko`.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,11 +14,10 @@ use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
-use crate::control::{Control, Token};
-use crate::input::ConnId;
+use crate::config::{Control, Token};
 use crate::limits::{self, Limits};
-use crate::output::{CloseReason, OperatorLine};
 use crate::session::{Role, Session, TokenShown};
+use crate::shell::{CloseReason, ConnId, OperatorLine};
 
 /// Answer to a peer that shows a wrong token.
 pub(super) const WRONG_TOKEN: &str = "this is not the server's token";

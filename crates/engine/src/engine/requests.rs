@@ -9,11 +9,10 @@ use trantor_time::{NANOS, RealSpan, RealTime};
 use super::Engine;
 use super::admin::{AdminRefusal, AdminRequest};
 use super::deadlines::Timer;
-use crate::input::ConnId;
 use crate::limits;
-use crate::output::CloseReason;
 use crate::replicate::{ground, inventory, level, position, write_teams};
 use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenShown};
+use crate::shell::{CloseReason, ConnId};
 
 impl Engine {
     /// Begins the game, and greets the waiting peers.

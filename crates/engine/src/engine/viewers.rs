@@ -10,11 +10,10 @@ use trantor_time::{RealSpan, RealTime};
 use super::Engine;
 use super::admin::AdminRequest;
 use super::operators::WRONG_TOKEN;
-use crate::input::ConnId;
-use crate::output::CloseReason;
+use super::watching::Ticks;
 use crate::replicate::{clock_anchor, send, send_at_once};
 use crate::session::{Observer, TokenShown, Watched};
-use crate::ticks::Ticks;
+use crate::shell::{CloseReason, ConnId};
 
 const _: () = assert!(
     history::EVENTS_MAX <= HISTORY_EVENTS_MAX && history::SCORES_MAX <= HISTORY_SCORES_MAX,
@@ -106,14 +105,14 @@ impl Engine {
         self.start_watch(now);
         let may_control = self.may_control(conn);
         let delay = self.delay_of(conn);
-        let updates_from = self.frame_updates.len();
+        let position = self.frame_updates.flush();
         let population = self.population();
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
         // A delayed viewer sees the past, and a clock of the past.
         observer.reference = now - delay;
-        observer.begin_snapshot(population, updates_from, now);
+        observer.begin_snapshot(population, position, now);
         let message = ToClient::Hello(ServerHello {
             version: WIRE_VERSION,
             program: self.config.program.clone(),

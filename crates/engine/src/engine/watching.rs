@@ -1,18 +1,23 @@
 //! Output for frame viewers: ticks, updates, snapshots and statistics.
+//!
+//! Ticks run only while a frame viewer is connected: an empty server makes no wake-ups. The grid itself
+//! continues, and the begin mark after a break counts all instants without a tick, so that every viewer's sum
+//! is right; for metrics, instants without a viewer are not skips.
 
 use std::sync::Arc;
 
 use trantor_game::Agent;
 use trantor_model::Command;
 use trantor_protocol::wire::{ServerStats, TeamStats, ToClient};
-use trantor_time::{NANOS, RealSpan, RealTime};
+use trantor_time::tick_clock::TICK_PERIOD;
+use trantor_time::{NANOS, RealSpan, RealTime, Tick, TickClock};
 
 use super::deadlines::Timer;
 use super::{Engine, Watch};
-use crate::input::ConnId;
 use crate::limits;
 use crate::replicate::send;
 use crate::session::{Feed, Observer};
+use crate::shell::ConnId;
 use crate::snapshot::Population;
 use crate::stats::Speedometer;
 
@@ -21,6 +26,7 @@ impl Engine {
     pub(super) fn tick(&mut self, now: RealTime) {
         let tick = self.ticks.start(now);
         let (number, skipped) = (tick.number, tick.skipped_before);
+        self.frame_updates.flush();
         for conn in self.welcome_viewers() {
             let Some(observer) = self.sessions.observer_mut(conn) else {
                 continue;
@@ -37,7 +43,14 @@ impl Engine {
                 self.send_snapshot(conn, now);
             }
         }
-        self.frame_updates.clear();
+        let observers = self
+            .sessions
+            .viewers
+            .iter()
+            .filter_map(|conn| self.sessions.observer(*conn));
+        let readers = observers.filter(|observer| observer.reads_log());
+        let read = readers.map(|observer| observer.position).min();
+        self.frame_updates.forget_before(read);
         let next = self.ticks.end(now);
         let Some(watch) = &mut self.watch else { return };
         watch.tick = self.timers.schedule(next, Timer::Tick);
@@ -75,53 +88,40 @@ impl Engine {
         }
     }
 
-    /// Sends a viewer the changes of the tick, or keeps it behind a snapshot that is on its way.
+    /// Sends a viewer the changes since its position, unless a snapshot is on its way.
     fn send_updates(&mut self, conn: ConnId) {
+        let log = &self.frame_updates.log;
+        let Some(observer) = self.sessions.observer(conn) else {
+            return;
+        };
+        let unread = (log.end - observer.position) as usize;
+        let takes_updates = self.sessions.takes_changes(conn, unread);
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
-        let frames = self
-            .frame_updates
-            .encode(std::mem::take(&mut observer.updates_from));
-        let takes_updates = self.sessions.takes_changes(conn, frames.len());
-        let Some(observer) = self.sessions.observer_mut(conn) else {
-            return;
-        };
-        match &mut observer.feed {
-            Feed::Updates if takes_updates => {
-                self.sessions
-                    .push(conn, |outbox| outbox.extend_from_slice(frames));
-            }
-            Feed::Updates => {
-                observer.feed = Feed::Behind;
-                self.counters.viewers_thinned += 1;
-            }
+        let is_thinned = match &mut observer.feed {
+            Feed::Updates => !takes_updates,
             Feed::Snapshot {
-                snapshot, updates, ..
+                snapshot,
+                is_outdated,
+                ..
             } => {
-                if let Some(kept) = updates {
-                    if kept.len() + frames.len() <= limits::VIEWER_UPDATES_BYTES_MAX {
-                        kept.extend_from_slice(frames);
-                    } else {
-                        *updates = None;
-                    }
-                }
+                *is_outdated |= unread > limits::VIEWER_UPDATES_BYTES_MAX;
                 if !snapshot.is_over() {
                     return;
                 }
-                match updates.take() {
-                    Some(kept) => {
-                        observer.feed = Feed::Updates;
-                        self.sessions.push(conn, |outbox| outbox.extend_from_slice(&kept));
-                    }
-                    None => {
-                        observer.feed = Feed::Behind;
-                        self.counters.viewers_thinned += 1;
-                    }
-                }
+                *is_outdated
             }
-            Feed::Silent | Feed::Behind => {}
+            Feed::Silent | Feed::Behind => return,
+        };
+        if is_thinned {
+            observer.feed = Feed::Behind;
+            self.counters.viewers_thinned += 1;
+            return;
         }
+        observer.feed = Feed::Updates;
+        let range = std::mem::replace(&mut observer.position, log.end)..log.end;
+        self.sessions.push(conn, |outbox| log.copy(range, outbox));
     }
 
     /// Sends a thinned viewer a fresh snapshot, once its outbox is almost empty.
@@ -136,7 +136,7 @@ impl Engine {
         let population = self.population();
         if let Some(observer) = self.sessions.observer_mut(conn) {
             // It includes all updates of this tick.
-            observer.begin_snapshot(population, 0, now);
+            observer.begin_snapshot(population, self.frame_updates.log.end, now);
             self.counters.snapshots += 1;
             self.send_snapshot(conn, now);
         }
@@ -185,9 +185,8 @@ impl Engine {
             let Some(observer) = self.sessions.observer_mut(conn) else {
                 continue;
             };
-            observer.updates_from = 0;
             match &mut observer.feed {
-                Feed::Snapshot { updates, .. } => *updates = None,
+                Feed::Snapshot { is_outdated, .. } => *is_outdated = true,
                 Feed::Updates => {
                     observer.feed = Feed::Behind;
                     self.counters.viewers_thinned += 1;
@@ -251,7 +250,7 @@ impl Engine {
     /// Schedules ticks and statistics for the first viewer.
     pub(super) fn start_watch(&mut self, now: RealTime) {
         if self.watch.is_none() {
-            self.frame_updates.clear();
+            self.frame_updates.forget();
             self.speedometer = Speedometer::new(now, self.pace.game_now());
             let tick = self.timers.schedule(self.ticks.resume(now), Timer::Tick);
             let stats = self
@@ -274,7 +273,103 @@ impl Engine {
         {
             self.timers.cancel(tick);
             self.timers.cancel(stats);
-            self.frame_updates.clear();
+            self.frame_updates.forget();
         }
+    }
+}
+
+/// The tick clock, and where it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Ticks {
+    /// From the first viewer on.
+    clock: Option<TickClock>,
+    last: Option<(u64, RealTime)>,
+    next: RealTime,
+    /// Instants that passed without a viewer, and those of them since the last tick.
+    unwatched: u64,
+    unwatched_since_tick: u64,
+}
+
+impl Ticks {
+    /// The length of a tick.
+    pub(crate) const PERIOD: RealSpan = TICK_PERIOD;
+
+    /// The first viewer watches from `now` on. Answers when the next tick is due.
+    pub(crate) fn resume(&mut self, now: RealTime) -> RealTime {
+        // A grid on which no tick ever ran is laid anew: a viewer that joins is sent the first
+        // tick's instant, and takes skipped instants before that tick for ones after it joined.
+        let clock = match &mut self.clock {
+            Some(clock) if self.last.is_some() => clock,
+            unused => unused.insert(TickClock::new(now + TICK_PERIOD, TICK_PERIOD)),
+        };
+        let next = clock.next_instant();
+        let missed = next.periods_to_reach(now, TICK_PERIOD);
+        self.unwatched_since_tick = missed;
+        self.next = next.after_periods(TICK_PERIOD, missed);
+        self.next
+    }
+
+    /// Starts the tick that is due.
+    ///
+    /// # Panics
+    /// If none is, or without a viewer: ticks are scheduled by what this module answers.
+    pub(crate) fn start(&mut self, now: RealTime) -> Tick {
+        let tick = self
+            .clock
+            .as_mut()
+            .and_then(|clock| clock.start(now))
+            .expect("ticks are scheduled when due");
+        self.last = Some((tick.number, tick.instant));
+        self.unwatched += std::mem::take(&mut self.unwatched_since_tick);
+        tick
+    }
+
+    /// Ends the tick; returns when the next one is due.
+    pub(crate) fn end(&mut self, now: RealTime) -> RealTime {
+        let clock = self.clock.as_mut().expect("a tick that ends has started");
+        clock.end(now);
+        self.next = clock.next_instant();
+        self.next
+    }
+
+    /// Number and instant of the last tick that ran.
+    pub(crate) fn last(&self) -> Option<(u64, RealTime)> {
+        self.last
+    }
+
+    /// The instant of the next tick, below which events before it stay; of use while a viewer watches.
+    pub(crate) fn next(&self) -> RealTime {
+        self.next
+    }
+
+    /// Ticks that ran, and instants skipped while a viewer watched.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        self.clock.as_ref().map_or((0, 0), |clock| {
+            (
+                clock.ticks_run(),
+                clock.instants_skipped().saturating_sub(self.unwatched),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: i64) -> RealTime {
+        RealTime::ZERO + RealSpan::from_millis(millis)
+    }
+
+    #[test]
+    fn a_viewer_that_left_before_the_first_tick_leaves_no_skips_behind() {
+        let mut ticks = Ticks::default();
+        ticks.resume(ms(0));
+        assert_eq!(ticks.resume(ms(1_010)), ms(1_060));
+        let first = ticks.start(ms(1_060));
+        assert_eq!(
+            (first.number, first.instant, first.skipped_before),
+            (0, ms(1_060), 0)
+        );
     }
 }

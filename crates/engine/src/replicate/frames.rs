@@ -6,17 +6,17 @@ use trantor_protocol::wire::{
 };
 use trantor_time::{GameClock, GameTime, RealTime};
 
-use crate::input::ConnId;
 use crate::limits;
-use crate::session::{Observer, Sessions};
+use crate::session::{Log, Observer, Sessions};
+use crate::shell::ConnId;
 use crate::snapshot::ritual_start;
 
-/// Changes since the last tick, for frame viewers.
+/// Changes for frame viewers: those since the last tick, and before them the log of what is encoded.
 #[derive(Debug, Default)]
 pub(crate) struct FrameUpdates {
     changes: Vec<(GameTime, Change)>,
-    /// Encoded changes: those from this number on, as many as there were. All viewers of a tick share them.
-    encoded: Option<(usize, usize)>,
+    pub(crate) log: Log,
+    /// Scratch space in which frames are encoded.
     frames: Vec<u8>,
     /// Scratch space in which messages are built.
     message: Vec<Change>,
@@ -59,34 +59,30 @@ impl FrameUpdates {
 
     fn push(&mut self, at: GameTime, change: Change) -> Result<(), TooManyChanges> {
         if self.changes.len() == limits::CHANGES_PER_TICK_MAX {
-            self.clear();
+            self.changes.clear();
             return Err(TooManyChanges);
         }
         self.changes.push((at, change));
         Ok(())
     }
 
-    /// How many changes were noted.
-    pub(crate) fn len(&self) -> usize {
-        self.changes.len()
-    }
-
-    /// Forgets them: the tick is over.
-    pub(crate) fn clear(&mut self) {
+    /// Forgets all changes; answers the end of the log.
+    pub(crate) fn forget(&mut self) -> u64 {
         self.changes.clear();
-        self.encoded = None;
+        self.forget_before(None);
+        self.log.end
     }
 
-    /// The changes from number `from` on, as frames: one message for each moment of the game, or several.
-    pub(crate) fn encode(&mut self, from: usize) -> &[u8] {
-        let wanted = (from, self.changes.len());
-        if self.encoded == Some(wanted) {
-            return &self.frames;
-        }
-        self.encoded = Some(wanted);
+    /// Forgets what lies before a position in the log; all of it if no viewer has one.
+    pub(crate) fn forget_before(&mut self, position: Option<u64>) {
+        self.log.forget_before(position.unwrap_or(self.log.end));
+    }
+
+    /// Encodes the changes, as one message for each moment of the game, or several; answers the end of the log.
+    pub(crate) fn flush(&mut self) -> u64 {
         self.frames.clear();
         let same_moment = |a: &(GameTime, Change), b: &(GameTime, Change)| a.0 == b.0;
-        for moment in self.changes[from.min(self.changes.len())..].chunk_by(same_moment) {
+        for moment in self.changes.chunk_by(same_moment) {
             for part in moment.chunks(limits::CHANGES_PER_MESSAGE) {
                 let mut changes = std::mem::take(&mut self.message);
                 changes.clear();
@@ -101,7 +97,9 @@ impl FrameUpdates {
                 }
             }
         }
-        &self.frames
+        self.changes.clear();
+        self.log.append(&self.frames);
+        self.log.end
     }
 }
 
@@ -202,7 +200,11 @@ mod tests {
 
     use super::*;
 
-    fn decoded(mut frames: &[u8]) -> Vec<(GameTime, usize)> {
+    /// The moments of the messages from this position on, each with the number of its changes.
+    fn decoded(updates: &mut FrameUpdates, from: u64) -> Vec<(GameTime, usize)> {
+        let (end, mut bytes) = (updates.flush(), Vec::new());
+        updates.log.copy(from..end, &mut bytes);
+        let mut frames = bytes.as_slice();
         let mut cutter = FrameCutter::new::<ToClient>();
         let mut messages = Vec::new();
         while let Some(frame) = cutter.next(&mut frames).unwrap() {
@@ -224,28 +226,24 @@ mod tests {
     fn changes_of_one_moment_share_messages() {
         let mut updates = FrameUpdates::default();
         let [first, second] = [GameTime::from_units(1), GameTime::from_units(2)];
-        for agent in 0..3 {
+        for agent in 0..2 {
             updates.push(first, died(agent)).unwrap();
         }
+        let joined = updates.flush();
+        updates.push(first, died(2)).unwrap();
         let many = limits::CHANGES_PER_MESSAGE as u32 + 1;
         for agent in 0..many {
             updates.push(second, died(agent)).unwrap();
         }
-        let all = [(first, 3), (second, limits::CHANGES_PER_MESSAGE), (second, 1)];
-        assert_eq!(decoded(updates.encode(0)), all);
+        let later = [(first, 1), (second, limits::CHANGES_PER_MESSAGE), (second, 1)];
         assert_eq!(
-            decoded(updates.encode(0)),
-            all,
-            "and are the same for the next viewer"
-        );
-        assert_eq!(
-            decoded(updates.encode(2))[0],
-            (first, 1),
+            decoded(&mut updates, joined),
+            later,
             "who joined later gets the rest"
         );
-        assert_eq!(decoded(updates.encode(updates.len())), []);
-        updates.clear();
-        assert_eq!(decoded(updates.encode(0)), []);
+        assert_eq!(decoded(&mut updates, 0)[0], (first, 2));
+        let end = updates.forget();
+        assert_eq!(decoded(&mut updates, end), []);
     }
 
     #[test]
@@ -262,7 +260,7 @@ mod tests {
         };
         updates.push(second, ended).unwrap();
         updates.push(third, died(2)).unwrap();
-        assert_eq!(decoded(updates.encode(0)), [(first, 1), (third, 1)]);
+        assert_eq!(decoded(&mut updates, 0), [(first, 1), (third, 1)]);
         assert_eq!(updates.encode_failures, 1);
     }
 
@@ -273,7 +271,7 @@ mod tests {
             updates.push(GameTime::ZERO, died(0)).unwrap();
         }
         assert_eq!(updates.push(GameTime::ZERO, died(0)), Err(TooManyChanges));
-        assert_eq!(updates.len(), 0);
+        assert_eq!(updates.flush(), 0);
     }
 
     /// Viewers are not sent what they can see otherwise.

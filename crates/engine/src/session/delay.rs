@@ -10,10 +10,10 @@ use std::rc::{Rc, Weak};
 use trantor_time::{RealSpan, RealTime};
 
 use super::{OutboxFull, Session};
-use crate::input::ConnId;
 use crate::limits::{
     DELAYED_BYTES_PER_VIEWER_MAX, DELAYED_TICKS_BYTES, DELAYED_UPDATES_BYTES, RELEASED_BYTES_PER_TURN,
 };
+use crate::shell::ConnId;
 
 /// The grid on which turns leave: as long as a tick, which is how finely frame viewers see anyway.
 const GRID_SPAN: RealSpan = RealSpan::from_millis(50);

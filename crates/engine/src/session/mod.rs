@@ -6,6 +6,7 @@
 mod answer;
 mod delay;
 mod inbox;
+mod log;
 mod observer;
 mod outbox;
 mod send;
@@ -22,6 +23,7 @@ use trantor_time::{RealSpan, RealTime, TimerId};
 
 pub(crate) use answer::{Answer, AnswerKind, Known, Lines, Subject};
 pub(crate) use inbox::{Inbox, Request};
+pub(crate) use log::Log;
 pub(crate) use observer::{Feed, Observer, Watched};
 pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
@@ -30,9 +32,8 @@ pub(crate) use token_bucket::TokenBucket;
 use delay::DelayQueue;
 use send::DirtyState;
 
-use crate::input::ConnId;
 use crate::limits::Limits;
-use crate::output::CloseReason;
+use crate::shell::{CloseReason, ConnId};
 
 /// A connected peer.
 #[derive(Debug)]

@@ -25,8 +25,8 @@ pub(crate) struct Observer {
     /// Pieces of a snapshot it has not given credit back for.
     in_flight: u32,
     pub(crate) feed: Feed,
-    /// Index of the first update of this tick that its snapshot does not include.
-    pub(crate) updates_from: usize,
+    /// Position in the log of frames: what lies before it was sent, or is in the snapshot.
+    pub(crate) position: u64,
     /// Whether it has moved paused time, and what became due by that may not be done.
     pub(crate) has_stepped: bool,
     /// The agent whose waiting commands it watches.
@@ -49,8 +49,8 @@ pub(crate) enum Feed {
     Snapshot {
         /// The part not sent yet.
         snapshot: Snapshot,
-        /// Encoded changes since the snapshot was taken; `None` if they became too many.
-        updates: Option<Vec<u8>>,
+        /// Changes since it was begun became too many.
+        is_outdated: bool,
         /// When it was begun, or a piece of it was last sent.
         moved_at: RealTime,
     },
@@ -74,7 +74,7 @@ impl Observer {
             stream_time: StreamTime::default(),
             in_flight: 0,
             feed: Feed::Silent,
-            updates_from: 0,
+            position: 0,
             has_stepped: false,
             watched: None,
         }
@@ -96,14 +96,26 @@ impl Observer {
         (us, self.reference + RealSpan::from_micros(us))
     }
 
-    /// Starts a snapshot of a world with this population. `updates_from` is the number of updates so far in this tick.
-    pub(crate) fn begin_snapshot(&mut self, population: Arc<Population>, updates_from: usize, now: RealTime) {
+    /// Starts a snapshot of a world with this population, at this position in the log.
+    pub(crate) fn begin_snapshot(&mut self, population: Arc<Population>, position: u64, now: RealTime) {
         self.feed = Feed::Snapshot {
             snapshot: Snapshot::new(population),
-            updates: Some(Vec::new()),
+            is_outdated: false,
             moved_at: now,
         };
-        self.updates_from = updates_from;
+        self.position = position;
+    }
+
+    /// Whether it will read on from its position.
+    pub(crate) fn reads_log(&self) -> bool {
+        matches!(
+            self.feed,
+            Feed::Updates
+                | Feed::Snapshot {
+                    is_outdated: false,
+                    ..
+                }
+        )
     }
 
     /// The next piece of a snapshot that there is credit for, which is lent if `is_lent`. The last one is the

@@ -10,9 +10,8 @@ use trantor_time::{RealSpan, RealTime};
 
 use super::delay::{TURN_BYTES, Turn};
 use super::{OutboxFull, Role, Sessions};
-use crate::input::ConnId;
 use crate::limits;
-use crate::output::CloseReason;
+use crate::shell::{CloseReason, ConnId};
 
 impl Sessions {
     /// Takes note of the time.

@@ -15,9 +15,8 @@ use super::delay::Delay;
 use super::send::Dirty;
 use super::text_viewers::TextViewers;
 use super::{Observer, Role, Session, TokenShown};
-use crate::input::ConnId;
 use crate::limits::{self, address_group};
-use crate::output::CloseReason;
+use crate::shell::{CloseReason, ConnId};
 
 /// Hashes numbers that the game gives out one after the other, several times per command: no peer can choose them so that they
 /// collide, so that a multiplication is enough.

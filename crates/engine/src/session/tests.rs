@@ -7,9 +7,8 @@ use trantor_model::MapSize;
 use trantor_time::{RealSpan, RealTime};
 
 use super::{Role, Session, Sessions};
-use crate::input::ConnId;
 use crate::limits::{DELAYED_BYTES_MAX, DELAYED_BYTES_PER_VIEWER_MAX, Limits, TEXT_VIEWERS_AT_ONCE_MAX};
-use crate::output::CloseReason;
+use crate::shell::{CloseReason, ConnId};
 
 fn conn(slot: u32, generation: u32) -> ConnId {
     ConnId { slot, generation }

@@ -5,16 +5,13 @@
 //! position. A viewer that is still being sent the world (it joins) has no position: it is sent updates about what it has been
 //! sent already. What all are sent piece by piece is in the log as well: the difference after a seek, and the map after a refill.
 
-use std::collections::VecDeque;
-use std::ops::Range;
-
 use trantor_game::Game;
 use trantor_time::RealSpan;
 
+use super::log::Log;
 use super::{Answer, AnswerKind, Known, Lines, Sessions};
-use crate::input::ConnId;
 use crate::limits;
-use crate::output::CloseReason;
+use crate::shell::{CloseReason, ConnId};
 
 /// Viewers in text, in the order they came.
 #[derive(Debug, Default)]
@@ -23,7 +20,9 @@ pub(crate) struct TextViewers {
     pub(crate) joining: Vec<ConnId>,
     /// Those that have it, and read the log.
     pub(crate) watching: Vec<ConnId>,
-    log: TextLog,
+    log: Log,
+    /// How far viewers with a delay may read.
+    released: u64,
     /// What all that watch are sent piece by piece.
     pub(crate) broadcast: Option<Answer>,
     /// There was a refill meanwhile: all are sent the map once more.
@@ -35,66 +34,6 @@ pub(crate) struct TextViewers {
     delay: RealSpan,
     /// Bytes that were appended since each viewer had its turn.
     unserved: usize,
-}
-
-/// Updates that some viewer has yet to read.
-#[derive(Debug, Default)]
-struct TextLog {
-    /// The last one grows up to [`CHUNK_BYTES`].
-    chunks: VecDeque<Vec<u8>>,
-    /// Position of the first byte kept.
-    begin: u64,
-    /// Position behind the last byte.
-    end: u64,
-    /// How far viewers with a delay may read.
-    released: u64,
-}
-
-/// Bytes of a chunk of the log from which on another one begins.
-const CHUNK_BYTES: usize = 64 * 1024;
-
-impl TextLog {
-    fn append(&mut self, bytes: &[u8]) {
-        match self.chunks.back_mut().filter(|chunk| chunk.len() < CHUNK_BYTES) {
-            Some(chunk) => chunk.extend_from_slice(bytes),
-            None => {
-                let mut chunk = Vec::with_capacity(CHUNK_BYTES.max(bytes.len()));
-                chunk.extend_from_slice(bytes);
-                self.chunks.push_back(chunk);
-            }
-        }
-        self.end += bytes.len() as u64;
-    }
-
-    /// Appends the bytes from one position up to another to `out`.
-    fn copy(&self, range: Range<u64>, out: &mut Vec<u8>) {
-        let mut at = self.begin;
-        for chunk in &self.chunks {
-            let end = at + chunk.len() as u64;
-            if end <= range.start {
-                at = end;
-                continue;
-            }
-            let [from, until] =
-                [range.start, range.end].map(|position| (position.clamp(at, end) - at) as usize);
-            out.extend_from_slice(&chunk[from..until]);
-            at = end;
-        }
-    }
-
-    fn forget_before(&mut self, position: u64) {
-        while let Some(first) = self.chunks.front_mut()
-            && self.begin + first.len() as u64 <= position
-        {
-            self.begin += first.len() as u64;
-            if self.chunks.len() == 1 {
-                // Its room is used again.
-                self.chunks[0].clear();
-                return;
-            }
-            self.chunks.pop_front();
-        }
-    }
 }
 
 impl TextViewers {
@@ -123,7 +62,7 @@ impl TextViewers {
     }
 
     fn delayed_bytes(&self) -> usize {
-        (self.log.end - self.log.released) as usize
+        (self.log.end - self.released) as usize
     }
 }
 
@@ -164,7 +103,7 @@ impl Sessions {
     fn release_text_log(&mut self) {
         if self.text_viewers.delayed_bytes() > 0 {
             self.delay.forget_text();
-            self.text_viewers.log.released = self.text_viewers.log.end;
+            self.text_viewers.released = self.text_viewers.log.end;
         }
     }
 
@@ -248,7 +187,7 @@ impl Sessions {
         viewers.log.append(bytes);
         viewers.unserved += bytes.len();
         if viewers.delay == RealSpan::ZERO {
-            viewers.log.released = viewers.log.end;
+            viewers.released = viewers.log.end;
         } else {
             let leaves = self.delay.leaves(self.now, viewers.delay);
             if self.delay.hold_text(leaves, bytes.len()).is_err() {
@@ -269,7 +208,7 @@ impl Sessions {
 
     /// Lets viewers with a delay read so many bytes further.
     pub(super) fn release_text(&mut self, bytes: usize) {
-        self.text_viewers.log.released += bytes as u64;
+        self.text_viewers.released += bytes as u64;
         self.read_on_text_log();
     }
 
@@ -332,7 +271,7 @@ impl Sessions {
 
     /// Puts up to so many bytes into the outbox of a viewer; answers how many more it may read.
     fn copy_text_log(&mut self, conn: ConnId, bytes: u64) -> u64 {
-        let (end, released) = (self.text_viewers.log.end, self.text_viewers.log.released);
+        let (end, released) = (self.text_viewers.log.end, self.text_viewers.released);
         let Some(session) = self.get_mut(conn) else {
             return 0;
         };

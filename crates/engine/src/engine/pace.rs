@@ -5,7 +5,7 @@
 
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
 
-use crate::engine::AdminRefusal;
+use super::admin::AdminRefusal;
 
 /// The game clock and the game time of the present pass.
 #[derive(Clone, Debug)]
