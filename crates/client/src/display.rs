@@ -159,21 +159,8 @@ impl Display {
     /// team has won; then no agent does anything any more.
     pub fn fill(&mut self, now: GameTime, effects_now: GameTime, scene: &mut Scene) {
         let is_over = self.world.winner().is_some();
-        for team in &mut scene.teams {
-            team.agents = 0;
-            team.by_level = [0; 8];
-            team.eggs = 0;
-            team.carried = [0; 7];
-        }
         scene.agents.clear();
         for agent in self.world.agents() {
-            if let Some(team) = scene.teams.get_mut(usize::from(agent.view.team.0)) {
-                team.agents += 1;
-                team.by_level[usize::from(agent.view.level.get() - 1)] += 1;
-                for (sum, count) in team.carried.iter_mut().zip(agent.view.inventory.0) {
-                    *sum += u64::from(count);
-                }
-            }
             let mut agent = scene_agent(agent, now);
             if is_over {
                 (agent.action, agent.held) = (None, false);
@@ -182,15 +169,13 @@ impl Display {
         }
         scene.eggs.clear();
         for egg in self.world.eggs() {
-            if let Some(team) = scene.teams.get_mut(usize::from(egg.team.0)) {
-                team.eggs += 1;
-            }
             scene.eggs.push(SceneEgg {
                 id: egg.egg,
                 team: egg.team,
                 tile: egg.tile,
             });
         }
+        scene.count_teams();
         self.fill_rituals(now, scene);
         self.fill_effects(effects_now, scene);
         scene.winner = self.world.winner();

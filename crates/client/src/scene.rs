@@ -239,6 +239,27 @@ impl Scene {
         self.agents.get(place)
     }
 
+    /// Counts for each team its agents, its eggs and what they carry.
+    pub fn count_teams(&mut self) {
+        for team in &mut self.teams {
+            (team.agents, team.eggs, team.by_level, team.carried) = (0, 0, [0; 8], [0; 7]);
+        }
+        for agent in &self.agents {
+            if let Some(team) = self.teams.get_mut(usize::from(agent.team.0)) {
+                team.agents += 1;
+                team.by_level[usize::from(agent.level.get() - 1)] += 1;
+                for (sum, count) in team.carried.iter_mut().zip(agent.inventory.0) {
+                    *sum += u64::from(count);
+                }
+            }
+        }
+        for egg in &self.eggs {
+            if let Some(team) = self.teams.get_mut(usize::from(egg.team.0)) {
+                team.eggs += 1;
+            }
+        }
+    }
+
     /// Who is held by a ritual of this scene.
     pub fn participants(&self, ritual: &SceneRitual) -> &[AgentId] {
         ritual.participants.of(&self.ritual_participants)

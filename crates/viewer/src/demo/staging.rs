@@ -1,10 +1,7 @@
 //! The contents of each demo: agents on their paths, rituals, broadcasts, births and deaths.
 
 use glam::Vec2;
-use std::sync::Arc;
-use trantor_client::{
-    EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, SceneTeam, Span,
-};
+use trantor_client::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
 use trantor_model::{AgentId, CommandKind, Counts, EggId, Level, MapSize, Resource, TeamId, Tile};
 
 use super::DemoScene;
@@ -66,34 +63,6 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
     scene
         .rituals
         .sort_unstable_by_key(|ritual| size.index_of(ritual.tile));
-}
-
-/// Counts each team's agents and eggs, as a client does from what is shown.
-pub(super) fn count_teams(names: &[&str], scene: &mut Scene) {
-    scene.teams.resize_with(names.len(), SceneTeam::default);
-    for (team, name) in scene.teams.iter_mut().zip(names) {
-        if *team.name != **name {
-            team.name = Arc::from(*name);
-        }
-        team.agents = 0;
-        team.by_level = [0; 8];
-        team.eggs = 0;
-        team.carried = [0; 7];
-    }
-    for agent in &scene.agents {
-        if let Some(team) = scene.teams.get_mut(usize::from(agent.team.0)) {
-            team.agents += 1;
-            team.by_level[usize::from(agent.level.get()) - 1] += 1;
-            for (sum, (_, count)) in team.carried.iter_mut().zip(agent.inventory.iter()) {
-                *sum += u64::from(count);
-            }
-        }
-    }
-    for egg in &scene.eggs {
-        if let Some(team) = scene.teams.get_mut(usize::from(egg.team.0)) {
-            team.eggs += 1;
-        }
-    }
 }
 
 fn team_of(number: u32, teams: u16) -> TeamId {

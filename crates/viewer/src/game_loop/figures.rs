@@ -95,6 +95,10 @@ fn nanos_ms(nanos: i64) -> String {
     ms(RealSpan::from_nanos(nanos))
 }
 
+fn pair(one: u64, other: u64) -> String {
+    format!("{one}, {other}")
+}
+
 fn frames<S>(viewer: &Viewer<S>, now: RealTime) -> Group {
     let pacer = &viewer.pacer;
     let target = pacer.target();
@@ -175,23 +179,20 @@ fn connection(stats: Option<&ClientStats>) -> Group {
     let skipped = stats.ignored + stats.ignored_lines;
     let rows = [
         row("received", format!("{} KiB", stats.bytes_in / 1024)),
-        row(
-            "ticks, skipped",
-            format!("{}, {}", stats.ticks, stats.ticks_skipped),
-        ),
+        row("ticks, skipped", pair(stats.ticks, stats.ticks_skipped)),
         row("clock error", nanos_ms(stats.clock.error_bound_ns)),
         row("round trip", nanos_ms(stats.clock.rtt_best_ns)),
         row("shown behind", nanos_ms(stats.display_delay_ns)),
         row("heard ago", nanos_ms(stats.network_age_ns)),
         judged(
             "pending, late",
-            format!("{}, {}", stats.pending, stats.late),
+            pair(stats.pending as u64, stats.late),
             stats.hurried > 0,
         ),
         row("unacknowledged", stats.unacknowledged),
         judged(
             "strange, unknown",
-            format!("{}, {}", stats.ignored, stats.ignored_lines),
+            pair(stats.ignored, stats.ignored_lines),
             skipped > 0,
         ),
     ];
@@ -203,21 +204,16 @@ fn server(stats: Option<&ClientStats>) -> Group {
         return Group::new("Server", [row("has not said yet", "")]);
     };
     let millis = |nanos: u64| format!("{:.3} ms", nanos as f64 / 1e6);
+    let speed = server.effective_frequency_milli as f64 / 1e3;
+    let slipped = server.slipped_units;
     let rows = [
         row("up", format!("{:.1} s", server.uptime_ms as f64 / 1e3)),
         row("passes", server.passes),
         row("deadlines", server.deadlines_fired),
         row("late p99", millis(server.lateness_p99_ns)),
         row("late max", millis(server.lateness_max_ns)),
-        row(
-            "units / s",
-            format!("{:.2}", server.effective_frequency_milli as f64 / 1e3),
-        ),
-        judged(
-            "slipped",
-            format!("{} u", server.slipped_units),
-            server.slipped_units > 0,
-        ),
+        row("units / s", format!("{speed:.2}")),
+        judged("slipped", format!("{slipped} u"), slipped > 0),
         judged("ticks skipped", server.ticks_skipped, server.ticks_skipped > 0),
         row(
             "connections",

@@ -146,26 +146,6 @@ mod tests {
     }
 
     #[test]
-    fn each_failure_in_a_row_doubles_the_wait_up_to_a_limit() {
-        let mut schedule = Schedule::new([("broken", Pace::Uncapped)]);
-        let mut failed_at = Vec::new();
-        // Sixty frames a second, for a minute.
-        for frame in 0..3_600 {
-            let now = at(0) + RealSpan::from_micros(16_667 * frame);
-            if schedule.begin_call(0, now).is_some() {
-                schedule.end_call(0, now, RealSpan::ZERO, Err("oh".into()));
-                failed_at.push(now);
-            }
-        }
-        let waits: Vec<i64> = failed_at
-            .windows(2)
-            .map(|pair| (pair[1] - pair[0]).as_nanos() / 100_000_000)
-            .collect();
-        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 100, 100, 100, 100]);
-        assert_eq!(schedule.failures(), (12, Some("broken failed: oh")));
-    }
-
-    #[test]
     fn a_system_that_has_not_failed_for_long_begins_anew_with_a_short_wait() {
         let mut schedule = Schedule::new([("shaky", Pace::Uncapped)]);
         let broken = || Err("no".to_owned());

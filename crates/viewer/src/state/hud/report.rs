@@ -15,7 +15,6 @@ use std::fmt::Display;
 use trantor_client::Scene;
 
 use super::Hud;
-use crate::input::Action;
 use crate::state::ViewerState;
 
 #[derive(Debug, Default)]
@@ -49,13 +48,10 @@ impl Report {
             ("debug", hud.panels.debug),
             ("labels", hud.panels.labels),
             ("panels", hud.panels.any),
-            ("search", hud.search.is_some()),
         ] {
             self.state(name, is_on);
         }
         self.state("theme", format_args!("{:?}", state.theme()));
-        let keys: Vec<&str> = state.bindings.keys_of(Action::Pause).collect();
-        self.state("pause-keys", keys.join(","));
         let pose = state.camera.goal;
         self.state("yaw", format_args!("{:.2}", pose.yaw));
         self.state("distance", format_args!("{:.1}", pose.distance));
