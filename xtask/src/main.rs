@@ -46,8 +46,8 @@ enum Task {
     Kills(run::Arguments),
     /// Measure, and print the tables that docs/benchmarks.md quotes
     Bench(run::BenchOptions),
-    /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it: --minutes N
-    Soak(run::Arguments),
+    /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it
+    Soak(run::SoakOptions),
 }
 
 fn main() -> ExitCode {

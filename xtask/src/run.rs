@@ -42,6 +42,17 @@ pub struct BenchOptions {
     passed_on: Vec<String>,
 }
 
+/// How long to soak.
+#[derive(clap::Args)]
+pub struct SoakOptions {
+    /// How long
+    #[arg(long, default_value_t = 20)]
+    minutes: u32,
+    /// Flags for the measuring program, after `--`
+    #[arg(last = true)]
+    passed_on: Vec<String>,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Bench {
     /// The viewer's loop beside displays of 60, 75 and 144 pictures a second
@@ -116,8 +127,9 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
 }
 
 /// Keeps a server busy for a long time.
-pub fn soak(arguments: &Arguments) -> Result<ExitCode> {
-    measure("soak", &arguments.passed_on)
+pub fn soak(options: &SoakOptions) -> Result<ExitCode> {
+    let minutes = ["--minutes".to_owned(), options.minutes.to_string()];
+    measure("soak", &[&minutes[..], &options.passed_on].concat())
 }
 
 /// The programs measured are built in release, and so is the one that measures.

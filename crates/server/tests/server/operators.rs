@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::support::{Folder, Peer, Program, command, outcome, run};
+use crate::support::{Folder, Peer, Program, command, outcome};
 
 #[test]
 fn refused_operators_do_not_fill_the_log() {
@@ -89,7 +89,8 @@ fn the_console_takes_no_endless_line_and_no_control_of_the_terminal() {
         peer.write_all(b"WELCOME\nok\n\x1b]0;PWNED\x07 100 \xc2\x9b2J units/s\nok\n")
             .unwrap();
     });
-    let console = |port: &str| run(&format!("console -h 127.0.0.1 -p {port} tick"));
+    let program = |arguments: &str| command(Path::new("."), arguments);
+    let console = |port: &str| outcome(&mut program(&format!("console -h 127.0.0.1 -p {port} tick")));
     assert_eq!(
         console(&port),
         (0, "]0;PWNED 100 2J units/s\n".to_owned(), String::new())
@@ -110,7 +111,7 @@ fn the_console_takes_no_endless_line_and_no_control_of_the_terminal() {
     }
 
     // What others wrote and a script passes on is one line, whatever is in it.
-    let (status, out, err) = outcome(command(Path::new("."), "console say").arg("hello\ntick freeze"));
+    let (status, out, err) = outcome(program("console say").arg("hello\ntick freeze"));
     assert_eq!((status, out.as_str()), (84, ""));
     let expected = r#""say hello\ntick freeze": words are one line"#;
     assert!(err.contains(expected), "{err}");

@@ -42,6 +42,8 @@ struct Transcript {
     /// The last one is spoken of; those before it stay.
     servers: Vec<Program>,
     peers: BTreeMap<String, Peer>,
+    /// The step that is played, for messages.
+    at: String,
 }
 
 impl Transcript {
@@ -51,6 +53,7 @@ impl Transcript {
             environment: Vec::new(),
             servers: Vec::new(),
             peers: BTreeMap::new(),
+            at: String::new(),
         };
         let mut lines = text.lines().enumerate().peekable();
         while let Some((number, line)) = lines.next() {
@@ -58,96 +61,98 @@ impl Transcript {
             while let Some((_, line)) = lines.next_if(|(_, line)| line.starts_with(['|', '!', '='])) {
                 answer.push(line);
             }
-            if let Err(why) = transcript.step(&transcript.filled_in(line), &answer) {
-                panic!("line {}: {line}\n{why}", number + 1);
-            }
+            transcript.at = format!("line {}: {line}", number + 1);
+            transcript.step(&transcript.filled_in(line), &answer);
         }
     }
 
     fn filled_in(&self, line: &str) -> String {
-        let address = self.servers.last().map(|server| server.address);
-        let [port, address] = [
-            address.map(|it| it.port().to_string()),
-            address.map(|it| it.to_string()),
-        ]
-        .map(Option::unwrap_or_default);
-        line.replace("{port}", &port)
-            .replace("{address}", &address)
+        let Some(address) = self.servers.last().map(|server| server.address) else {
+            return line.replace("{folder}", self.folder.to_str().unwrap());
+        };
+        line.replace("{port}", &address.port().to_string())
+            .replace("{address}", &address.to_string())
             .replace("{folder}", self.folder.to_str().unwrap())
     }
 
-    fn step(&mut self, line: &str, answer: &[&str]) -> Result<(), String> {
+    fn step(&mut self, line: &str, answer: &[&str]) {
         let (word, text) = line.split_once(' ').unwrap_or((line, ""));
-        if let Some(name) = word.strip_suffix('>') {
-            let server = self.servers.last().unwrap();
-            let peer = self.peers.entry(name.to_owned());
-            peer.or_insert_with(|| Peer::connect(server.address))
-                .send(&format!("{text}\n"));
-            return Ok(());
-        }
-        if let Some(name) = word.strip_suffix("<<").or_else(|| word.strip_suffix('<')) {
-            return self.receive(name, text, word.ends_with("<<"));
-        }
-        if let Some(peer) = word.strip_suffix('.').and_then(|name| self.peers.get_mut(name)) {
-            return peer.rest().map(drop).map_err(|error| error.to_string());
-        }
-        match word {
-            "" | "#" => Ok(()),
-            "env" => {
-                let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
-                self.environment = pairs.map(|(name, value)| (name.into(), value.into())).collect();
-                Ok(())
+        let name = word.trim_end_matches(['>', '<', '.']);
+        match &word[name.len()..] {
+            "" => self.step_of_programs(word, text, answer),
+            ">" => {
+                let address = self.servers.last().unwrap().address;
+                let peer = self.peers.entry(name.to_owned());
+                peer.or_insert_with(|| Peer::connect(address))
+                    .send(&format!("{text}\n"));
             }
-            "file" => self.write(text),
-            "recordings" => {
-                write_recordings(&self.folder);
-                Ok(())
-            }
-            "there" => text.split(' ').try_for_each(|name| self.appears(name)),
-            "gone" => match text.split(' ').find(|name| self.folder.join(name).exists()) {
-                Some(name) => Err(format!("{name} is there")),
-                None => Ok(()),
+            "." => drop(self.peers.get_mut(name).unwrap().rest().unwrap()),
+            skips => loop {
+                let line = self.peers.get_mut(name).and_then(Peer::next_line);
+                let line = line.unwrap_or_else(|| panic!("{}: the connection ended", self.at));
+                if skips == "<" || is_like(text, &line) {
+                    break self.expect(text, &line);
+                }
             },
-            "$" => self.run(text, answer),
-            "server" => {
-                self.peers.clear();
-                let server = Program::by(self.command(text), Stdio::piped());
-                let first = server.first_line.trim_end().to_owned();
-                self.servers.push(server);
-                let expected = answer
-                    .first()
-                    .map_or("| …".to_owned(), |line| self.filled_in(line));
-                same(&expected, &format!("| {first}"))
-            }
-            _ => self.step_of_server(word, text),
         }
     }
 
-    fn step_of_server(&mut self, word: &str, text: &str) -> Result<(), String> {
-        let server = self.servers.last_mut().unwrap();
+    fn step_of_programs(&mut self, word: &str, text: &str, answer: &[&str]) {
         match word {
-            "in" if text.is_empty() => drop(server.child.stdin.take()),
-            "in" => writeln!(server.child.stdin.as_mut().unwrap(), "{}", text).unwrap(),
-            "signal" => server.kill(&format!("-{text}")),
-            "log" => loop {
+            "" | "#" => {}
+            "env" => {
+                let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
+                self.environment = pairs.map(|(name, value)| (name.into(), value.into())).collect();
+            }
+            "file" => {
+                let (name, text) = text.split_once(' ').unwrap_or((text, ""));
+                let end = if text.is_empty() { "" } else { "\n" };
+                let text = text.replace("; ", "\n") + end;
+                self.folder.write(name, text.as_bytes());
+            }
+            "recordings" => write_recordings(&self.folder),
+            "there" => text.split(' ').for_each(|name| self.wait_for(name)),
+            "gone" => {
+                let found = text.split(' ').find(|name| self.folder.join(name).exists());
+                assert_eq!(found, None, "{}", self.at);
+            }
+            "$" => self.run(text, answer),
+            "server" => {
+                self.peers.clear();
+                self.servers.push(Program::by(self.command(text), Stdio::piped()));
+                let expected = answer
+                    .first()
+                    .map_or("| …".to_owned(), |line| self.filled_in(line));
+                let first = &self.servers.last().unwrap().first_line;
+                self.expect(&expected, &format!("| {}", first.trim_end()));
+            }
+            "in" if text.is_empty() => drop(self.servers.last_mut().unwrap().child.stdin.take()),
+            "in" => {
+                let stdin = &mut self.servers.last_mut().unwrap().child.stdin;
+                writeln!(stdin.as_mut().unwrap(), "{text}").unwrap();
+            }
+            "signal" => self.servers.last().unwrap().kill(&format!("-{text}")),
+            "log" => {
                 let mut line = String::new();
-                if server.err.read_line(&mut line).unwrap() == 0 {
-                    return Err("the log ended".to_owned());
+                while !is_like(text, line.trim_end()) {
+                    line.clear();
+                    let read = self.servers.last_mut().unwrap().err.read_line(&mut line);
+                    assert!(read.unwrap() > 0, "{}: the log ended", self.at);
                 }
-                if is_like(text, line.trim_end()) {
-                    break;
-                }
-            },
+            }
             "ends" => {
-                let status = server.child.wait().unwrap().code();
-                return same(
+                let status = self.servers.last_mut().unwrap().child.wait().unwrap().code();
+                self.expect(
                     text,
                     &status.map_or("by a signal".to_owned(), |code| code.to_string()),
                 );
             }
-            _ => return Err("no such step".to_owned()),
+            _ => panic!("{}: no such step", self.at),
         }
-        Ok(())
+    }
+
+    fn expect(&self, pattern: &str, got: &str) {
+        assert!(is_like(pattern, got), "{}\ngot: {got}", self.at);
     }
 
     fn command(&self, arguments: &str) -> Command {
@@ -157,62 +162,24 @@ impl Transcript {
         command
     }
 
-    fn run(&self, arguments: &str, answer: &[&str]) -> Result<(), String> {
+    fn run(&self, arguments: &str, answer: &[&str]) {
         let (status, out, err) = outcome(&mut self.command(arguments));
-        let printed = out.lines().map(|line| format!("| {}", line.trim_start()));
-        let mut got: Vec<_> = printed
-            .chain(err.lines().map(|line| format!("! {line}")))
+        let mut got: Vec<_> = out
+            .lines()
+            .map(|line| format!("| {}", line.trim_start()))
             .collect();
+        got.extend(err.lines().map(|line| format!("! {line}")));
         got.extend((status != 0).then(|| format!("= {status}")));
         let expected: Vec<_> = answer.iter().map(|line| self.filled_in(line)).collect();
-        are_like(&expected, &got)
-            .then_some(())
-            .ok_or_else(|| got.join("\n"))
+        assert!(are_like(&expected, &got), "{}\n{}", self.at, got.join("\n"));
     }
 
-    fn receive(&mut self, name: &str, text: &str, skips: bool) -> Result<(), String> {
-        let peer = self.peers.get_mut(name).ok_or("it has not connected")?;
-        let mut skipped = String::new();
-        loop {
-            let line = peer
-                .next_line()
-                .ok_or_else(|| format!("the connection ended:\n{skipped}"))?;
-            if is_like(text, &line) {
-                return Ok(());
-            }
-            if !skips {
-                return same(text, &line);
-            }
-            skipped += &format!("{line}\n");
-        }
-    }
-
-    fn write(&self, text: &str) -> Result<(), String> {
-        let (name, text) = text.split_once(' ').unwrap_or((text, ""));
-        let mut text = text.replace("; ", "\n");
-        if !text.is_empty() {
-            text += "\n";
-        }
-        self.folder.write(name, text.as_bytes());
-        Ok(())
-    }
-
-    fn appears(&self, name: &str) -> Result<(), String> {
+    fn wait_for(&self, name: &str) {
         let patience = now() + RealSpan::from_secs(10);
         while !self.folder.join(name).exists() {
-            if now() > patience {
-                return Err(format!("{name} is not there"));
-            }
+            assert!(now() < patience, "{}: {name} is not there", self.at);
             std::thread::yield_now();
         }
-        Ok(())
-    }
-}
-
-fn same(expected: &str, got: &str) -> Result<(), String> {
-    match is_like(expected, got) {
-        true => Ok(()),
-        false => Err(format!("got: {got}")),
     }
 }
 
