@@ -18,8 +18,6 @@ pub enum Fault {
     JournalOutOfOrder,
     /// The server once sleeps past its next deadline.
     LostWakeUp,
-    /// Agents consume no food.
-    NoHunger,
     /// A save is renamed before it is synced.
     UnsyncedSave,
     /// The configured limits are not enforced.

@@ -17,14 +17,12 @@ const _: () = assert!(
     "the client accepts every game that a server accepts"
 );
 
-mod access;
 mod actors;
 mod console;
 mod coverage;
 mod disk;
 mod fault;
 mod network;
-mod oracle;
 mod picture;
 mod plan;
 mod playback;
@@ -33,7 +31,6 @@ mod rng;
 mod server;
 mod simulation;
 mod storage;
-mod trace;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,9 +41,9 @@ pub use fault::Fault;
 use simulation::Simulation;
 
 /// Result of a run without a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Digest of all events in order; see `trace`.
+    /// Digest of all bytes sent and received, in order.
     pub digest: u64,
     /// Counts of events.
     pub coverage: Coverage,

@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
@@ -21,7 +22,6 @@ use trantor_time::{Clock, Delivery, Link, LinkSettings, ManualClock, RealSpan, R
 use crate::fault::{Fault, FaultInjector};
 use crate::plan::NetworkFaults;
 use crate::rng::Rng;
-use crate::trace::Trace;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
@@ -235,7 +235,8 @@ pub(crate) struct Network {
 #[derive(Debug)]
 struct Host {
     clock: ManualClock,
-    trace: RefCell<Trace>,
+    /// Digest of all that happened, in order.
+    digest: RefCell<DefaultHasher>,
     waiting: RefCell<VecDeque<(SimulatedSocket, IpAddr)>>,
     /// The listening socket is registered as this.
     listener: Cell<Option<Token>>,
@@ -246,7 +247,7 @@ impl Network {
     pub(crate) fn new(clock: ManualClock, seed: u64, faults: NetworkFaults, injector: FaultInjector) -> Self {
         let host = Host {
             clock,
-            trace: RefCell::new(Trace::new()),
+            digest: RefCell::default(),
             waiting: RefCell::default(),
             listener: Cell::new(None),
             has_written: Cell::new(false),
@@ -346,15 +347,13 @@ impl Network {
     }
 
     pub(crate) fn digest(&self) -> u64 {
-        self.host.trace.borrow().digest()
+        self.host.digest.borrow().finish()
     }
 }
 
 impl Host {
     fn note(&self, kind: u8, number: usize, bytes: &[u8]) {
-        self.trace
-            .borrow_mut()
-            .note(self.clock.now(), kind, number, bytes);
+        (self.clock.now().as_nanos(), kind, number, bytes).hash(&mut *self.digest.borrow_mut());
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Picture {
     agents: Vec<(AgentView, Option<GameTime>)>,
     eggs: Vec<(EggId, TeamId, Tile)>,
     rituals: Vec<(GameTime, Tile, Level, Vec<AgentId>)>,
-    winner: Option<TeamId>,
+    pub(crate) winner: Option<TeamId>,
 }
 
 impl Picture {
@@ -74,25 +74,13 @@ impl Picture {
         }
     }
 
-    /// Tiles of eggs, ordered by number.
-    pub(crate) fn eggs(&self) -> impl Iterator<Item = (EggId, Tile)> {
-        self.eggs.iter().map(|(egg, _, tile)| (*egg, *tile))
-    }
-
     /// Whether the match is over. All agents are gone then, and new viewers are still sent the last ones.
-    pub(crate) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.winner.is_some() && self.agents.is_empty()
-    }
-
-    pub(crate) fn has_winner(&self) -> bool {
-        self.winner.is_some()
     }
 
     /// Describes how `mirror` differs from this world.
     pub(crate) fn difference(&self, mirror: &Self) -> Option<String> {
-        if self == mirror {
-            return None;
-        }
         let parts = [
             (self.ground == mirror.ground, "ground".to_owned()),
             (
@@ -104,53 +92,31 @@ impl Picture {
                 format!("eggs {:?}, mirrored as {:?}", self.eggs, mirror.eggs),
             ),
             (
-                self.rituals == mirror.rituals || self.has_winner(),
+                self.rituals == mirror.rituals || self.winner.is_some(),
                 format!("elevations {:?}, mirrored as {:?}", self.rituals, mirror.rituals),
             ),
             (self.winner == mirror.winner, "winner".to_owned()),
         ];
-        named(parts)
+        let different = parts.into_iter().filter(|(is_same, _)| !is_same);
+        let named: Vec<_> = different.map(|(_, part)| part).collect();
+        (!named.is_empty()).then(|| named.join("; "))
     }
 
-    /// The same for the text protocol, which sends eggs from `first_egg` on, without their teams, and no ends of food and
-    /// elevations.
-    pub(crate) fn difference_in_text(
-        &self,
-        mirror: &Self,
-        first_egg: EggId,
-        has_inventories: bool,
-    ) -> Option<String> {
-        let agents = |picture: &Self| -> Vec<_> {
-            let views = picture.agents.iter().map(|(view, _)| view);
-            let inventory = |view: &AgentView| has_inventories.then_some(view.inventory);
-            let mut agents: Vec<_> = views
-                .map(|view| (view.id, view.tile, view.facing, view.level, inventory(view)))
-                .collect();
-            agents.sort_by_key(|agent| agent.0);
-            agents
-        };
-        let eggs =
-            |picture: &Self| -> BTreeSet<_> { picture.eggs().filter(|(egg, _)| *egg >= first_egg).collect() };
-        let ([here, there], [eggs_here, eggs_there]) = ([self, mirror].map(agents), [self, mirror].map(eggs));
-        named([
-            (self.ground == mirror.ground, "ground".to_owned()),
-            (
-                here == there || self.is_over(),
-                format!("agents {here:?}, mirrored as {there:?}"),
-            ),
-            (
-                eggs_here == eggs_there,
-                format!("eggs {eggs_here:?}, mirrored as {eggs_there:?}"),
-            ),
-        ])
+    /// What the text protocol sends of it: eggs from `first_egg` on, and neither teams nor ends of food and elevations.
+    pub(crate) fn in_text(mut self, first_egg: EggId, has_inventories: bool) -> Self {
+        for (view, food_ends) in &mut self.agents {
+            (view.team, *food_ends) = (TeamId(0), None);
+            if !has_inventories {
+                view.inventory = Counts([0; 7]);
+            }
+        }
+        self.agents.sort_by_key(|(view, _)| view.id);
+        self.eggs.retain(|(egg, ..)| *egg >= first_egg);
+        self.eggs.iter_mut().for_each(|(_, team, _)| *team = TeamId(0));
+        self.rituals.clear();
+        self.winner = self.winner.map(|_| TeamId(0));
+        self
     }
-}
-
-/// Descriptions of the parts that differ.
-fn named<const COUNT: usize>(parts: [(bool, String); COUNT]) -> Option<String> {
-    let different = parts.into_iter().filter(|(same, _)| !same);
-    let named: Vec<_> = different.map(|(_, part)| part).collect();
-    (!named.is_empty()).then(|| named.join("; "))
 }
 
 fn sorted(agents: &[AgentId]) -> Vec<AgentId> {

@@ -6,14 +6,13 @@
 use std::num::NonZeroU64;
 
 use trantor_engine::limits::{Limits, TEXT_VIEWERS_AT_ONCE_MAX};
-use trantor_engine::{Control, EngineConfig, RefillNews};
+use trantor_engine::{Control, EngineConfig, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::link::{Bandwidth, Chance, Order};
 use trantor_time::{Frequency, GameSpan, LinkSettings, RealSpan};
 
-use crate::access::{Rule, TokenNumber};
 use crate::rng::Rng;
 
 #[derive(Debug)]
@@ -74,8 +73,8 @@ pub(crate) struct NetworkFaults {
 /// Faults of the server's machine. `one_in` fields are probabilities `1 / n`; 0 is never.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine {
-    /// The longest time between two readings of the clock within a pass.
-    pub(crate) reading_ns_max: u32,
+    /// The time between two readings of the clock within a pass.
+    pub(crate) reading: RealSpan,
     /// The machine stalls in a step.
     pub(crate) stall_one_in: u32,
     /// The power fails in a step.
@@ -134,13 +133,15 @@ impl Plan {
             config.control = *rare.pick(&[Control::Token, Control::User]);
         }
         let reload_ms = if rare.one_in(4) { rare.between(20, 300) } else { 0 };
-        config.token = Rule::first(config.control).token.map(TokenNumber::token);
+        if needs_token(config.control) {
+            config.token = Token::read(&token(0)).ok();
+        }
         Self {
             config,
             roles,
             network_faults: draw_network_faults(rng),
             machine: Machine {
-                reading_ns_max: *rng.pick(&[0, 0, 5_000, 50_000, 1_000_000]),
+                reading: RealSpan::from_micros(*rng.pick(&[0, 0, 5, 50, 1_000])),
                 stall_one_in: if rng.one_in(4) { 100 } else { 0 },
                 crash_one_in: if rng.one_in(3) { 300 } else { 0 },
             },
@@ -161,7 +162,7 @@ impl Plan {
             roles: vec![Role::Viewer, Role::TextViewer, Role::Operator],
             network_faults: draw_network_faults(rng),
             machine: Machine {
-                reading_ns_max: 0,
+                reading: RealSpan::ZERO,
                 stall_one_in: 0,
                 crash_one_in: 0,
             },
@@ -226,19 +227,42 @@ fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
     config
 }
 
+fn needs_token(control: Control) -> bool {
+    matches!(control, Control::Token | Control::User)
+}
+
+/// A token by its number, which is never reused.
+pub(crate) fn token(number: u32) -> String {
+    format!("token-of-the-server-{number}")
+}
+
 /// Options that a reload changes.
 #[derive(Debug)]
 pub(crate) struct Reload {
-    pub(crate) rule: Rule,
+    pub(crate) control: Control,
+    /// The number of the token, if `control` needs one.
+    pub(crate) token: Option<u32>,
     pub(crate) limits: Option<Limits>,
     pub(crate) spectator_delay: Option<RealSpan>,
 }
 
 impl Reload {
-    pub(crate) fn draw(rule: Rule, rng: &mut Rng) -> Self {
+    /// `another` is the number of a token that was not used before, `present` of the one in force.
+    pub(crate) fn draw(another: u32, present: Option<u32>, rng: &mut Rng) -> Self {
+        let control = *rng.pick(&[
+            Control::Token,
+            Control::Token,
+            Control::User,
+            Control::User,
+            Control::Everyone,
+            Control::Loopback,
+            Control::Nobody,
+        ]);
+        let kept = present.filter(|_| rng.one_in(2));
         let delays_ms = [0, 60, 500];
         Self {
-            rule,
+            control,
+            token: needs_token(control).then(|| kept.unwrap_or(another)),
             limits: rng.one_in(3).then(|| draw_limits(rng)),
             spectator_delay: rng
                 .one_in(4)

@@ -9,7 +9,7 @@ use trantor_engine::{AdminRequest, Engine, EngineConfig, PlaybackStart};
 use trantor_game::replay::Recording;
 use trantor_time::{Clock, GameSpan, GameTime, RealTime};
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Role};
 use crate::rng::Rng;
 use crate::simulation::Simulation;
 
@@ -35,7 +35,10 @@ pub(crate) fn check_playback(recording: &Arc<Recording>, rng: &mut Rng) -> Resul
         .seek(recording.end())
         .map_err(|error| error.to_string())?;
     match simulation.server.engine().game().digest() == last.digest() {
-        true => Ok(simulation.worlds_compared()),
+        true => Ok([Role::Viewer, Role::TextViewer]
+            .map(|role| simulation.worlds_compared(role))
+            .iter()
+            .sum()),
         false => Err("the playback ends in another state than the recording".to_owned()),
     }
 }

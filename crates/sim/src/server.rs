@@ -1,20 +1,22 @@
 //! The server's machine: the shipped loop on a manual clock, over the simulated network and disk.
 
-use std::collections::BTreeSet;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::rc::Rc;
 
 use trantor_engine::limits::Limits;
-use trantor_engine::{AdminRequest, ConnId, Engine};
+use trantor_engine::{AdminRequest, ConnId, Engine, Token};
 use trantor_server::console;
-use trantor_server::event_loop::{EndReason, Ended, EventLoop};
+use trantor_server::event_loop::{Budget, EndReason, Ended, EventLoop, StageUse};
 use trantor_time::{Clock, GameTime, ManualClock, RealSpan, RealTime};
 
 use crate::Coverage;
-use crate::access::{Access, Credentials, Rule, TokenNumber};
 use crate::actors::CheckResult;
 use crate::fault::{Fault, FaultInjector};
 use crate::network::Network;
 use crate::picture::{Picture, Pictures, Ticked};
-use crate::plan::{Plan, Reload};
+use crate::plan::{self, Plan, Reload};
 use crate::replayed::Received;
 use crate::rng::Rng;
 use crate::storage::Storage;
@@ -33,11 +35,15 @@ pub(crate) struct Server {
     pub(crate) network: Network,
     pub(crate) storage: Storage,
     pub(crate) pictures: Pictures,
-    pub(crate) access: Access,
-    pub(crate) limits: Limits,
+    /// Reloads so far, and the number of the token in force.
+    reloads: u32,
+    token: Option<u32>,
     pub(crate) coverage: Coverage,
-    /// Who connected, by index of the connection, and the number of access rules then.
-    pub(crate) peers: Vec<(Credentials, usize)>,
+    /// By index of the connection: reloads before it, and the token that its peer presents.
+    peers: Vec<(u32, Option<u32>)>,
+    /// The limits before and after the last reload, and connections at the last pass.
+    limits: [Limits; 2],
+    connections: BTreeMap<Option<IpAddr>, u32>,
     /// Game time at which this server process started.
     pub(crate) begins: GameTime,
     /// Some viewers see the game with a delay.
@@ -45,27 +51,24 @@ pub(crate) struct Server {
     ticks: u64,
     /// When the last pass ended.
     ended: RealTime,
-    /// The longest turn of a stage in the last pass.
+    /// What stages may spend, and the longest turn of one in the last pass.
+    budgets: Vec<Budget>,
     longest_turn: RealSpan,
     /// A stall explains a late wake-up.
     is_late_expected: bool,
     injector: FaultInjector,
 }
 
-/// The loop's clock: each reading takes a drawn time, which is how time passes within a pass.
+/// The loop's clock: each reading takes some time, which is how time passes within a pass.
 #[derive(Clone, Debug)]
 struct LoopClock {
     clock: ManualClock,
-    reading_ns_max: std::rc::Rc<std::cell::Cell<u32>>,
-    rng: std::rc::Rc<std::cell::RefCell<Rng>>,
+    reading: Rc<Cell<RealSpan>>,
 }
 
 impl Clock for LoopClock {
     fn now(&self) -> RealTime {
-        if self.reading_ns_max.get() > 0 {
-            let takes_ns = self.rng.borrow_mut().between(0, self.reading_ns_max.get());
-            self.clock.advance(RealSpan::from_nanos(i64::from(takes_ns)));
-        }
+        self.clock.advance(self.reading.get());
         self.clock.now()
     }
 }
@@ -84,21 +87,23 @@ impl Server {
             network: Network::new(clock.clone(), seed, plan.network_faults, injector),
             storage: Storage::new(seed, plan.storage, injector),
             pictures: Pictures::new(),
-            access: Access::new(Rule::first(plan.config.control)),
-            limits: plan.config.limits.clone(),
+            reloads: 0,
+            token: plan.config.token.is_some().then_some(0),
+            limits: [plan.config.limits.clone(), plan.config.limits.clone()],
+            connections: BTreeMap::new(),
             coverage: Coverage::default(),
             peers: Vec::new(),
             begins: GameTime::ZERO,
             has_delay: false,
             ticks: 0,
             ended: clock.now(),
+            budgets: Vec::new(),
             longest_turn: RealSpan::ZERO,
             is_late_expected: false,
             injector,
             clock: LoopClock {
                 clock,
-                reading_ns_max: std::rc::Rc::new(std::cell::Cell::new(plan.machine.reading_ns_max)),
-                rng: std::rc::Rc::new(std::cell::RefCell::new(Rng::new(seed, 2))),
+                reading: Rc::new(Cell::new(plan.machine.reading)),
             },
         };
         server
@@ -113,6 +118,7 @@ impl Server {
         let clock = Box::new(self.clock.clone());
         let event_loop = EventLoop::simulated(engine, self.network.acceptor(), clock);
         let mut event_loop = event_loop.map_err(|error| error.to_string())?;
+        self.budgets = event_loop.stages().iter().map(|stage| stage.budget).collect();
         #[cfg(feature = "faults")]
         if self.injector.is(Fault::IgnoredBudgets) {
             event_loop.ignore_budgets();
@@ -122,6 +128,7 @@ impl Server {
         }
         self.event_loop = Some(event_loop);
         self.pictures.clear();
+        self.connections.clear();
         self.ticks = 0;
         self.ended = self.clock.clock.now();
         self.is_late_expected = true;
@@ -141,12 +148,23 @@ impl Server {
         self.event_loop().shell().engine.stats(now)
     }
 
-    /// Opens a connection of a peer that presents `token`; returns its index.
-    pub(crate) fn connect(&mut self, token: Option<TokenNumber>, rng: &mut Rng) -> usize {
+    /// Opens a connection; returns its index, and a token that its peer presents: mostly the one in force, else an earlier
+    /// one, a wrong one or none.
+    pub(crate) fn connect(&mut self, rng: &mut Rng, token_rng: &mut Rng) -> (usize, Option<String>) {
+        let token = match token_rng.below(6) {
+            0 => None,
+            1 => Some(u32::MAX),
+            2 => self.token.and_then(|token| token.checked_sub(1)),
+            _ => self.token,
+        };
+        self.peers.push((self.reloads, token));
         let is_local = !self.network.conns.len().is_multiple_of(3);
-        self.peers
-            .push((Credentials { is_local, token }, self.access.count()));
-        self.network.connect(is_local, rng)
+        (self.network.connect(is_local, rng), token.map(plan::token))
+    }
+
+    /// Whether the peer of a connection presents the token that was in force all the time.
+    pub(crate) fn has_right_token(&self, conn: usize) -> bool {
+        self.token.is_some() && self.peers[conn] == (self.reloads, self.token)
     }
 
     /// The engine's name for a connection, while its server's end is open.
@@ -180,17 +198,20 @@ impl Server {
     }
 
     /// Changes options, as a reload does.
-    pub(crate) fn reload(&mut self, reload: &Reload) {
+    pub(crate) fn reload(&mut self, rng: &mut Rng) {
+        let reload = &Reload::draw(self.reloads + 1, self.token, rng);
         self.coverage.count("reloads", 1);
         let (now, injector) = (self.clock.clock.now(), self.injector);
         let engine = &mut self.event_loop().shell().engine;
         engine.begin_pass(now);
-        let rule = reload.rule;
         let token = match injector.is(Fault::StaleToken) {
             true => engine.config().token.clone(),
-            false => rule.token.map(TokenNumber::token),
+            false => reload
+                .token
+                .map(plan::token)
+                .and_then(|token| Token::read(&token).ok()),
         };
-        engine.set_control(rule.control, token);
+        engine.set_control(reload.control, token);
         if let Some(limits) = reload
             .limits
             .as_ref()
@@ -202,8 +223,9 @@ impl Server {
             engine.set_spectator_delay(delay);
             self.has_delay |= delay > RealSpan::ZERO;
         }
-        self.access.set(rule);
-        self.limits = reload.limits.clone().unwrap_or_else(|| self.limits.clone());
+        (self.reloads, self.token) = (self.reloads + 1, reload.token);
+        let [_, limits] = &self.limits;
+        self.limits = [limits.clone(), reload.limits.as_ref().unwrap_or(limits).clone()];
     }
 
     /// The machine stalled: the next wake-up may be late.
@@ -213,7 +235,7 @@ impl Server {
 
     /// From now on time passes only between passes.
     pub(crate) fn stop_faults(&mut self) {
-        self.clock.reading_ns_max.set(0);
+        self.clock.reading.set(RealSpan::ZERO);
         self.storage.stop_faults();
         for conn in &self.network.conns {
             conn.borrow_mut().stop_faults();
@@ -265,6 +287,8 @@ impl Server {
         self.storage.after_pass(event_loop, has_written, self.ended)?;
         self.note_tick();
         self.check_turns()?;
+        self.check_connections()?;
+        self.engine().check();
         if self.is_idle() {
             self.check_idle()?;
         }
@@ -286,22 +310,44 @@ impl Server {
 
     /// No stage exceeds its budget.
     fn check_turns(&mut self) -> CheckResult {
-        let reading = RealSpan::from_nanos(i64::from(self.clock.reading_ns_max.get()));
-        let longest_before = self.longest_turn;
+        let reading = self.clock.reading.get();
+        let (longest_before, budgets) = (self.longest_turn, std::mem::take(&mut self.budgets));
         let turns = self.event_loop().stages();
         let longest = turns.iter().map(|turn| turn.time).max().unwrap_or(RealSpan::ZERO);
         // A stage may take half as long as another one, now or in the last pass.
         let floor = RealSpan::from_nanos(longest.max(longest_before).as_nanos() / 2);
-        let exceeds = |turn: &&trantor_server::event_loop::StageUse| {
-            let late = turn.time - reading * READINGS_LATE;
-            late > turn.budget.time_max.max(floor) || (turn.items > turn.budget.items_max && late > floor)
+        let exceeds = |(turn, budget): &(&StageUse, &Budget)| {
+            let time = turn.time - reading * READINGS_LATE;
+            time > budget.time_max.max(floor) || (turn.items > budget.items_max && time > floor)
         };
-        let exceeded = turns.iter().find(exceeds).copied();
+        let exceeded = turns.iter().zip(&budgets).find(exceeds).map(|(turn, _)| *turn);
+        self.budgets = budgets;
         self.longest_turn = longest;
         match exceeded {
             Some(turn) => Err(format!("a stage exceeded its budget: {turn:?}")),
             None => Ok(()),
         }
+    }
+
+    /// Connections stay within the limits, in all and by address; above a lowered limit their number does not grow.
+    fn check_connections(&mut self) -> CheckResult {
+        let mut counts = BTreeMap::new();
+        for client in self.engine().clients() {
+            *counts.entry(None).or_insert(0) += 1;
+            *counts.entry(Some(client.peer)).or_insert(0) += 1;
+        }
+        let most = |limits: &Limits, peer: Option<IpAddr>| {
+            peer.map_or(limits.connections_max, |peer| limits.connections_of(peer))
+        };
+        let is_within = |(peer, count): (&Option<IpAddr>, &u32)| {
+            self.limits.iter().any(|limits| most(limits, *peer) >= *count)
+                || self.connections.get(peer) >= Some(count)
+        };
+        if !counts.iter().all(is_within) {
+            return Err(format!("the limit of connections is exceeded: {counts:?}"));
+        }
+        self.connections = counts;
+        Ok(())
     }
 
     /// Keeps the world of a tick, if nothing else happened after it in its pass.

@@ -14,7 +14,6 @@ use trantor_time::{Clock, ManualClock, RealSpan, RealTime};
 use crate::actors::{self, Actor, CheckResult, Context};
 use crate::fault::{Fault, FaultInjector};
 use crate::network::Item;
-use crate::oracle::Oracle;
 use crate::picture::Picture;
 use crate::plan::{Plan, Role};
 use crate::replayed::Received;
@@ -27,6 +26,9 @@ const SETTLE_SPAN: RealSpan = RealSpan::from_secs(20);
 
 /// Longer than every spectator delay and two ticks.
 const DELAY_MAX: RealSpan = RealSpan::from_millis(1_200);
+
+/// Steps between two slow checks.
+const SLOW_CHECK_STEPS: u64 = 64;
 
 const RECONNECT_DELAY: RealSpan = RealSpan::from_millis(150);
 
@@ -41,7 +43,6 @@ pub(crate) struct Simulation {
     pub(crate) clock: ManualClock,
     pub(crate) server: Server,
     peers: Vec<Peer>,
-    oracle: Oracle,
     injector: FaultInjector,
     plan: Plan,
     rng: Rng,
@@ -115,14 +116,10 @@ impl Simulation {
                 server.ask(AdminRequest::Act(AdminAction::SetGround { tile, ground }));
             }
         }
-        if injector.is(Fault::NoHunger) {
-            server.ask(AdminRequest::Act(AdminAction::SetHunger { enabled: false }));
-        }
         Self {
             clock,
             server,
             peers,
-            oracle: Oracle::new(plan.config.limits.clone()),
             injector,
             admin_wake: (plan.admin_ms > 0).then_some(now),
             reload_wake: (plan.reload_ms > 0).then_some(now),
@@ -149,25 +146,16 @@ impl Simulation {
         let end = self.stop_server()?;
         let ended = self.server.finish(end, &self.received)?;
         self.server.network.note(b'.', 0, &ended.digest.to_le_bytes());
-        let mut coverage = self.coverage;
-        self.check_refusals(&coverage)?;
+        let mut coverage = std::mem::take(&mut self.coverage);
         coverage.add(&self.server.coverage);
         coverage.add(&self.server.storage.coverage);
-        let of_peers =
-            |count: fn(&dyn Actor) -> u64| self.peers.iter().map(|peer| count(peer.actor.as_ref())).sum();
-        for (kind, count) in [
-            ("steps", self.step),
-            ("crashes", self.crashes),
-            (
-                "worlds in frames compared",
-                of_peers(|actor| actor.mirrors_compared()),
-            ),
-            (
-                "worlds in text compared",
-                of_peers(|actor| actor.worlds_compared()),
-            ),
+        coverage.count("steps", self.step);
+        coverage.count("crashes", self.crashes);
+        for (role, kind) in [
+            (Role::Viewer, "worlds in frames compared"),
+            (Role::TextViewer, "worlds in text compared"),
         ] {
-            coverage.count(kind, count);
+            coverage.count(kind, self.worlds_compared(role));
         }
         Ok(Outcome {
             digest: self.server.network.digest(),
@@ -205,29 +193,29 @@ impl Simulation {
         self.check_last_worlds()
     }
 
-    /// A game that stands still: each viewer has its world, delayed ones too.
+    /// The game stands still: in the end each viewer has its world, delayed ones too.
     fn check_last_worlds(&mut self) -> CheckResult {
         self.server.ask(AdminRequest::Pause);
         self.run_until(self.clock.now() + DELAY_MAX)?;
         let calm_ends = self.clock.now() + SETTLE_SPAN;
         loop {
             self.run_until(self.clock.now() + RealSpan::from_millis(250))?;
-            let waiting = (0..self.peers.len()).find(|peer| self.is_watching(*peer) && !self.is_quiet(*peer));
-            match waiting {
-                None => break,
-                Some(peer) if self.clock.now() >= calm_ends => {
-                    return Err(format!("peer {peer} is never sent all of the world"));
-                }
-                Some(_) => {}
+            match self.compare_worlds() {
+                Err(_) if self.clock.now() < calm_ends => {}
+                result => return result.map_err(|reason| format!("at the end, {reason}")),
             }
         }
+    }
+
+    fn compare_worlds(&mut self) -> CheckResult {
         let truth = Picture::of_world(self.server.engine().game().world());
         for peer in 0..self.peers.len() {
             if self.is_watching(peer) {
-                self.peers[peer]
-                    .actor
-                    .check_world(&truth, None)
-                    .map_err(|reason| format!("at the end, peer {peer}: {reason}"))?;
+                let compared = match self.is_quiet(peer) {
+                    true => self.peers[peer].actor.check_world(&truth, None),
+                    false => Err("it was never sent all of the world".to_owned()),
+                };
+                compared.map_err(|reason| format!("peer {peer}: {reason}"))?;
             }
         }
         Ok(())
@@ -249,31 +237,17 @@ impl Simulation {
             })
     }
 
-    /// Comparisons of viewers' worlds with the server's.
-    pub(crate) fn worlds_compared(&self) -> u64 {
-        let actors = self.peers.iter().map(|peer| &peer.actor);
-        actors
-            .map(|actor| actor.mirrors_compared() + actor.worlds_compared())
-            .sum()
-    }
-
-    /// The server counted every refused token.
-    fn check_refusals(&self, counted: &Coverage) -> CheckResult {
-        let refused: u64 = self.peers.iter().map(|peer| peer.actor.tokens_refused()).sum();
-        let counted = counted.get("wrong tokens");
-        match refused <= counted {
-            true => Ok(()),
-            false => Err(format!(
-                "{refused} wrong tokens were refused, {counted} were counted"
-            )),
-        }
+    /// Comparisons of worlds by the viewers of one language.
+    pub(crate) fn worlds_compared(&self, language: Role) -> u64 {
+        let peers = self.peers.iter().zip(&self.plan.roles);
+        let viewers = peers.filter(|(_, role)| **role == language);
+        viewers.map(|(peer, _)| peer.actor.worlds_compared()).sum()
     }
 
     /// Adds the counters of the current server process.
     fn note_reached(&mut self) {
         let stats = self.server.stats();
         self.coverage.count_life(&stats);
-        self.coverage.count("agents elevated", self.oracle.elevated());
     }
 
     pub(crate) fn run_until(&mut self, until: RealTime) -> CheckResult {
@@ -318,11 +292,11 @@ impl Simulation {
             return Err(format!("the server ended: {why:?}"));
         }
         self.wait_for_disk();
-        let is_playback = self.server.engine().is_playback();
-        if !is_playback {
-            self.oracle
-                .check(self.server.engine(), &self.server.limits, self.step)?;
+        let game = self.server.engine().game();
+        if self.step.is_multiple_of(SLOW_CHECK_STEPS) {
+            game.check();
         }
+        let is_playback = self.server.engine().is_playback();
         // `stats` is slow: ask only where seeks are possible.
         self.has_seeked = is_playback && self.server.stats().counters.seeks > 0;
         let is_idle = self.server.is_idle();
@@ -338,13 +312,7 @@ impl Simulation {
         if connects_at.is_none_or(|at| at > now) {
             return;
         }
-        let token = match self.plan.roles[peer] {
-            Role::Operator | Role::Viewer | Role::TextViewer => {
-                self.server.access.draw_presented(&mut self.control_rng)
-            }
-            _ => None,
-        };
-        let conn = self.server.connect(token, &mut self.rng);
+        let (conn, token) = self.server.connect(&mut self.rng, &mut self.control_rng);
         if self.is_settling {
             self.server.network.conns[conn].borrow_mut().stop_faults();
         }
@@ -361,16 +329,12 @@ impl Simulation {
             return Ok(());
         };
         let now = self.clock.now();
-        let (credentials, rules_before) = self.server.peers[conn_index];
-        let engine = self.server.engine();
         let context = Context {
             now,
-            game_earliest: engine.game().now(),
-            game_latest: engine.game_now(),
             pictures: &self.server.pictures,
             has_seeked: self.has_seeked,
             conn: self.server.id_of(conn_index),
-            allowed: self.server.access.allowed_since(rules_before, credentials),
+            has_right_token: self.server.has_right_token(conn_index),
         };
         let conn = &self.server.network.conns[conn_index];
         let peer = &mut self.peers[index];

@@ -505,6 +505,7 @@ impl Storage {
     ) -> CheckResult {
         self.coverage.count("writes refused", self.disk.refused());
         self.check_pieces()?;
+        self.check_synced_run()?;
         if self.plan.save_every > RealSpan::ZERO {
             let newest = newest_good(&self.disk, Path::new(SAVES)).map_err(|error| error.to_string())?;
             if newest.is_none_or(|(game, _)| game.digest() != saved) {

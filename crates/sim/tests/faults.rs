@@ -29,16 +29,11 @@ const FAULTS: &[(Fault, &[&str])] = &[
         &["a viewer failed", "the viewer's world differs"],
     ),
     (Fault::LostWakeUp, &["ns late"]),
-    (Fault::NoHunger, &["is never hungry"]),
     (Fault::IgnoredLimits, &["limit of connections is exceeded"]),
     (Fault::LostDisconnect, &["has ended and is not closed"]),
     (
         Fault::StaleToken,
-        &[
-            "in Asked received",
-            "refused for the right token",
-            "a viewer's hello has may_control",
-        ],
+        &["refused with the right token", "does not know the token"],
     ),
     (
         Fault::LostWrite,

@@ -1,15 +1,14 @@
-//! Agents: check that each command is answered, in order, and no earlier than its duration.
+//! Agents: check that each command is answered, in order.
 
 use std::collections::VecDeque;
 
 use trantor_engine::EngineConfig;
 use trantor_model::{CommandKind, Resource};
 use trantor_protocol::limits::ANSWER_BYTES_MAX;
-use trantor_protocol::text::{Cut, LineCutter, Words};
-use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
+use trantor_protocol::text::{LineCutter, Words};
+use trantor_time::{RealSpan, RealTime};
 
-use super::{Actor, CheckResult, Context};
-use crate::access::TokenNumber;
+use super::{Actor, CheckResult, Context, lines};
 use crate::fault::{Fault, FaultInjector};
 use crate::plan::Role;
 use crate::rng::Rng;
@@ -30,23 +29,13 @@ pub(crate) struct Agent {
     wake: Option<RealTime>,
     is_winding_down: bool,
     /// Outstanding commands, oldest first.
-    open: VecDeque<Open>,
-    /// Earliest game time of the next answer.
-    game_earliest: GameTime,
+    open: VecDeque<CommandKind>,
     is_in_ritual: bool,
     /// An elevation ended; it may have been started by this agent.
     has_ritual_result: bool,
     /// Commands and answers of a flooder.
     sent: u64,
     answered: u64,
-}
-
-/// An outstanding command.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    kind: CommandKind,
-    /// Earliest game time of its answer.
-    game_earliest: GameTime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +61,6 @@ impl Agent {
             wake: None,
             is_winding_down: false,
             open: VecDeque::new(),
-            game_earliest: GameTime::ZERO,
             is_in_ritual: false,
             has_ritual_result: false,
             sent: 0,
@@ -106,12 +94,12 @@ impl Agent {
                 self.wake = Some(context.now);
                 Ok(())
             }
-            Phase::Playing => self.handle_playing_line(line, context),
+            Phase::Playing => self.handle_playing_line(line),
             phase => Err(format!("an agent in {phase:?} received {:?}", shown())),
         }
     }
 
-    fn handle_playing_line(&mut self, line: &[u8], context: &Context<'_>) -> CheckResult {
+    fn handle_playing_line(&mut self, line: &[u8]) -> CheckResult {
         let words = self.words;
         let begins = |word: &str| line.starts_with(word.as_bytes());
         if begins("message ") || begins(words.ejected) {
@@ -143,10 +131,10 @@ impl Agent {
                 Ok(())
             };
         }
-        self.handle_answer(line, context)
+        self.handle_answer(line)
     }
 
-    fn handle_answer(&mut self, line: &[u8], context: &Context<'_>) -> CheckResult {
+    fn handle_answer(&mut self, line: &[u8]) -> CheckResult {
         let shown = || String::from_utf8_lossy(line).into_owned();
         // The elevation that ended may be this agent's own: then this line answers the command after it.
         if self.has_ritual_result
@@ -154,7 +142,7 @@ impl Agent {
             && self
                 .open
                 .front()
-                .is_some_and(|open| open.kind == CommandKind::Incantation)
+                .is_some_and(|kind| *kind == CommandKind::Incantation)
         {
             self.open.pop_front();
         }
@@ -164,25 +152,19 @@ impl Agent {
         };
         let is_list = matches!(line.first(), Some(b'[' | b'{'));
         let is_number = !line.is_empty() && line.iter().all(u8::is_ascii_digit);
-        let fits = match open.kind {
+        let fits = match open {
             CommandKind::Look | CommandKind::Inventory => is_list,
             CommandKind::ConnectNbr => is_number,
             CommandKind::Incantation => line == b"ko",
             _ => line == b"ok" || line == b"ko",
         };
         if !fits {
-            return Err(format!("{:?} answers {:?}", shown(), open.kind));
-        }
-        if context.game_latest < open.game_earliest {
-            return Err(format!(
-                "{:?} was answered at {:?}, which takes until {:?}",
-                open.kind, context.game_latest, open.game_earliest
-            ));
+            return Err(format!("{:?} answers {:?}", shown(), open));
         }
         Ok(())
     }
 
-    fn send_command(&mut self, kind: CommandKind, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) {
+    fn send_command(&mut self, kind: CommandKind, rng: &mut Rng, out: &mut Vec<u8>) {
         out.extend_from_slice(self.words.command_word(kind).as_bytes());
         match kind {
             CommandKind::Broadcast => {
@@ -208,16 +190,7 @@ impl Agent {
         if !self.is_strict() {
             return;
         }
-        // A refused elevation takes no time.
-        let units = match kind {
-            CommandKind::Incantation => 0,
-            kind => i64::from(kind.duration_units()),
-        };
-        self.game_earliest = self.game_earliest.max(context.game_earliest) + GameSpan::from_units(units);
-        self.open.push_back(Open {
-            kind,
-            game_earliest: self.game_earliest,
-        });
+        self.open.push_back(kind);
     }
 }
 
@@ -240,40 +213,24 @@ const KINDS: [CommandKind; 14] = [
 ];
 
 impl Actor for Agent {
-    fn connected(&mut self, _: Option<TokenNumber>, _: RealTime) {
+    fn connected(&mut self, _: Option<String>, _: RealTime) {
         self.cutter = LineCutter::with_max(ANSWER_BYTES_MAX);
         self.phase = Phase::Greeting;
         self.wake = None;
         self.open.clear();
-        self.game_earliest = GameTime::ZERO;
         self.is_in_ritual = false;
         self.has_ritual_result = false;
         (self.sent, self.answered) = (0, 0);
     }
 
-    fn receive(
-        &mut self,
-        mut bytes: &[u8],
-        context: &Context<'_>,
-        injector: &mut FaultInjector,
-    ) -> CheckResult {
-        let mut cutter = std::mem::take(&mut self.cutter);
-        let mut result = Ok(());
-        while result.is_ok()
-            && let Some(cut) = cutter.next(&mut bytes)
-        {
-            let Cut::Line(line) = cut else {
-                result = Err("the server sent an overlong line".to_owned());
-                break;
-            };
+    fn receive(&mut self, bytes: &[u8], context: &Context<'_>, injector: &mut FaultInjector) -> CheckResult {
+        for line in lines(&mut self.cutter, bytes)? {
             let is_answer = self.phase == Phase::Playing && self.is_strict() && line == b"ok";
-            if is_answer && injector.injects(Fault::DroppedReply) {
-                continue;
+            if !(is_answer && injector.injects(Fault::DroppedReply)) {
+                self.handle_line(&line, context)?;
             }
-            result = self.handle_line(line, context);
         }
-        self.cutter = cutter;
-        result
+        Ok(())
     }
 
     fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
@@ -293,12 +250,12 @@ impl Actor for Agent {
                         let kind =
                             *rng.pick(&[CommandKind::Look, CommandKind::Inventory, CommandKind::ConnectNbr]);
                         for _ in 0..rng.between(1, 60) {
-                            self.send_command(kind, context, rng, out);
+                            self.send_command(kind, rng, out);
                         }
                     }
                     Role::Incanter if self.open.is_empty() && !rng.one_in(3) => {
-                        self.send_command(CommandKind::Incantation, context, rng, out);
-                        self.send_command(CommandKind::ConnectNbr, context, rng, out);
+                        self.send_command(CommandKind::Incantation, rng, out);
+                        self.send_command(CommandKind::ConnectNbr, rng, out);
                     }
                     role => {
                         let room = OPEN_MAX - self.open.len();
@@ -311,7 +268,7 @@ impl Actor for Agent {
                         };
                         for _ in 0..count {
                             let kind = *rng.pick(&KINDS);
-                            self.send_command(kind, context, rng, out);
+                            self.send_command(kind, rng, out);
                         }
                     }
                 }
@@ -343,6 +300,6 @@ impl Actor for Agent {
 
     fn check_done(&self, _: RealTime) -> CheckResult {
         let awaits = self.open.front().filter(|_| self.phase == Phase::Playing);
-        awaits.map_or(Ok(()), |open| Err(format!("no answer came to {:?}", open.kind)))
+        awaits.map_or(Ok(()), |open| Err(format!("no answer came to {:?}", open)))
     }
 }

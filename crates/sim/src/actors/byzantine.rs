@@ -5,7 +5,6 @@ use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{RealSpan, RealTime};
 
 use super::{Actor, CheckResult, Context};
-use crate::access::TokenNumber;
 use crate::fault::FaultInjector;
 use crate::rng::Rng;
 
@@ -56,7 +55,7 @@ impl Byzantine {
 }
 
 impl Actor for Byzantine {
-    fn connected(&mut self, _: Option<TokenNumber>, now: RealTime) {
+    fn connected(&mut self, _: Option<String>, now: RealTime) {
         self.wake = Some(now);
         self.has_greeted = false;
     }

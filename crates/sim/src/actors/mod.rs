@@ -5,14 +5,13 @@
 mod agent;
 mod byzantine;
 mod operator;
-mod text_viewer;
 mod viewer;
 
-use trantor_client::Client;
+use trantor_client::Language;
 use trantor_engine::{ConnId, EngineConfig};
-use trantor_time::{GameTime, RealSpan, RealTime};
+use trantor_protocol::text::{Cut, LineCutter};
+use trantor_time::{RealSpan, RealTime};
 
-use crate::access::{Allowed, TokenNumber};
 use crate::fault::FaultInjector;
 use crate::picture::{Picture, Pictures};
 use crate::plan::Role;
@@ -22,17 +21,14 @@ use crate::rng::Rng;
 /// What an actor may know when it receives or acts.
 pub(crate) struct Context<'a> {
     pub(crate) now: RealTime,
-    /// Earliest game time of an answer.
-    pub(crate) game_earliest: GameTime,
-    /// Latest game time of an answer.
-    pub(crate) game_latest: GameTime,
     /// The world at the end of each tick.
     pub(crate) pictures: &'a Pictures,
     /// The playback has been moved by a seek.
     pub(crate) has_seeked: bool,
     /// The engine's name for its connection, while that is open.
     pub(crate) conn: Option<ConnId>,
-    pub(crate) allowed: Allowed,
+    /// It presents the token that was in force all the time.
+    pub(crate) has_right_token: bool,
 }
 
 /// The error describes the broken rule.
@@ -41,7 +37,7 @@ pub(crate) type CheckResult = Result<(), String>;
 /// One end of a connection.
 pub(crate) trait Actor {
     /// A new connection, on which it may present `token`; resets the state of the last one.
-    fn connected(&mut self, token: Option<TokenNumber>, now: RealTime);
+    fn connected(&mut self, token: Option<String>, now: RealTime);
     /// Bytes arrived.
     fn receive(&mut self, bytes: &[u8], context: &Context<'_>, injector: &mut FaultInjector) -> CheckResult;
     /// Appends what it sends to `out`. `false` disconnects.
@@ -63,16 +59,8 @@ pub(crate) trait Actor {
     fn check_done(&self, _now: RealTime) -> CheckResult {
         Ok(())
     }
-    /// Ticks at which its world was compared with the server's.
-    fn mirrors_compared(&self) -> u64 {
-        0
-    }
-    /// Comparisons of its whole world with the server's while nothing was in flight.
+    /// Comparisons of its world with the server's.
     fn worlds_compared(&self) -> u64 {
-        0
-    }
-    /// Refusals of its tokens.
-    fn tokens_refused(&self) -> u64 {
         0
     }
     /// Whether [`Self::check_world`] can be called.
@@ -98,17 +86,19 @@ pub(crate) fn create(role: Role, config: &EngineConfig, is_rotated: bool, rng: &
         }
         Role::Byzantine => Box::new(byzantine::Byzantine::new(config)),
         Role::Operator => Box::new(operator::Operator::new(config)),
-        Role::Viewer => Box::new(viewer::Viewer::new(rng)),
-        Role::TextViewer => Box::new(text_viewer::TextViewer::new(config, is_rotated)),
+        Role::Viewer => Box::new(viewer::Viewer::new(Language::Frames, config, is_rotated, rng)),
+        Role::TextViewer => Box::new(viewer::Viewer::new(Language::Text, config, is_rotated, rng)),
     }
 }
 
-/// Moves a client's unsent bytes into `out`.
-fn take_unsent(client: &mut Client, out: &mut Vec<u8>) {
-    let unsent = client.unsent();
-    let count = unsent.len();
-    out.extend_from_slice(unsent);
-    if count > 0 {
-        client.sent(count);
+/// The lines that end in `bytes`.
+fn lines(cutter: &mut LineCutter, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let mut lines = Vec::new();
+    while let Some(cut) = cutter.next(&mut bytes) {
+        match cut {
+            Cut::Line(line) => lines.push(line.to_vec()),
+            Cut::TooLong => return Err("the server sent an overlong line".to_owned()),
+        }
     }
+    Ok(lines)
 }

@@ -5,18 +5,17 @@ use std::collections::VecDeque;
 use trantor_client::link::write_first_line;
 use trantor_engine::EngineConfig;
 use trantor_game::GameConfig;
-use trantor_protocol::text::{Cut, LineCutter};
+use trantor_protocol::text::LineCutter;
 use trantor_time::{RealSpan, RealTime};
 
-use super::{Actor, CheckResult, Context};
-use crate::access::TokenNumber;
+use super::{Actor, CheckResult, Context, lines};
 use crate::console;
 use crate::fault::FaultInjector;
 use crate::rng::Rng;
 
 /// See the module.
 pub(crate) struct Operator {
-    token: Option<TokenNumber>,
+    token: Option<String>,
     cutter: LineCutter,
     phase: Phase,
     wake: Option<RealTime>,
@@ -24,7 +23,6 @@ pub(crate) struct Operator {
     game: GameConfig,
     /// Unanswered lines, oldest first, with what their answers must contain.
     open: VecDeque<Option<String>>,
-    tokens_refused: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +45,6 @@ impl Operator {
             wake: None,
             is_winding_down: false,
             open: VecDeque::new(),
-            tokens_refused: 0,
         }
     }
 
@@ -58,25 +55,16 @@ impl Operator {
                 self.wake = Some(context.now);
                 Ok(())
             }
-            Phase::Asked if line == "ok" && context.allowed.once => {
+            Phase::Asked if line == "ok" => {
                 self.phase = Phase::Operating;
                 self.wake = Some(context.now);
                 Ok(())
             }
-            Phase::Asked if line.starts_with("ko ") && !context.allowed.always => {
-                let is_for_token = line == "ko this is not the server's token";
-                self.tokens_refused += u64::from(is_for_token);
+            Phase::Asked if line.starts_with("ko ") => {
                 self.phase = Phase::Refused;
-                match is_for_token && !context.allowed.is_token_refused {
-                    true => Err("an operator was refused for the right token".to_owned()),
+                match context.has_right_token {
+                    true => Err("an operator was refused with the right token".to_owned()),
                     false => Ok(()),
-                }
-            }
-            // A reload withdrew its access.
-            Phase::Operating if line.starts_with("ko this server is ") && !context.allowed.always => {
-                match self.open.pop_front() {
-                    Some(_) => Ok(()),
-                    None => Err(format!("{line:?} answers nothing")),
                 }
             }
             Phase::Operating => self.answer(line),
@@ -90,8 +78,10 @@ impl Operator {
             return Ok(());
         }
         match self.open.pop_front() {
-            // A word that nobody knows is named in its answer.
-            Some(Some(unknown)) if !line.contains(&unknown) => Err(format!("{line:?} answers {unknown:?}")),
+            // An unknown word is named in its answer, unless a reload has withdrawn control.
+            Some(Some(unknown)) if !line.contains(&unknown) && !line.starts_with("ko this server is ") => {
+                Err(format!("{line:?} answers {unknown:?}"))
+            }
             Some(_) => Ok(()),
             None => Err(format!("{line:?} answers nothing")),
         }
@@ -99,7 +89,7 @@ impl Operator {
 }
 
 impl Actor for Operator {
-    fn connected(&mut self, token: Option<TokenNumber>, _: RealTime) {
+    fn connected(&mut self, token: Option<String>, _: RealTime) {
         self.token = token;
         self.cutter = LineCutter::new();
         self.phase = Phase::Greeting;
@@ -107,19 +97,10 @@ impl Actor for Operator {
         self.open.clear();
     }
 
-    fn receive(&mut self, mut bytes: &[u8], context: &Context<'_>, _: &mut FaultInjector) -> CheckResult {
-        let mut cutter = std::mem::take(&mut self.cutter);
-        let mut result = Ok(());
-        while result.is_ok()
-            && let Some(cut) = cutter.next(&mut bytes)
-        {
-            result = match cut {
-                Cut::Line(line) => self.line(&String::from_utf8_lossy(line), context),
-                Cut::TooLong => Err("the server sent an overlong line".to_owned()),
-            };
-        }
-        self.cutter = cutter;
-        result
+    fn receive(&mut self, bytes: &[u8], context: &Context<'_>, _: &mut FaultInjector) -> CheckResult {
+        lines(&mut self.cutter, bytes)?
+            .iter()
+            .try_for_each(|line| self.line(&String::from_utf8_lossy(line), context))
     }
 
     fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
@@ -129,8 +110,7 @@ impl Actor for Operator {
         self.wake = None;
         match self.phase {
             Phase::Asked => {
-                let token = self.token.map(TokenNumber::text);
-                write_first_line(out, "ADMIN", token.as_deref());
+                write_first_line(out, "ADMIN", self.token.as_deref());
             }
             Phase::Operating if !self.is_winding_down => {
                 self.wake = Some(context.now + RealSpan::from_millis(i64::from(rng.between(1, 150))));
@@ -161,10 +141,6 @@ impl Actor for Operator {
         self.phase = Phase::Away;
         self.wake = None;
         self.open.clear();
-    }
-
-    fn tokens_refused(&self) -> u64 {
-        self.tokens_refused
     }
 
     fn check_quiet(&self, now: RealTime) -> CheckResult {

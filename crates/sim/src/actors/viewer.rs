@@ -1,62 +1,173 @@
-//! The real client over the wire protocol; every frame is inspected on its way in.
-//!
-//! At each `TickEnd` the client's newest world is compared with the server's world at that tick, whatever the latency.
+//! The shipped client, over frames or text. Frames and lines go in one by one: some can be dropped, as a fault, and at the
+//! end mark of a tick the client's newest world is compared with the server's world at that tick, whatever the latency.
 
-use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, ProtocolError, Scene};
+use trantor_client::{
+    Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, ProtocolError, Scene,
+};
+use trantor_engine::EngineConfig;
+use trantor_model::EggId;
+use trantor_protocol::text::{Dialect, LineCutter};
 use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, read_frame};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
-use super::{Actor, CheckResult, Context, take_unsent};
-use crate::access::TokenNumber;
+use super::{Actor, CheckResult, Context, lines};
 use crate::fault::{Fault, FaultInjector};
 use crate::picture::{Picture, Ticked};
+use crate::replayed::Received;
 use crate::rng::Rng;
 
 /// See the module.
 pub(crate) struct Viewer {
+    language: Language,
     client: Client,
     scene: Scene,
-    cutter: FrameCutter,
-    is_greeted: bool,
-    /// An incomplete frame, held back while frames may be dropped.
+    lines: LineCutter,
+    frames: FrameCutter,
+    /// An incomplete frame.
     held: Vec<u8>,
-    /// The client has a world and is not loading another.
-    has_world: bool,
+    /// The line before the first frame has come.
+    is_greeted: bool,
+    /// A snapshot is incomplete.
+    is_loading: bool,
     sends_requests: bool,
     is_winding_down: bool,
     is_over: bool,
+    is_refused: bool,
     wake: Option<RealTime>,
-    ticks_compared: u64,
-    tokens_refused: u64,
+    worlds_compared: u64,
+    /// Lines of this connection that the client could not use.
+    ignored: u64,
+    /// The dialect sends inventories of existing agents.
+    has_inventories: bool,
+    /// Older eggs are not sent to text viewers.
+    first_egg: EggId,
+    /// There are so many text viewers that the engine serves them in rotation.
+    is_rotated: bool,
+    /// Lines to be compared with a replay of the journal.
+    received: Option<Received>,
+    /// The playback that it watches was moved by a seek.
+    has_seeked: bool,
 }
 
 impl Viewer {
-    pub(crate) fn new(rng: &mut Rng) -> Self {
+    pub(crate) fn new(language: Language, config: &EngineConfig, is_rotated: bool, rng: &mut Rng) -> Self {
         Self {
-            client: client(None, RealTime::ZERO),
+            language,
+            client: client(language, None, RealTime::ZERO),
             scene: Scene::default(),
-            cutter: FrameCutter::new::<ToClient>(),
-            is_greeted: false,
+            lines: LineCutter::new(),
+            frames: FrameCutter::new::<ToClient>(),
             held: Vec::new(),
-            has_world: false,
-            sends_requests: rng.one_in(3),
+            is_greeted: false,
+            is_loading: false,
+            sends_requests: language == Language::Frames && rng.one_in(3),
             is_winding_down: false,
             is_over: true,
+            is_refused: false,
             wake: None,
-            ticks_compared: 0,
-            tokens_refused: 0,
+            worlds_compared: 0,
+            ignored: 0,
+            has_inventories: !matches!(config.dialect, Dialect::French42 | Dialect::English42),
+            first_egg: config.first_egg_told(),
+            is_rotated,
+            received: None,
+            has_seeked: false,
         }
     }
 
-    fn feed(&mut self, bytes: &[u8], now: RealTime) -> CheckResult {
-        self.client.handle(bytes, now);
+    fn feed(&mut self, bytes: &[u8], context: &Context<'_>) -> CheckResult {
+        self.client.handle(bytes, context.now);
         while let Some(event) = self.client.poll_event() {
-            if let ClientEvent::Ended { error, .. } = event {
-                self.is_over = true;
-                return match error {
-                    None | Some(ProtocolError::Silent { .. } | ProtocolError::NotReading) => Ok(()),
-                    Some(error) => Err(format!("a viewer failed: {error}")),
-                };
+            let ClientEvent::Ended { error, .. } = event else {
+                continue;
+            };
+            self.is_over = true;
+            match error {
+                Some(ProtocolError::TokenRefused) if !context.has_right_token => self.is_refused = true,
+                None | Some(ProtocolError::Silent { .. } | ProtocolError::NotReading) => {}
+                Some(error) => return Err(format!("a viewer failed: {error}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &[u8], context: &Context<'_>) -> CheckResult {
+        if let Some(received) = &mut self.received {
+            received.push(line);
+        }
+        if line.starts_with(b"tna ")
+            && let LinkState::Loading { tiles, of } = self.client.link(context.now)
+            && tiles < of
+        {
+            return Err("a text viewer received teams before all tiles".to_owned());
+        }
+        self.feed(&[line, b"\n"].concat(), context)?;
+        let stats = self.client.stats(context.now);
+        let ignored = stats.ignored + stats.ignored_lines;
+        let is_new = std::mem::replace(&mut self.ignored, ignored) < ignored;
+        // An elevation may have begun before it connected.
+        match is_new && !line.starts_with(b"pie ") {
+            true => Err(format!(
+                "a text viewer cannot use {:?}",
+                String::from_utf8_lossy(line)
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn receive_lines(
+        &mut self,
+        bytes: &[u8],
+        context: &Context<'_>,
+        injector: &mut FaultInjector,
+    ) -> CheckResult {
+        for line in lines(&mut self.lines, bytes)? {
+            let fault = match line.get(..4) {
+                Some(b"bct ") if self.is_rotated => Some(Fault::DroppedRotatedLine),
+                Some(b"bct ") => Some(Fault::DroppedLine),
+                Some(b"pbc ") => Some(Fault::DroppedBroadcast),
+                _ => None,
+            };
+            if !fault.is_some_and(|fault| injector.injects(fault)) {
+                self.line(&line, context)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn receive_frames(
+        &mut self,
+        mut rest: &[u8],
+        context: &Context<'_>,
+        injector: &mut FaultInjector,
+    ) -> CheckResult {
+        if !self.is_greeted {
+            let end = rest.iter().position(|byte| *byte == b'\n');
+            let (greeting, frames) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
+            self.is_greeted = end.is_some();
+            self.feed(greeting, context)?;
+            rest = frames;
+        }
+        while !rest.is_empty() && !self.is_over {
+            let before = rest;
+            let broken = |error: &dyn std::fmt::Display| format!("a viewer failed: {error}");
+            let frame = self.frames.next(&mut rest).map_err(|error| broken(&error))?;
+            self.held.extend(&before[..before.len() - rest.len()]);
+            let Some(frame) = frame else { continue };
+            let message: ToClient = read_frame(frame).map_err(|error| broken(&error))?;
+            let is_dropped = match &message {
+                ToClient::Ack { .. } => {
+                    injector.injects(Fault::DroppedAck)
+                        || (injector.is(Fault::DroppedAck) && injector.has_injected())
+                }
+                ToClient::Changes { .. } => injector.injects(Fault::DroppedDelta),
+                ToClient::Snapshot(_) => injector.injects(Fault::DroppedSnapshotPart),
+                _ => false,
+            };
+            let held = std::mem::take(&mut self.held);
+            if !is_dropped {
+                self.feed(&held, context)?;
+                self.check_message(&message, context)?;
             }
         }
         Ok(())
@@ -64,27 +175,14 @@ impl Viewer {
 
     fn check_message(&mut self, message: &ToClient, context: &Context<'_>) -> CheckResult {
         match message {
-            ToClient::Hello(hello) => {
-                let may_be = match hello.may_control {
-                    true => context.allowed.once,
-                    false => !context.allowed.always,
-                };
-                if !may_be {
-                    return Err(format!(
-                        "a viewer's hello has may_control = {}",
-                        hello.may_control
-                    ));
-                }
+            ToClient::Refused { reason, .. }
+                if context.has_right_token && reason == "this is not the server's token" =>
+            {
+                return Err("a viewer was refused with the right token".to_owned());
             }
-            ToClient::Refused { reason, .. } if reason == "this is not the server's token" => {
-                self.tokens_refused += 1;
-                if !context.allowed.is_token_refused {
-                    return Err("a viewer was refused for the right token".to_owned());
-                }
-            }
-            ToClient::Snapshot(_) => self.has_world = false,
-            ToClient::SnapshotEnd { .. } => self.has_world = true,
-            ToClient::TickEnd { number } if self.has_world => {
+            ToClient::Snapshot(_) => self.is_loading = true,
+            ToClient::SnapshotEnd { .. } => self.is_loading = false,
+            ToClient::TickEnd { number } if self.knows_world() => {
                 let ticked = context.pictures.get(number);
                 // A viewer that was too slow gets a new snapshot instead of changes.
                 let sent_all =
@@ -119,64 +217,24 @@ impl Viewer {
 }
 
 impl Actor for Viewer {
-    fn connected(&mut self, token: Option<TokenNumber>, now: RealTime) {
-        self.client = client(token, now);
-        self.cutter = FrameCutter::new::<ToClient>();
-        self.is_greeted = false;
+    fn connected(&mut self, token: Option<String>, now: RealTime) {
+        self.client = client(self.language, token, now);
+        self.lines = LineCutter::new();
+        self.frames = FrameCutter::new::<ToClient>();
         self.held.clear();
-        self.has_world = false;
-        self.is_over = false;
+        self.ignored = 0;
+        (self.is_greeted, self.is_loading) = (false, false);
+        (self.is_over, self.is_refused) = (false, false);
         self.wake = Some(now);
     }
 
     fn receive(&mut self, bytes: &[u8], context: &Context<'_>, injector: &mut FaultInjector) -> CheckResult {
-        let mut rest = bytes;
-        if !self.is_greeted {
-            let end = rest.iter().position(|byte| *byte == b'\n');
-            let (greeting, frames) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
-            self.is_greeted = end.is_some();
-            self.feed(greeting, context.now)?;
-            rest = frames;
+        // The text protocol cannot take back a victory.
+        self.has_seeked |= context.has_seeked;
+        match self.language {
+            Language::Text => self.receive_lines(bytes, context, injector),
+            Language::Frames => self.receive_frames(bytes, context, injector),
         }
-        let may_drop = [Fault::DroppedAck, Fault::DroppedDelta, Fault::DroppedSnapshotPart]
-            .into_iter()
-            .any(|fault| injector.is(fault));
-        let mut cutter = std::mem::replace(&mut self.cutter, FrameCutter::new::<ToClient>());
-        while !rest.is_empty() && !self.is_over {
-            let before = rest;
-            let frame = cutter.next(&mut rest).map_err(|error| error.to_string())?;
-            let message: Option<ToClient> = match frame {
-                Some(frame) => Some(read_frame(frame).map_err(|error| error.to_string())?),
-                None => None,
-            };
-            let part = &before[..before.len() - rest.len()];
-            let Some(message) = message else {
-                if may_drop {
-                    self.held.extend_from_slice(part);
-                } else {
-                    self.feed(part, context.now)?;
-                }
-                continue;
-            };
-            let dropped = match &message {
-                ToClient::Ack { .. } => {
-                    injector.injects(Fault::DroppedAck)
-                        || (injector.is(Fault::DroppedAck) && injector.has_injected())
-                }
-                ToClient::Changes { .. } => injector.injects(Fault::DroppedDelta),
-                ToClient::Snapshot(_) => injector.injects(Fault::DroppedSnapshotPart),
-                _ => false,
-            };
-            let held = std::mem::take(&mut self.held);
-            if dropped {
-                continue;
-            }
-            self.feed(&held, context.now)?;
-            self.feed(part, context.now)?;
-            self.check_message(&message, context)?;
-        }
-        self.cutter = cutter;
-        Ok(())
     }
 
     fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
@@ -192,16 +250,19 @@ impl Actor for Viewer {
                 self.send_random_request(rng);
             }
         }
-        take_unsent(&mut self.client, out);
-        true
+        let unsent = self.client.unsent();
+        let count = unsent.len();
+        out.extend_from_slice(unsent);
+        if count > 0 {
+            self.client.sent(count);
+        }
+        !self.is_refused
     }
 
     fn wake(&self) -> Option<RealTime> {
-        if self.is_over {
-            return None;
-        }
         let timeout = self.client.next_timeout();
-        self.wake.into_iter().chain(timeout).min()
+        let next = self.wake.into_iter().chain(timeout).min();
+        next.filter(|_| !self.is_over)
     }
 
     fn wind_down(&mut self) {
@@ -221,44 +282,55 @@ impl Actor for Viewer {
         }
     }
 
-    fn tokens_refused(&self) -> u64 {
-        self.tokens_refused
-    }
-
-    fn mirrors_compared(&self) -> u64 {
-        self.ticks_compared
+    fn check_done(&self, _: RealTime) -> CheckResult {
+        match self.is_over || self.knows_world() {
+            true => Ok(()),
+            false => Err("a viewer never received the world".to_owned()),
+        }
     }
 
     fn knows_world(&self) -> bool {
-        !self.is_over && self.has_world
+        !self.is_over && !self.is_loading && self.client.newest_world().is_some()
     }
 
-    fn check_world(&mut self, truth: &Picture, _: Option<u64>) -> CheckResult {
-        let newest = self
-            .client
-            .newest_world()
-            .ok_or("the world is missing after its snapshot")?;
+    fn check_world(&mut self, truth: &Picture, steps: Option<u64>) -> CheckResult {
+        self.worlds_compared += 1;
+        let newest = self.client.newest_world().ok_or("the world is missing")?;
         let newest = newest.map_err(|error| format!("a viewer failed: {error}"))?;
-        self.ticks_compared += 1;
-        match truth.difference(&Picture::of_viewer(&newest)) {
-            Some(difference) => Err(format!("the viewer's world differs: {difference}")),
-            None => Ok(()),
+        let worlds = [truth.clone(), Picture::of_viewer(&newest)];
+        let [truth, mut newest] = match self.language {
+            Language::Frames => worlds,
+            Language::Text => worlds.map(|world| world.in_text(self.first_egg, self.has_inventories)),
+        };
+        if self.has_seeked && self.language == Language::Text {
+            newest.winner = truth.winner;
         }
+        if let Some(difference) = truth.difference(&newest) {
+            return Err(format!(
+                "the viewer's world differs from the server's: {difference}"
+            ));
+        }
+        if let Some(steps) = steps {
+            let received = self.received.get_or_insert(Received::from(steps));
+            received.note_all_until(steps);
+        }
+        Ok(())
     }
 
-    fn check_done(&self, _: RealTime) -> CheckResult {
-        if self.is_over || (self.has_world && self.client.newest_world().is_some()) {
-            return Ok(());
-        }
-        Err("a viewer never received the world".to_owned())
+    fn worlds_compared(&self) -> u64 {
+        self.worlds_compared
+    }
+
+    fn take_received(&mut self) -> Option<Received> {
+        self.received.take()
     }
 }
 
-fn client(token: Option<TokenNumber>, now: RealTime) -> Client {
+fn client(language: Language, token: Option<String>, now: RealTime) -> Client {
     let config = ClientConfig {
-        language: Language::Frames,
+        language,
         program: "sim".to_owned(),
-        token: token.map(TokenNumber::text),
+        token,
     };
     Client::new(config, now)
 }

@@ -5,8 +5,6 @@ use trantor_time::{Clock, RealSpan};
 use super::{CRASHES_MAX, Simulation};
 use crate::actors::CheckResult;
 use crate::console;
-use crate::oracle::Oracle;
-use crate::plan::Reload;
 
 impl Simulation {
     pub(super) fn inject_machine_stall(&mut self) {
@@ -34,7 +32,6 @@ impl Simulation {
         let now = self.clock.now();
         self.crashes += 1;
         self.note_reached();
-        self.oracle = Oracle::new(self.server.limits.clone());
         for peer in 0..self.peers.len() {
             if self.peers[peer].conn.is_some() {
                 self.disconnect(peer, now);
@@ -96,7 +93,6 @@ impl Simulation {
         let rng = &mut self.control_rng;
         let pause_ms = rng.between(1, 2 * self.plan.reload_ms);
         self.reload_wake = Some(now + RealSpan::from_millis(i64::from(pause_ms)));
-        let rule = self.server.access.draw_next(rng);
-        self.server.reload(&Reload::draw(rule, rng));
+        self.server.reload(rng);
     }
 }
