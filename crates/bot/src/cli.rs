@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Command, Parser, ValueEnum};
 use clap_complete::Shell;
@@ -71,8 +72,8 @@ pub struct Options {
     pub patience: u32,
 
     /// Dialect of the server
-    #[arg(long, value_enum, default_value_t = DialectName::Epitech)]
-    pub dialect: DialectName,
+    #[arg(long, default_value = "epitech", value_parser = dialect())]
+    pub dialect: Dialect,
 
     /// Seed of the random numbers [default: random; -v prints it]
     #[arg(long)]
@@ -92,30 +93,24 @@ pub struct Options {
 }
 
 /// Names of the dialects, as on the server's command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DialectName {
-    /// Forward, Look, …
-    Epitech,
-    /// avance, voir, …, as Epitech's servers spoke until 2016
-    #[value(name = "epitech-2016")]
-    Epitech2016,
-    /// avance, voir, …
-    #[value(name = "42")]
-    French42,
-    /// advance, see, …
-    #[value(name = "42en")]
-    English42,
-}
-
-impl From<DialectName> for Dialect {
-    fn from(name: DialectName) -> Dialect {
-        match name {
-            DialectName::Epitech => Dialect::Epitech,
-            DialectName::Epitech2016 => Dialect::Epitech2016,
-            DialectName::French42 => Dialect::French42,
-            DialectName::English42 => Dialect::English42,
+pub(crate) fn dialect() -> impl TypedValueParser<Value = Dialect> {
+    let named = [
+        ("epitech", "Forward, Look, …"),
+        (
+            "epitech-2016",
+            "avance, voir, …, as Epitech's servers spoke until 2016",
+        ),
+        ("42", "avance, voir, …"),
+        ("42en", "advance, see, …"),
+    ];
+    PossibleValuesParser::new(named.map(|(name, help)| PossibleValue::new(name).help(help))).map(|name| {
+        match &*name {
+            "epitech-2016" => Dialect::Epitech2016,
+            "42" => Dialect::French42,
+            "42en" => Dialect::English42,
+            _ => Dialect::Epitech,
         }
-    }
+    })
 }
 
 /// Reads a command line, the program's name first.
@@ -250,7 +245,7 @@ mod tests {
     #[test]
     fn zappys_flags_and_ours() {
         let given = options("bot -p 4000 -n red -h help --team-size 6 --seed 3 --dialect 42").unwrap();
-        let rest = (given.team_size, given.seed, Dialect::from(given.dialect));
+        let rest = (given.team_size, given.seed, given.dialect);
         assert_eq!(rest, (6, Some(3), Dialect::French42));
         assert_eq!((given.port, &*given.name, &*given.host), (4000, "red", "help"));
         let plain = options("bot -n red").unwrap();

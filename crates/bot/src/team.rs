@@ -223,12 +223,7 @@ impl<'a> Team<'a> {
             in_flight,
             ..
         } = self.options;
-        let player = Player::new(
-            name.as_bytes(),
-            (*dialect).into(),
-            self.seed,
-            usize::from(*in_flight),
-        );
+        let player = Player::new(name.as_bytes(), *dialect, self.seed, usize::from(*in_flight));
         let entry = self.agents.vacant_entry();
         let token = Token(entry.key());
         let socket = match Socket::connect(self.server, self.poll.registry(), token) {

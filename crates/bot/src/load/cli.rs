@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser as Count;
 use clap::{ArgAction, Parser};
+use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
 use super::{Mix, Speed};
-use crate::cli::{DialectName, Manual, team_name};
+use crate::cli::{Manual, dialect, team_name};
 
 const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there is no server or no place, or nothing was answered,\n\
     2 if all agents were lost before the measurement ended, as by a server that is gone (the figures are printed),\n\
@@ -79,8 +80,8 @@ pub struct Options {
     pub in_step: bool,
 
     /// Dialect of the server
-    #[arg(long, value_enum, default_value_t = DialectName::Epitech)]
-    pub dialect: DialectName,
+    #[arg(long, default_value = "epitech", value_parser = dialect())]
+    pub dialect: Dialect,
 
     /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]

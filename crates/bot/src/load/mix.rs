@@ -3,118 +3,72 @@
 use std::str::FromStr;
 
 use rand_core::Rng;
-use trantor_model::{Command, CommandKind, Resource, Turn};
+use trantor_model::{Command, Resource, Turn};
 
-/// Kinds of commands with their weights.
+/// Commands with their weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mix {
-    weights: Vec<(CommandKind, u32)>,
+    weights: Vec<(Command, u32)>,
     total: u32,
 }
-
-/// An invalid mix.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MixError {
-    /// A part is not `word=weight`.
-    #[error("{0:?} is not a command and its weight, as in forward=4")]
-    Part(String),
-    /// An unknown command, or one that cannot be part of a load.
-    #[error(
-        "{0:?} is no command for a mix; there are forward, right, left, look, inventory, broadcast, connect_nbr, eject, take, set"
-    )]
-    Word(String),
-    /// All weights are zero.
-    #[error("a mix needs a weight above 0")]
-    Empty,
-}
-
-/// Commands of a mix. Fork and incantation are left out: eggs would fill the world, and an elevation suspends answers.
-const WORDS: [(&str, CommandKind); 10] = [
-    ("forward", CommandKind::Forward),
-    ("right", CommandKind::Right),
-    ("left", CommandKind::Left),
-    ("look", CommandKind::Look),
-    ("inventory", CommandKind::Inventory),
-    ("broadcast", CommandKind::Broadcast),
-    ("connect_nbr", CommandKind::ConnectNbr),
-    ("eject", CommandKind::Eject),
-    ("take", CommandKind::Take),
-    ("set", CommandKind::Set),
-];
 
 /// Largest weight, so that the sum cannot overflow.
 const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Mix {
-    /// The next command. `take` and `set` are of food: agents that walk and take survive.
+    /// The next command.
     pub fn draw(&self, rng: &mut impl Rng) -> Command {
         let mut ticket = rng.next_u32() % self.total;
-        for &(kind, weight) in &self.weights {
-            if ticket < weight {
-                return command(kind);
+        for (command, weight) in &self.weights {
+            if ticket < *weight {
+                return command.clone();
             }
             ticket -= weight;
         }
         unreachable!("a ticket below the total falls into some weight")
     }
-
-    fn new(weights: Vec<(CommandKind, u32)>) -> Result<Self, MixError> {
-        let total = weights.iter().map(|&(_, weight)| weight).sum();
-        if total == 0 {
-            return Err(MixError::Empty);
-        }
-        Ok(Self { weights, total })
-    }
-}
-
-impl Default for Mix {
-    /// Keeps an agent alive on a map with food, with some looks.
-    fn default() -> Self {
-        let weights = vec![
-            (CommandKind::Forward, 4),
-            (CommandKind::Take, 4),
-            (CommandKind::Right, 1),
-            (CommandKind::Look, 1),
-        ];
-        Self::new(weights).expect("these weights are above 0")
-    }
 }
 
 impl FromStr for Mix {
-    type Err = MixError;
+    type Err = String;
 
     /// `forward=4,take=4,look=1`.
-    fn from_str(text: &str) -> Result<Self, MixError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let part = |part: &str| {
-            let wrong = || MixError::Part(part.to_owned());
+            let wrong = || format!("{part:?} is not a command and its weight, as in forward=4");
             let (word, weight) = part.split_once('=').ok_or_else(wrong)?;
-            let weight: u32 = weight.trim().parse().map_err(|_| wrong())?;
-            let known = WORDS.iter().find(|(name, _)| *name == word.trim());
-            let &(_, kind) = known.ok_or_else(|| MixError::Word(word.to_owned()))?;
-            if weight > WEIGHT_MAX {
-                return Err(wrong());
-            }
-            Ok((kind, weight))
+            let weight = weight.trim().parse().ok().filter(|weight| *weight <= WEIGHT_MAX);
+            Ok((command(word)?, weight.ok_or_else(wrong)?))
         };
-        Self::new(text.split(',').map(part).collect::<Result<_, _>>()?)
+        let weights: Vec<_> = text.split(',').map(part).collect::<Result<_, String>>()?;
+        match weights.iter().map(|(_, weight)| weight).sum() {
+            0 => Err("a mix needs a weight above 0".to_owned()),
+            total => Ok(Self { weights, total }),
+        }
     }
 }
 
-fn command(kind: CommandKind) -> Command {
-    match kind {
-        CommandKind::Forward => Command::Forward,
-        CommandKind::Right => Command::Turn(Turn::Right),
-        CommandKind::Left => Command::Turn(Turn::Left),
-        CommandKind::Look => Command::Look,
-        CommandKind::Inventory => Command::Inventory,
-        CommandKind::Broadcast => Command::Broadcast(b"load".to_vec().into()),
-        CommandKind::ConnectNbr => Command::ConnectNbr,
-        CommandKind::Fork => Command::Fork,
-        CommandKind::Eject => Command::Eject,
-        CommandKind::Take => Command::Take(Resource::Food),
-        CommandKind::Set => Command::Set(Resource::Food),
-        CommandKind::Incantation => Command::Incantation,
-    }
+/// Fork and incantation are left out: eggs would fill the world, and an elevation suspends answers. `take` and `set` are of
+/// food: agents that walk and take survive.
+fn command(word: &str) -> Result<Command, String> {
+    Ok(match word.trim() {
+        "forward" => Command::Forward,
+        "right" => Command::Turn(Turn::Right),
+        "left" => Command::Turn(Turn::Left),
+        "look" => Command::Look,
+        "inventory" => Command::Inventory,
+        "broadcast" => Command::Broadcast(b"load".to_vec().into()),
+        "connect_nbr" => Command::ConnectNbr,
+        "eject" => Command::Eject,
+        "take" => Command::Take(Resource::Food),
+        "set" => Command::Set(Resource::Food),
+        _ => {
+            return Err(format!(
+                "{word:?} is no command for a mix; there are forward, right, left, look, inventory, broadcast, \
+                 connect_nbr, eject, take, set"
+            ));
+        }
+    })
 }
 
 #[cfg(test)]
@@ -134,12 +88,16 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_error() {
-        let error = |text: &str| text.parse::<Mix>().unwrap_err().to_string();
-        assert!(error("forward").contains("forward=4"));
-        assert!(error("forward=x").contains("forward=x"));
-        assert!(error("forward=5000000").contains("5000000"));
-        assert!(error("fork=1").contains("\"fork\""));
-        assert!(error("look=0").contains("above 0"));
+    fn mistakes_are_errors() {
+        for (text, part) in [
+            ("forward", "forward=4"),
+            ("forward=x", "forward=x"),
+            ("forward=5000000", "5000000"),
+            ("fork=1", "\"fork\""),
+            ("look=0", "above 0"),
+        ] {
+            let error = text.parse::<Mix>().unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
     }
 }

@@ -133,19 +133,6 @@ pub struct Quantiles {
     pub max_us: f64,
 }
 
-/// Parameters and results of a run besides its figures.
-#[derive(Debug)]
-pub(super) struct Run<'a> {
-    pub(super) config: &'a Options,
-    pub(super) speed: Frequency,
-    pub(super) speed_at_end: Option<Frequency>,
-    pub(super) joined: usize,
-    pub(super) refused: usize,
-    pub(super) at_end: usize,
-    pub(super) measured: RealSpan,
-    pub(super) processor: Option<RealSpan>,
-}
-
 /// An empty histogram of nanoseconds with three significant digits.
 fn histogram_ns() -> Histogram<u64> {
     let longest = RealSpan::from_secs(LONGEST_SECS_MAX);
@@ -193,25 +180,32 @@ impl Figures {
 }
 
 impl Report {
-    pub(super) fn new(run: &Run<'_>, figures: &Figures, agents: impl Iterator<Item = Steady>) -> Self {
-        let measured_s = run.measured.as_secs_f64();
-        let agents: Vec<Steady> = agents.collect();
+    /// Without what only the connections show: agents that joined, were refused and live, the speed at the end, and the
+    /// generator's own processor time.
+    pub(super) fn new(
+        config: &Options,
+        speed: Frequency,
+        measured: RealSpan,
+        figures: &Figures,
+        agents: &[Steady],
+    ) -> Self {
+        let measured_s = measured.as_secs_f64();
         let mut standing_ns = histogram_ns();
-        for steady in &agents {
+        for steady in agents {
             record(&mut standing_ns, steady.least_lateness);
         }
-        let (achieved_of_ideal, achieved_of_ideal_min) = achieved(run.speed, agents.into_iter());
+        let (achieved_of_ideal, achieved_of_ideal_min) = achieved(speed, agents);
         let by_kind = CommandKind::ALL.iter().zip(&figures.lateness_by_kind_ns);
         Self {
-            frequency: run.speed.get(),
-            frequency_at_end: run.speed_at_end.map(Frequency::get),
-            frequency_assumed: matches!(run.config.speed(), Speed::Assumed(_)),
-            agents: run.joined,
-            agents_refused: run.refused,
-            agents_at_end: run.at_end,
-            viewers: [run.config.text_viewers, run.config.frame_viewers],
-            in_flight: run.config.in_flight,
-            in_step: run.config.in_step,
+            frequency: speed.get(),
+            frequency_at_end: None,
+            frequency_assumed: matches!(config.speed(), Speed::Assumed(_)),
+            agents: 0,
+            agents_refused: 0,
+            agents_at_end: 0,
+            viewers: [config.text_viewers, config.frame_viewers],
+            in_flight: config.in_flight,
+            in_step: config.in_step,
             measured_s,
             commands_per_s: figures.counts.commands as f64 / measured_s,
             counts: figures.counts.clone(),
@@ -225,37 +219,32 @@ impl Report {
                 .filter(|(_, histogram)| !histogram.is_empty())
                 .map(|(kind, histogram)| (format!("{kind:?}"), Quantiles::of(histogram)))
                 .collect(),
-            own_core: run.processor.map(|used| used.as_secs_f64() / measured_s),
+            own_core: None,
         }
     }
 
     /// Whether all agents lost their connections before the measurement ended, so that the figures cover a part of it.
     /// Starved agents do not count.
     pub fn has_lost_all_agents(&self) -> bool {
-        are_all_lost(self.agents, self.counts.deaths, self.agents_at_end)
+        let joined = u64::try_from(self.agents);
+        self.agents_at_end == 0 && joined.is_ok_and(|joined| self.counts.deaths < joined)
     }
 }
 
-/// See [`Report::has_lost_all_agents`].
-pub(super) fn are_all_lost(joined: usize, deaths: u64, at_end: usize) -> bool {
-    at_end == 0 && u64::try_from(joined).is_ok_and(|joined| deaths < joined)
-}
-
 /// Of all agents together, and of the worst. Agents without a due answer do not count.
-fn achieved(speed: Frequency, agents: impl Iterator<Item = Steady>) -> (f64, f64) {
+fn achieved(speed: Frequency, agents: &[Steady]) -> (f64, f64) {
     let (mut units, mut ideal, mut least) = (0.0, 0.0, f64::INFINITY);
     let units_in = |span: RealSpan| span.as_secs_f64() * f64::from(speed.get());
-    for steady in agents.filter(|steady| steady.until > steady.first_at) {
+    for steady in agents.iter().filter(|steady| steady.until > steady.first_at) {
         let possible = units_in(steady.until.since(steady.first_at));
         let filled = steady.units as f64 + units_in(steady.under_way);
         units += filled;
         ideal += possible;
         least = f64::min(least, filled / possible);
     }
-    if ideal > 0.0 {
-        (units / ideal, least)
-    } else {
-        (0.0, 0.0)
+    match ideal > 0.0 {
+        true => (units / ideal, least),
+        false => (0.0, 0.0),
     }
 }
 
@@ -380,12 +369,12 @@ mod tests {
             steady(0, 430, 43, 70, 1_000),
             steady(5, 5, 0, 0, 5),
         ];
-        let (all, least) = achieved(speed, agents.into_iter());
+        let (all, least) = achieved(speed, &agents);
         assert!(
             (all - 0.75).abs() < 1e-9 && (least - 0.5).abs() < 1e-9,
             "{all} {least}"
         );
-        assert_eq!(achieved(speed, std::iter::empty()), (0.0, 0.0));
+        assert_eq!(achieved(speed, &[]), (0.0, 0.0));
     }
 
     #[test]
@@ -456,16 +445,9 @@ mod tests {
         let Ok(Parsed::Run(options)) = cli::parse(flags.split_whitespace().map(OsString::from)) else {
             panic!("{flags} is refused");
         };
-        let run = Run {
-            config: &options,
-            speed: Frequency::new(100).unwrap(),
-            speed_at_end: None,
-            joined: 12,
-            refused: 0,
-            at_end: 12,
-            measured: RealSpan::from_secs(1),
-            processor: None,
-        };
-        Report::new(&run, &Figures::new(), std::iter::empty())
+        let speed = Frequency::new(100).unwrap();
+        let mut report = Report::new(&options, speed, RealSpan::from_secs(1), &Figures::new(), &[]);
+        (report.agents, report.agents_at_end) = (12, 12);
+        report
     }
 }

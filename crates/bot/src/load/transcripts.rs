@@ -90,12 +90,12 @@ impl Part for ControlPart {
             Some(("<", line)) => self.0.take_in(&received(line)),
             Some((_, speed)) => {
                 let speed = Frequency::new(speed.parse().expect(step));
-                self.0.ask_for(speed.expect("a speed"));
+                self.0.set(speed.expect("a speed"));
             }
-            None => self.0.ask(),
+            None => self.0.query(),
         }
-        let speed = self.0.speed().map(Frequency::get);
-        let said = format!("{speed:?}{}", if self.0.was_refused() { " refused" } else { "" });
+        let speed = self.0.speed.map(Frequency::get);
+        let said = format!("{speed:?}{}", if self.0.was_refused { " refused" } else { "" });
         (std::mem::take(&mut self.0.unsent), vec![said])
     }
 }

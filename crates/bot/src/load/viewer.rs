@@ -111,9 +111,11 @@ pub struct Control {
     lines: LineCutter,
     has_spoken: bool,
     /// Whether it queries the speed after its first line.
-    asks_first: bool,
-    speed: Option<Frequency>,
-    was_refused: bool,
+    queries_first: bool,
+    /// The speed as last received.
+    pub(super) speed: Option<Frequency>,
+    /// Whether the last requested speed was refused.
+    pub(super) was_refused: bool,
     /// Bytes to be written to the server; the writer takes them out.
     pub(super) unsent: Vec<u8>,
 }
@@ -127,8 +129,8 @@ impl Control {
                 self.has_spoken = true;
                 self.unsent.extend_from_slice(GRAPHIC_WORD.as_bytes());
                 self.unsent.push(b'\n');
-                if self.asks_first {
-                    self.ask();
+                if self.queries_first {
+                    self.query();
                 }
                 continue;
             }
@@ -141,31 +143,16 @@ impl Control {
         }
     }
 
-    /// The speed as last received.
-    pub fn speed(&self) -> Option<Frequency> {
-        self.speed
-    }
-
-    /// Forgets the received speed and refusal.
-    pub fn forget_speed(&mut self) {
-        self.speed = None;
-    }
-
-    /// Whether the last requested speed was refused.
-    pub fn was_refused(&self) -> bool {
-        self.was_refused
-    }
-
     /// Queries the speed, for servers that do not send it at the start.
-    pub fn ask(&mut self) {
+    pub fn query(&mut self) {
         match self.has_spoken {
             true => write_gui_request(&mut self.unsent, GuiRequest::Frequency),
-            false => self.asks_first = true,
+            false => self.queries_first = true,
         }
     }
 
     /// Sets the speed.
-    pub fn ask_for(&mut self, speed: Frequency) {
+    pub fn set(&mut self, speed: Frequency) {
         self.was_refused = false;
         write_gui_request(&mut self.unsent, GuiRequest::SetFrequency(speed));
     }

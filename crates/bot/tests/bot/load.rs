@@ -5,19 +5,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Child;
 
 use trantor_runtime::{RealClock, threads};
-use trantor_server::background::Background;
 use trantor_server::options::Options;
 use trantor_time::{Clock, RealSpan};
 
 use crate::support::{LOAD, greet, interrupt, lines, listen, outcome, serve, viewer};
-
-fn load(server: &Background, flags: &str) -> (i32, serde_json::Value, String) {
-    load_on(server.address(), flags)
-}
-
-fn load_on(server: SocketAddr, flags: &str) -> (i32, serde_json::Value, String) {
-    found(start(server, flags))
-}
 
 fn start(server: SocketAddr, flags: &str) -> Child {
     crate::support::start(LOAD, server, &format!("--json - {flags}"))
@@ -42,7 +33,7 @@ fn agents_and_viewers_of_both_kinds_are_served_and_measured() {
         ..Options::default()
     });
     let flags = "-a 20 --text-viewers 2 --frame-viewers 2 -f 1000 -d 0.7 --warm-up 0.2";
-    let (status, report, stderr) = load(&server, flags);
+    let (status, report, stderr) = found(start(server.address(), flags));
     assert_eq!(status, 0, "{stderr}");
     assert_eq!(number(&report, "agents"), 20.0);
     assert_eq!(number(&report, "frequency"), 1_000.0, "the speed was set");
@@ -59,229 +50,133 @@ fn agents_and_viewers_of_both_kinds_are_served_and_measured() {
 }
 
 #[test]
-fn a_load_without_places_gives_one_error_line() {
+fn a_load_that_cannot_be_says_why_in_one_line() {
     let server = serve(&Options::default());
-    let (status, _, stderr) = load(&server, "-n green -a 3 -d 0.1");
-    assert_eq!(status, 1);
-    assert_eq!(
-        stderr,
-        "trantor-load: no agent was given a place: 3 were refused; the server needs these teams (-n green) with places \
-         for all (-c 3), and --respawn-slots on if others have played and left\n"
-    );
-}
-
-#[test]
-fn a_refused_speed_is_reported_before_agents_join() {
-    let server = serve(&Options::default());
-    // The refusal ends the wait for a confirmation before its time limit.
-    let (status, _, stderr) = load(&server, "-f 20000");
-    assert_eq!(status, 1);
-    assert_eq!(
-        stderr,
-        "trantor-load: the server refused 20000 units a second; without -f its own speed is used\n"
-    );
-    let (status, report, stderr) = load(&server, "-a 12 -d 0.1 --warm-up 0");
+    let no_place = "no agent was given a place: 3 were refused; the server needs these teams (-n green) with places for \
+                    all (-c 3), and --respawn-slots on if others have played and left";
+    // The listener accepts connections in the backlog, and nothing reads them.
+    let (_listener, silent) = listen();
+    let no_answer =
+        "no agent got an answer about its place: a game that waits for its start, or no server of this game";
+    for (server, flags, line) in [
+        (server.address(), "-n green -a 3 -f 500", no_place),
+        // The refusal ends the wait for a confirmation before its time limit.
+        (
+            server.address(),
+            "-f 20000",
+            "the server refused 20000 units a second; without -f its own speed is used",
+        ),
+        (silent, "-a 1 --assume 100 --join-patience 0.1", no_answer),
+    ] {
+        let (status, _, stderr) = found(start(server, flags));
+        assert_eq!((status, stderr), (1, format!("trantor-load: {line}\n")));
+    }
+    // The speed is as it was, and all places are free.
+    let speed = lines(&viewer(server.address())).find(|line| line.starts_with("sgt "));
+    assert_eq!(speed.as_deref(), Some("sgt 100"));
+    let (status, report, stderr) = found(start(server.address(), "-a 12 -d 0.1 --warm-up 0"));
     assert_eq!((status, number(&report, "agents")), (0, 12.0), "{stderr}");
 }
 
-/// How a scripted server treats the control viewer.
-#[derive(Clone, Copy)]
-enum Viewer {
-    /// Sends the speed at the start.
-    Speed(u32),
-    /// Answers queries with 100, and echoes a set speed.
-    SpeedWhenAsked,
-    /// Closes the connection.
-    Close,
-    /// No viewer connects.
-    Nobody,
-}
-
-impl Viewer {
-    fn serve(self, mut viewer: TcpStream) {
-        match self {
-            Self::Speed(speed) => {
-                assert_eq!(greet(&viewer), "GRAPHIC\n");
-                let _ = write!(viewer, "msz 5 5\nsgt {speed}\n");
-                lines(&viewer).for_each(drop);
-            }
-            Self::SpeedWhenAsked => {
-                assert_eq!(greet(&viewer), "GRAPHIC\n");
-                let mut speed = "sgt 100".to_owned();
-                for line in lines(&viewer) {
-                    if line.starts_with("sst") {
-                        speed = line;
-                    }
-                    let _ = writeln!(&viewer, "{speed}");
-                }
-            }
-            Self::Close | Self::Nobody => {}
+/// Serves the control viewer: sends the speed at the start, answers queries with 100 and echoes a set speed, or closes.
+fn serve_viewer(how: &str, mut viewer: TcpStream) {
+    if how == "closed" {
+        return;
+    }
+    assert_eq!(greet(&viewer), "GRAPHIC\n");
+    let mut speed = "sgt 100".to_owned();
+    if how != "queried" {
+        let _ = write!(viewer, "msz 5 5\nsgt {how}\n");
+        return lines(&viewer).for_each(drop);
+    }
+    for line in lines(&viewer) {
+        if line.starts_with("sst") {
+            speed = line;
         }
+        let _ = writeln!(&viewer, "{speed}");
     }
 }
 
-/// How a scripted server treats the agent.
-#[derive(Clone, Copy)]
-enum Agent {
-    Answer,
-    /// Answers for a second, and then only reads.
-    Hang,
-    /// Answers for a second, and closes the connection.
-    Go,
-    AnswerNothing,
-    /// Sends messages forever.
-    Flood,
-}
-
-impl Agent {
-    fn serve(self, mut agent: &TcpStream) {
-        let clock = RealClock::new();
-        let until = clock.now() + RealSpan::from_secs(1);
-        if let Self::Flood = self {
-            let messages = b"message 1, hello\n".repeat(10_000);
-            while agent.write_all(&messages).is_ok() {}
+/// Serves the agent: answers, always or for a second, or floods it with messages.
+fn serve_agent(how: &str, mut agent: &TcpStream) {
+    let clock = RealClock::new();
+    let until = clock.now() + RealSpan::from_secs(1);
+    if how == "floods" {
+        let messages = b"message 1, hello\n".repeat(10_000);
+        while agent.write_all(&messages).is_ok() {}
+    }
+    for _ in lines(agent) {
+        match how {
+            "answers" => {}
+            "hangs" | "goes" if clock.now() < until => {}
+            "goes" => return,
+            _ => continue,
         }
-        for _ in lines(agent) {
-            let answers = match self {
-                Self::Answer => true,
-                Self::Hang | Self::Go => clock.now() < until,
-                Self::AnswerNothing | Self::Flood => false,
-            };
-            if answers {
-                let _ = agent.write_all(b"ok\n");
-            } else if let Self::Go = self {
-                return;
-            }
-        }
+        let _ = agent.write_all(b"ok\n");
     }
 }
 
 /// Load with one agent on a scripted server; a control viewer connects `before` and `after` it.
 fn load_on_scripted(
     flags: &str,
-    before: Viewer,
-    play: Agent,
-    after: Viewer,
+    [before, play, after]: [&'static str; 3],
 ) -> (i32, serde_json::Value, String) {
     let (listener, address) = listen();
     let server = threads::spawn("scripted", move || {
         let accept = || listener.accept().expect("a peer").0;
         let viewer = accept();
-        let viewer = threads::spawn("viewer before", move || before.serve(viewer)).expect("a thread");
+        let viewer = threads::spawn("viewer before", move || serve_viewer(before, viewer)).expect("a thread");
         let mut agent = accept();
         let _agent = threads::spawn("agent", move || {
             assert_eq!(greet(&agent), "red\n");
             let _ = write!(agent, "1\n5 5\n");
             viewer.join().expect("the viewer does not panic");
-            play.serve(&agent);
+            serve_agent(play, &agent);
         })
         .expect("a thread");
-        after.serve(accept());
+        serve_viewer(after, accept());
     })
     .expect("a thread");
-    let found = load_on(address, flags);
+    let found = found(start(address, flags));
     // Unblock the server if fewer peers connected.
     (0..3).for_each(|_| drop(TcpStream::connect(address)));
     server.join().expect("the scripted server does not panic");
     found
 }
 
-/// Table of flags, scripted server, standard error and checked figures.
+/// Flags, what the server does to the viewer before, the agent, and the viewer after; the status, figures, and the error.
+const SCRIPTED: &str = "\
+-d 0.2 --warm-up 0.1        | 100     | answers  | 102     | 0 | frequency 100 frequency_at_end 102  |
+-f 400 -d 0.2 --warm-up 0.1 | queried | answers  | queried | 0 | frequency 400 frequency_at_end 100  |
+-d 2 --warm-up 0            | 100     | hangs    | 100     | 0 | commands_unanswered 2               |
+-d 0.2 --warm-up 0          | 100     | is quiet | closed  | 1 |                                     | trantor-load: nothing was \
+answered in 0.2 s: a game that is paused, or a server that hangs or is gone
+-d 0.2 --warm-up 0          | 100     | floods   | closed  | 1 |                                     | nothing was answered
+-d 0.1 --warm-up 0          | 100     | answers  | closed  | 0 | agents_at_end 1                     | the server closed the \
+connection
+-d 2 --warm-up 0            | 100     | goes     | closed  | 2 | agents_at_end 0 connections_lost 1  | trantor-load: all \
+agents were lost before the measurement ended";
+
 #[test]
 fn servers_that_change_speed_hang_or_go_are_measured_or_named() {
-    const NOTHING: &str = "trantor-load: nothing was answered in 0.2 s: a game that is paused, or a server that hangs or is gone\n";
-    let usual = Viewer::Speed(100);
-    for (flags, before, play, after, status, message, figures) in [
-        // The control viewer connects after the measurement and finds the changed speed.
-        (
-            "-d 0.2 --warm-up 0.1",
-            usual,
-            Agent::Answer,
-            Viewer::Speed(102),
-            0,
-            "",
-            &[("frequency", 100.0), ("frequency_at_end", 102.0)][..],
-        ),
-        (
-            "-f 400 -d 0.2 --warm-up 0.1",
-            Viewer::SpeedWhenAsked,
-            Agent::Answer,
-            Viewer::SpeedWhenAsked,
-            0,
-            "",
-            &[("frequency", 400.0), ("frequency_at_end", 100.0)],
-        ),
-        (
-            "-d 2 --warm-up 0",
-            usual,
-            Agent::Hang,
-            usual,
-            0,
-            "",
-            &[("commands_unanswered", 2.0)],
-        ),
-        (
-            "-d 0.2 --warm-up 0",
-            usual,
-            Agent::AnswerNothing,
-            Viewer::Nobody,
-            1,
-            NOTHING,
-            &[],
-        ),
-        (
-            "-d 0.2 --warm-up 0",
-            usual,
-            Agent::Flood,
-            Viewer::Nobody,
-            1,
-            "nothing was answered",
-            &[],
-        ),
-        (
-            "-d 0.1 --warm-up 0",
-            usual,
-            Agent::Answer,
-            Viewer::Close,
-            0,
-            "the server closed the connection",
-            &[("agents_at_end", 1.0)],
-        ),
-        (
-            "-d 2 --warm-up 0",
-            usual,
-            Agent::Go,
-            Viewer::Nobody,
-            2,
-            "trantor-load: all agents were lost before the measurement ended\n",
-            &[("agents_at_end", 0.0), ("connections_lost", 1.0)],
-        ),
-    ] {
-        let (got, report, stderr) = load_on_scripted(&format!("-a 1 {flags}"), before, play, after);
-        assert_eq!(got, status, "{flags}: {stderr}");
-        assert!(
-            stderr.contains(message) && stderr.is_empty() == message.is_empty(),
-            "{flags}: {stderr}"
-        );
-        for (name, value) in figures {
-            assert_eq!(number(&report, name), *value, "{flags}: {name} in {report}");
+    for line in SCRIPTED.lines() {
+        let [flags, before, play, after, status, figures, message] =
+            line.split('|').map(str::trim).collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}");
+        };
+        let (got, report, stderr) = load_on_scripted(&format!("-a 1 {flags}"), [before, play, after]);
+        assert_eq!(got.to_string(), status, "{line}: {stderr}");
+        let is_said = stderr.contains(message) && stderr.is_empty() == message.is_empty();
+        assert!(is_said, "{line}: {stderr}");
+        let figures: Vec<&str> = figures.split_whitespace().collect();
+        for figure in figures.chunks_exact(2) {
+            let value = figure[1].parse::<f64>().unwrap();
+            assert_eq!(number(&report, figure[0]), value, "{line}: {report}");
         }
-        let is_late = number_or_zero(&report["lateness"]["max_us"]) > 200_000.0;
-        assert!(is_late || !matches!(play, Agent::Hang), "{report}");
+        let is_late = report["lateness"]["max_us"].as_f64() > Some(200_000.0);
+        assert!(is_late || play != "hangs", "{report}");
     }
-}
-
-fn number_or_zero(value: &serde_json::Value) -> f64 {
-    value.as_f64().unwrap_or(0.0)
-}
-
-#[test]
-fn a_load_that_fails_leaves_the_speed_as_it_was() {
-    let server = serve(&Options::default());
-    let (status, _, stderr) = load(&server, "-n green -a 3 -f 500");
-    assert_eq!((status, stderr.lines().count()), (1, 1), "{stderr}");
-    let speed = lines(&viewer(server.address())).find(|line| line.starts_with("sgt "));
-    assert_eq!(speed.as_deref(), Some("sgt 100"));
 }
 
 #[cfg(unix)]
@@ -317,19 +212,4 @@ fn an_interrupt_before_the_measurement_is_reported_and_restores_the_speed() {
     assert_eq!(asked, ["sst 500", "sst 1", "sst 100", "sgt"]);
     let (status, _, said) = found(load);
     assert_eq!((status, said.as_str()), (1, message));
-}
-
-#[test]
-fn a_server_that_says_nothing_is_not_said_to_have_refused_anybody() {
-    // The listener accepts connections in the backlog, and nothing reads them.
-    let (_listener, address) = listen();
-    let (status, _, stderr) = load_on(address, "-a 1 --assume 100 --join-patience 0.1");
-    assert_eq!(
-        (status, stderr.as_str()),
-        (
-            1,
-            "trantor-load: no agent got an answer about its place: a game that waits for its start, or no server of \
-             this game\n"
-        )
-    );
 }

@@ -44,32 +44,6 @@ fn two_teams_play_to_the_end_of_a_game() {
     }
 }
 
-#[test]
-fn a_server_that_refuses_gives_one_error_line() {
-    let server = server_at(100);
-    let child = bot(server.address(), "-n green --patience 0");
-    let (status, _, err) = outcome(child);
-    assert_eq!(
-        err,
-        "trantor-bot: the server has no place for team \"green\": no such team, or it is full\n"
-    );
-    assert_eq!(status, 1);
-}
-
-#[test]
-fn an_address_without_server_gives_one_error_line() {
-    let (unused, address) = listen();
-    drop(unused);
-    for flags in ["-n red", "-n red --patience 0"] {
-        let (status, _, err) = outcome(bot(address, flags));
-        assert!(
-            err.starts_with("trantor-bot: cannot connect to 127.0.0.1:"),
-            "{flags}: {err}"
-        );
-        assert_eq!((status, err.lines().count()), (1, 1));
-    }
-}
-
 /// Writes to `/dev/full` fail as on a full disk.
 #[cfg(target_os = "linux")]
 #[test]
@@ -212,16 +186,21 @@ fn connections_that_break_off_are_no_end_of_a_game() {
 }
 
 #[test]
-fn the_seed_is_printed_so_that_a_game_can_be_repeated() {
+fn a_bot_that_cannot_play_says_why_in_one_line_and_its_seed_if_wanted() {
     let server = server_at(100);
-    let seed_of = |flags: &str| {
-        let flags = format!("-n green --patience 0 -v {flags}");
-        let (_, _, err) = outcome(bot(server.address(), &flags));
-        let (_, rest) = err
-            .split_once("seed ")
-            .unwrap_or_else(|| panic!("no seed in {err}"));
-        rest.lines().next().and_then(|seed| seed.parse::<u64>().ok())
-    };
-    assert_eq!(seed_of("--seed 7"), Some(7));
-    assert!(seed_of("").is_some());
+    let full = "trantor-bot: the server has no place for team \"green\": no such team, or it is full\n";
+    let (status, _, err) = outcome(bot(server.address(), "-n green --patience 0"));
+    assert_eq!((status, &*err), (1, full));
+    let (_, _, err) = outcome(bot(server.address(), "-n green --patience 0 -v --seed 7"));
+    assert!(err.contains("seed 7\n"), "{err}");
+    let (unused, address) = listen();
+    drop(unused);
+    for flags in ["-n red", "-n red --patience 0"] {
+        let (status, _, err) = outcome(bot(address, flags));
+        assert!(
+            err.starts_with("trantor-bot: cannot connect to 127.0.0.1:"),
+            "{err}"
+        );
+        assert_eq!((status, err.lines().count()), (1, 1));
+    }
 }

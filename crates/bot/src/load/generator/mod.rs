@@ -24,7 +24,7 @@ use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 use super::agent::{AgentState, LoadAgent, span_of};
 use super::cli::Options;
 use super::peer::{Kind, Peer};
-use super::report::{self, Figures, Report, Run};
+use super::report::{Figures, Report};
 use super::viewer::TextViewer;
 use super::{LoadError, Speed};
 use crate::cli::resolve;
@@ -151,7 +151,7 @@ impl<'a> Generator<'a> {
         let speed = match self.warm_up(&mut watch) {
             Ok(speed) => speed,
             Err(error) => {
-                self.set_back();
+                self.restore_speed();
                 return Err(error);
             }
         };
@@ -181,23 +181,19 @@ impl<'a> Generator<'a> {
         }
         let living = |peer: &&Peer| !peer.has_ended && peer.agent_state() == Some(AgentState::Ready);
         let at_end = self.peers.iter().map(|(_, peer)| peer).filter(living).count();
-        let are_all_lost = report::are_all_lost(self.joined, self.figures.counts.deaths, at_end);
-        let run = Run {
-            config: self.config,
-            speed,
-            at_end,
-            // Do not query a server that is gone.
-            speed_at_end: if are_all_lost { None } else { self.ask_again() },
-            joined: self.joined,
-            refused: self.refused,
-            measured,
-            processor: processor_after
-                .zip(processor_before)
-                .map(|(after, before)| after - before),
-        };
         let agents = self.peers.iter().filter_map(|(_, peer)| peer.agent());
-        let steady = agents.filter_map(LoadAgent::steady);
-        Ok(Report::new(&run, &self.figures, steady))
+        let steady: Vec<_> = agents.filter_map(LoadAgent::steady).collect();
+        let mut report = Report::new(self.config, speed, measured, &self.figures, &steady);
+        (report.agents, report.agents_refused, report.agents_at_end) = (self.joined, self.refused, at_end);
+        report.own_core = processor_after
+            .zip(processor_before)
+            .map(|(after, before)| (after - before).as_secs_f64() / report.measured_s);
+        // Do not query a server that is gone.
+        if !report.has_lost_all_agents() {
+            report.frequency_at_end = self.query_again().map(Frequency::get);
+        }
+        report.counts = self.figures.counts.clone();
+        Ok(report)
     }
 
     /// All phases before the measurement; returns its speed.
@@ -242,7 +238,7 @@ impl<'a> Generator<'a> {
         if let Speed::Assumed(_) = self.config.speed() {
             return Ok(());
         }
-        self.speed = self.ask(self.patience())?;
+        self.speed = self.query(self.patience())?;
         if self.speed.is_none() {
             return Err(LoadError::NoSpeed);
         }
@@ -330,7 +326,7 @@ impl<'a> Generator<'a> {
             let nth = nth - viewers;
             let team = &self.config.names[nth % self.config.names.len()];
             let seed = self.config.seed.wrapping_add(nth as u64);
-            Kind::Agent(Box::new(LoadAgent::new(team, self.config.dialect.into(), seed)))
+            Kind::Agent(Box::new(LoadAgent::new(team, self.config.dialect, seed)))
         };
         self.open(kind)?;
         Ok(true)
