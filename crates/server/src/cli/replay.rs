@@ -34,8 +34,6 @@ const PLAY_OPTIONS: &[&str] = &[
     "console",
     "lag-limit",
     "metrics",
-    "metrics-log",
-    "metrics-every",
     "log",
 ];
 
