@@ -6,12 +6,13 @@ use std::process::ExitCode;
 
 use trantor_runtime::{standard_error, standard_output};
 use trantor_server::cli::manual::{self, ManualAsked};
-use trantor_server::cli::{self, Asked, Resolved, Stop, config};
+use trantor_server::cli::{self, Asked, Stop, config};
 use trantor_server::console::input::{self, ConsoleThread};
 use trantor_server::event_loop::{EndReason, EventLoop};
 use trantor_server::export::Exporter;
 use trantor_server::headless;
 use trantor_server::logging::Logging;
+use trantor_server::options::settings::Resolved;
 use trantor_server::options::{ConsoleInput, EXIT_STATUS_REFUSED, OptionError, Options, PROGRAM};
 use trantor_server::reload::Reload;
 use trantor_server::service_manager::ServiceManager;

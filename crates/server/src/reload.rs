@@ -6,8 +6,8 @@
 
 use trantor_engine::{Control, Token};
 
-use crate::cli::Resolved;
 use crate::logging::Logging;
+use crate::options::settings::Resolved;
 use crate::options::{OptionError, Options, layers};
 use crate::shell::{Shell, within_room};
 

@@ -1,15 +1,14 @@
 //! The server's configuration file.
 
-use trantor_server::options::settings::Origins;
-use trantor_server::options::{Options, layers};
+use trantor_server::options::layers;
+use trantor_server::options::settings::Resolved;
 
 /// A file is accepted, or refused with messages of one printable line each.
 pub(super) fn read(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let (mut options, mut origins) = (Options::default(), Origins::default());
-    let mistakes = layers::apply_text(&mut options, &mut origins, "server.toml", text).err();
+    let mistakes = layers::apply_text(&mut Resolved::default(), "server.toml", text).err();
     for mistake in mistakes.unwrap_or_default() {
         let line = mistake.to_string();
         assert!(!line.is_empty() && !line.contains(char::is_control), "{line:?}");

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory as _, Parser};
 
-use super::Resolved;
-use crate::options::settings::{Origins, SAMPLE, find};
-use crate::options::{OptionError, Options, PROGRAM, layers};
+use crate::options::settings::{Resolved, SAMPLE, find};
+use crate::options::{OptionError, PROGRAM, layers};
 
 /// What is to be done with files of options, besides printing them.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
@@ -27,13 +26,14 @@ pub enum ConfigAsked {
 }
 
 pub fn check(path: &Path) -> Vec<OptionError> {
-    let (mut options, mut origins) = (Options::default(), Origins::default());
-    if let Err(mistakes) = layers::apply_file(&mut options, &mut origins, path) {
+    let mut resolved = Resolved::default();
+    if let Err(mistakes) = layers::apply_file(&mut resolved, path) {
         return mistakes;
     }
-    let mistake = match options.check_together() {
-        Err(clash) => Some(clash.elsewhere(&origins)),
-        Ok(()) => options
+    let mistake = match resolved.options.check_together() {
+        Err(clash) => Some(clash.elsewhere(&resolved.origins)),
+        Ok(()) => resolved
+            .options
             .token()
             .err()
             .map(|error| error.within(&path.display().to_string())),

@@ -21,7 +21,7 @@ use self::config::ConfigAsked;
 use self::manual::ManualAsked;
 use crate::console::remote::ConsoleAsked;
 use crate::options::layers::{self, CONFIG};
-use crate::options::settings::{Origins, flags, is_common, names, set};
+use crate::options::settings::{Resolved, flags, is_common, names};
 use crate::options::{OptionError, Options, PROGRAM, explain, spelt};
 use crate::playback::PlayAsked;
 use crate::replay::ReplayAsked;
@@ -122,14 +122,6 @@ pub(crate) fn parse_as<T: FromArgMatches>(
     parsed.map_err(|error| Stop::new(&error, Some(word)))
 }
 
-/// The options of all layers together, and where each was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
-    pub options: Options,
-    pub origins: Origins,
-    pub file: Option<PathBuf>,
-}
-
 /// Reads the flags in `arguments` (the program's name first), over the environment, over the file.
 ///
 /// # Errors
@@ -156,39 +148,27 @@ fn resolve_by(
     })?;
 
     let environment = layers::Environment::read(environment).map_err(OptionError::elsewhere)?;
-    let mut options = Options::default();
-    let mut origins = Origins::default();
-    let file = matches
-        .get_one::<PathBuf>(CONFIG)
-        .map(PathBuf::as_path)
-        .or_else(|| environment.config());
-    environment.apply_common(&mut options, &mut origins);
-    if let Some(path) = file {
-        let first = |mistakes: Vec<OptionError>| mistakes.into_iter().next().map(OptionError::elsewhere);
-        if let Some(mistake) = layers::apply_file(&mut options, &mut origins, path)
-            .err()
-            .and_then(first)
-        {
-            return Err(mistake.into());
-        }
+    let mut resolved = Resolved::default();
+    let file = matches.get_one::<PathBuf>(CONFIG).map(PathBuf::as_path);
+    resolved.file = file.or_else(|| environment.config()).map(Path::to_owned);
+    environment.apply_common(&mut resolved);
+    if let Some(path) = resolved.file.clone()
+        && let Err(mistakes) = layers::apply_file(&mut resolved, &path)
+        && let Some(first) = mistakes.into_iter().next()
+    {
+        return Err(first.elsewhere().into());
     }
-    environment
-        .apply(&mut options, &mut origins)
-        .map_err(OptionError::elsewhere)?;
-    apply_flags(&mut options, &mut origins, &matches)?;
-    if let Err(clash) = options.check_together() {
+    environment.apply(&mut resolved).map_err(OptionError::elsewhere)?;
+    apply_flags(&mut resolved, &matches)?;
+    if let Err(clash) = resolved.options.check_together() {
         let has_flag = clash.names.iter().any(|name| matches.contains_id(name));
         let error = match has_flag {
             true => clash.error,
-            false => clash.elsewhere(&origins),
+            false => clash.elsewhere(&resolved.origins),
         };
         return Err(error.into());
     }
-    Ok(Resolved {
-        options,
-        origins,
-        file: file.map(Path::to_owned),
-    })
+    Ok(resolved)
 }
 
 pub fn command() -> Command {
@@ -239,37 +219,34 @@ fn summary(command: Command) -> Command {
 
 const VERBOSE: &str = "verbose";
 const SPEED_OR_DURATION: &str = "t";
-fn apply_flags(
-    options: &mut Options,
-    origins: &mut Origins,
-    matches: &ArgMatches,
-) -> Result<(), OptionError> {
+
+fn apply_flags(resolved: &mut Resolved, matches: &ArgMatches) -> Result<(), OptionError> {
     for name in names() {
-        apply_flag(options, origins, matches, name, name)?;
+        apply_flag(resolved, matches, name, name)?;
     }
     // Last, since the dialect decides what it means.
-    let meant = match options.dialect {
+    let meant = match resolved.options.dialect {
         Dialect::Epitech => "match-duration",
         Dialect::Epitech2016 | Dialect::French42 | Dialect::English42 => "frequency",
     };
     // The last of two flags for one option counts.
     if matches.index_of(SPEED_OR_DURATION) > matches.index_of(meant) {
-        apply_flag(options, origins, matches, SPEED_OR_DURATION, meant)?;
+        apply_flag(resolved, matches, SPEED_OR_DURATION, meant)?;
     }
     let (level, spelt) = match matches.get_count(VERBOSE) {
         0 => return Ok(()),
         1 => (LevelFilter::Debug, "-v"),
         _ => (LevelFilter::Trace, "-vv"),
     };
-    options.log = options.log.clone().at_least(level);
-    origins.note("log", vec![options.log.to_string()], spelt);
+    let log = resolved.options.log.clone().at_least(level);
+    let accepted = resolved.put("log", vec![log.to_string()], spelt);
+    debug_assert!(accepted.is_ok(), "a filter is accepted as it is shown");
     Ok(())
 }
 
 /// Sets the option `name` to the words given to the flag `id`, if it was given.
 fn apply_flag(
-    options: &mut Options,
-    origins: &mut Origins,
+    resolved: &mut Resolved,
     matches: &ArgMatches,
     id: &str,
     name: &'static str,
@@ -282,10 +259,10 @@ fn apply_flag(
         SPEED_OR_DURATION => "-t".to_owned(),
         _ => spelt(name),
     };
-    set(options, name, &words)
-        .map_err(|why| OptionError::new(format!("{spelt} {}", words.join(" ")), why))?;
-    origins.note(name, words, spelt);
-    Ok(())
+    let written = format!("{spelt} {}", words.join(" "));
+    resolved
+        .put(name, words, spelt)
+        .map_err(|why| OptionError::new(written, why))
 }
 
 /// The flags of these options, for another command that has them too.
@@ -301,9 +278,9 @@ pub(crate) fn options_of(
     matches: &ArgMatches,
     names: &'static [&'static str],
 ) -> Result<Options, OptionError> {
-    let mut options = Options::default();
+    let mut resolved = Resolved::default();
     for name in names {
-        apply_flag(&mut options, &mut Origins::default(), matches, name, name)?;
+        apply_flag(&mut resolved, matches, name, name)?;
     }
-    Ok(options)
+    Ok(resolved.options)
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::de::{DeTable, ValueDeserializer};
 
-use super::settings::{Origins, find, must_be, nearest_name, set, words_of};
-use super::{LogFilter, OptionError, Options};
+use super::settings::{Resolved, find, must_be, nearest_name, words_of};
+use super::{LogFilter, OptionError};
 
 /// Prefix of the environment variables of this program.
 pub const ENVIRONMENT_PREFIX: &str = "TRANTOR_SERVER_";
@@ -87,12 +87,10 @@ impl Environment {
     }
 
     /// Applies what is set for all programs: the file wins over it.
-    pub fn apply_common(&self, options: &mut Options, origins: &mut Origins) {
+    pub fn apply_common(&self, resolved: &mut Resolved) {
         if let Some(filter) = &self.log {
-            let words = vec![filter.clone()];
-            if set(options, "log", &words).is_ok() {
-                origins.note("log", words, RUST_LOG);
-            }
+            let accepted = resolved.put("log", vec![filter.clone()], RUST_LOG);
+            debug_assert!(accepted.is_ok(), "a filter that can be read is accepted");
         }
     }
 
@@ -100,42 +98,38 @@ impl Environment {
     ///
     /// # Errors
     /// The first value that is not accepted.
-    pub fn apply(&self, options: &mut Options, origins: &mut Origins) -> Result<(), OptionError> {
+    pub fn apply(&self, resolved: &mut Resolved) -> Result<(), OptionError> {
         for (name, value) in &self.values {
             let words: Vec<String> = match *name {
                 "teams" => value.split_whitespace().map(str::to_owned).collect(),
                 _ => vec![value.clone()],
             };
             let variable = variable_of(name);
-            set(options, name, &words).map_err(|why| OptionError::new(format!("{variable}={value}"), why))?;
-            origins.note(name, words, variable);
+            resolved
+                .put(name, words, variable.clone())
+                .map_err(|why| OptionError::new(format!("{variable}={value}"), why))?;
         }
         Ok(())
     }
 }
 
-/// Reads the TOML file at `path` into `options`, and where each value stands into `origins`.
+/// Reads the TOML file at `path`.
 ///
 /// # Errors
 /// All mistakes, in the order of its lines, at least one; the options have not changed then.
-pub fn apply_file(options: &mut Options, origins: &mut Origins, path: &Path) -> Result<(), Vec<OptionError>> {
+pub fn apply_file(resolved: &mut Resolved, path: &Path) -> Result<(), Vec<OptionError>> {
     let source = path.display().to_string();
     match read_bounded(path) {
-        Ok(text) => apply_text(options, origins, &source, &text),
+        Ok(text) => apply_text(resolved, &source, &text),
         Err(error) => Err(vec![OptionError::new(source, error)]),
     }
 }
 
-/// Reads TOML `text` into `options`, and where each value stands into `origins`; `source` names the text.
+/// Reads TOML `text`; `source` names it.
 ///
 /// # Errors
 /// As [`apply_file`].
-pub fn apply_text(
-    options: &mut Options,
-    origins: &mut Origins,
-    source: &str,
-    text: &str,
-) -> Result<(), Vec<OptionError>> {
+pub fn apply_text(resolved: &mut Resolved, source: &str, text: &str) -> Result<(), Vec<OptionError>> {
     let at = |offset: usize| {
         let before = text.get(..offset).unwrap_or(text);
         format!("{source}:{}", before.matches('\n').count() + 1)
@@ -150,8 +144,7 @@ pub fn apply_text(
     let mut entries: Vec<_> = table.into_inner().into_iter().collect();
     entries.sort_unstable_by_key(|(key, _)| key.span().start);
 
-    let (mut changed, mut noted) = (options.clone(), origins.clone());
-    let mut mistakes = Vec::new();
+    let (mut changed, mut mistakes) = (resolved.clone(), Vec::new());
     for (key, value) in entries {
         let place = at(key.span().start);
         let key = key.get_ref().as_ref();
@@ -167,16 +160,15 @@ pub fn apply_text(
         // TOML has larger numbers than `toml::Value`.
         let value = toml::Value::deserialize(ValueDeserializer::from(value)).ok();
         let accepted = match value.and_then(|value| words_of(name, &value)) {
-            Some(words) => set(&mut changed, name, &words).map(|()| words),
+            Some(words) => changed.put(name, words, place.clone()),
             None => Err(must_be(name)),
         };
-        match accepted {
-            Ok(words) => noted.note(name, words, place),
-            Err(why) => mistakes.push(OptionError::new(format!("{place}: {key} = {written}"), why)),
+        if let Err(why) = accepted {
+            mistakes.push(OptionError::new(format!("{place}: {key} = {written}"), why));
         }
     }
     if mistakes.is_empty() {
-        (*options, *origins) = (changed, noted);
+        *resolved = changed;
         Ok(())
     } else {
         Err(mistakes)

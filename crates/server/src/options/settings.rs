@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::builder::ValueParser;
@@ -175,6 +176,32 @@ pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static st
     let found = nearest(&unknown, known.chain(extra.iter().copied()))?;
     let meant = ALL.get_arguments().find(|arg| aliases(arg).contains(&found));
     Some(meant.map_or(found, name_of))
+}
+
+/// The options of all layers together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolved {
+    pub options: Options,
+    /// Where each was written.
+    pub origins: Origins,
+    pub file: Option<PathBuf>,
+}
+
+impl Resolved {
+    /// Sets an option to the value that these words at `place` mean.
+    ///
+    /// # Errors
+    /// As [`set`].
+    pub(crate) fn put(
+        &mut self,
+        name: &'static str,
+        words: Vec<String>,
+        place: impl Into<String>,
+    ) -> Result<(), String> {
+        set(&mut self.options, name, &words)?;
+        self.origins.note(name, words, place);
+        Ok(())
+    }
 }
 
 /// The options that were written somewhere, by name; all others have their defaults.
