@@ -50,13 +50,21 @@ const FILES: [(&str, &str); 4] = [
 /// Builds and gathers everything.
 pub fn run(options: &Options) -> Result<()> {
     let into = source::root().join(&options.into);
+    // The path of a file of it, whose folder is made.
+    let at = |place: &str| -> Result<PathBuf> {
+        let path = into.join(place);
+        let folder = path.parent().context("a file lies in a folder")?;
+        fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        Ok(path)
+    };
     for (built, program) in process::build(&options.profile, PROGRAMS)?.iter().zip(PROGRAMS) {
-        copy(built, &into.join("bin").join(program))?;
+        fs::copy(built, at(&format!("bin/{program}"))?)?;
     }
     let server = into.join("bin/trantor-server");
     process::check(Command::new(&server).arg("man").arg(into.join("share/man/man1")))?;
     for program in PROGRAMS {
         let is_server = program == "trantor-server";
+        let built = into.join("bin").join(program);
         for (shell, folder, end) in COMPLETIONS {
             let flag = format!("complete-{shell}");
             let asked = if is_server {
@@ -64,47 +72,29 @@ pub fn run(options: &Options) -> Result<()> {
             } else {
                 ["--generate", &flag]
             };
-            let text = told_by(&into, program, asked)?;
-            write(&into.join(format!("{folder}{program}{end}")), &text)?;
+            fs::write(
+                at(&format!("{folder}{program}{end}"))?,
+                printed_by(&built, asked)?,
+            )?;
         }
         // The server has written its own already, a page for each of its commands.
         if !is_server {
-            let text = told_by(&into, program, ["--generate", "man"])?;
-            write(&into.join(format!("share/man/man1/{program}.1")), &text)?;
+            let page = printed_by(&built, ["--generate", "man"])?;
+            fs::write(at(&format!("share/man/man1/{program}.1"))?, page)?;
         }
     }
     for (file, place) in FILES {
-        copy(&source::root().join(file), &into.join(place))?;
+        fs::copy(source::root().join(file), at(place)?)
+            .with_context(|| format!("{file} cannot be copied"))?;
     }
     println!("everything is in {}", into.display());
     Ok(())
 }
 
-/// What a program that is gathered already prints.
-fn told_by(into: &Path, program: &str, arguments: [&str; 2]) -> Result<Vec<u8>> {
-    let program = into.join("bin").join(program);
-    let output = Command::new(&program).args(arguments).output();
+fn printed_by(program: &Path, arguments: [&str; 2]) -> Result<Vec<u8>> {
+    let output = Command::new(program).args(arguments).output();
     let output = output.with_context(|| format!("cannot start {}", program.display()))?;
-    ensure!(
-        output.status.success(),
-        "{} {arguments:?} failed",
-        program.display()
-    );
+    let name = program.display();
+    ensure!(output.status.success(), "{name} {arguments:?} failed");
     Ok(output.stdout)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    make_folder_of(to)?;
-    fs::copy(from, to).with_context(|| format!("{} cannot be copied to {}", from.display(), to.display()))?;
-    Ok(())
-}
-
-fn write(to: &Path, bytes: &[u8]) -> Result<()> {
-    make_folder_of(to)?;
-    fs::write(to, bytes).with_context(|| format!("{} cannot be written", to.display()))
-}
-
-fn make_folder_of(file: &Path) -> Result<()> {
-    let folder = file.parent().context("a file lies in a folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))
 }

@@ -13,16 +13,10 @@ mod tidy;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's tasks", version)]
-struct Options {
-    #[command(subcommand)]
-    task: Task,
-}
-
-#[derive(Subcommand)]
 enum Task {
     /// Server, two teams of bots and the viewer together; without a display, the same match and a picture
     Demo(demo::Options),
@@ -51,7 +45,7 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    let done = match Options::parse().task {
+    let done = match Task::parse() {
         Task::Demo(options) => demo::run(&options),
         Task::Ci(options) => ci::run(&options),
         Task::RunServer(arguments) => run::program("trantor-server", &arguments),

@@ -213,7 +213,7 @@ fn unshown_promises(file: &SourceFile) -> Vec<String> {
 fn is_shown(evidence: &str) -> bool {
     if let Some(command) = evidence.strip_prefix("`cargo xtask ") {
         let words = command.trim_end_matches('`').split(' ');
-        return crate::Options::try_parse_from(["xtask"].into_iter().chain(words)).is_ok();
+        return crate::Task::try_parse_from(["xtask"].into_iter().chain(words)).is_ok();
     }
     let link = evidence.strip_prefix('[').and_then(|link| link.strip_suffix(')'));
     let Some((name, path)) = link.and_then(|link| link.split_once("](../")) else {

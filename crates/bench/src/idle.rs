@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Thousands of silent ones connect at once below, which the usual rate would refuse.
     let flags = "-f 1 -c 1000 -x 100 -y 100 --accept-rate 20000";
     let server = options.program.start(flags, &[])?;
-    watch(&server, "nobody is connected", options.seconds)?;
+    watch(&server, "no connections", options.seconds)?;
     let connect = |server: &Server, count, word: &str, last: &str| -> Result<Vec<Line>> {
         (0..count)
             .map(|_| Line::connect(server.address, word, last))

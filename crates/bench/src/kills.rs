@@ -66,20 +66,14 @@ const BROADCAST_BYTES_MAX: usize = 16_000;
 /// Whole lines that a peer received, in order.
 type Received = Vec<Vec<u8>>;
 
-/// The journal of a killed server.
-struct Journal {
+/// What one kill left.
+struct Left {
     pieces: usize,
     records: u64,
     is_torn: bool,
-    recording: Arc<Recording>,
-}
-
-/// What one kill left.
-struct Left {
-    journal: Journal,
-    lines: usize,
     is_save_ahead: bool,
     is_won: bool,
+    lines: usize,
 }
 
 /// Kills as often as asked for. Fails at the first check that fails, and leaves the files.
@@ -106,10 +100,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
          showed what was sent ({lines} lines), every newest save loaded, and every game resumed at the end of its journal, \
          {won} of them with the victory.\n{torn} torn records, {ahead} saves ahead of the journal.",
         times = options.times,
-        records = all.iter().map(|left| left.journal.records).sum::<u64>(),
-        pieces = all.iter().map(|left| left.journal.pieces).sum::<usize>(),
+        records = all.iter().map(|left| left.records).sum::<u64>(),
+        pieces = all.iter().map(|left| left.pieces).sum::<usize>(),
         lines = all.iter().map(|left| left.lines).sum::<usize>(),
-        torn = count(|left| left.journal.is_torn),
+        torn = count(|left| left.is_torn),
         ahead = count(|left| left.is_save_ahead),
         won = count(|left| left.is_won),
     );
@@ -146,14 +140,15 @@ fn kill_and_resume(program: &ServerProgram, folder: &Path, kill: u32, after_us: 
     let viewer = viewer.join()?;
     drop(server);
 
-    let left = verify(&journal)?;
-    let lines = check_received(&left.recording, &viewer, &heard.concat())?;
+    let (pieces, records, is_torn) = verify(&journal)?;
+    let recording = load(&[journal.clone()])?;
+    let lines = check_received(&recording, &viewer, &heard.concat())?;
     let (save, path) = newest_good(&SystemFiles, &saves)?.context("no save loads")?;
     ensure!(
         newest_save(&saves)?.as_ref() == Some(&path),
         "the newest save does not load"
     );
-    let (end, _) = left.recording.seek(left.recording.end())?;
+    let (end, _) = recording.seek(recording.end())?;
     // The process may have died after a save and before it wrote the journal of the same pass.
     let is_save_ahead = (save.steps(), save.now()) > (end.steps(), end.now());
     let end = if is_save_ahead { save } else { end };
@@ -171,10 +166,12 @@ fn kill_and_resume(program: &ServerProgram, folder: &Path, kill: u32, after_us: 
     server.stop()?;
     check_resumed(&journal, end)?;
     Ok(Left {
-        journal: left,
-        lines,
+        pieces,
+        records,
+        is_torn,
         is_save_ahead,
         is_won,
+        lines,
     })
 }
 
@@ -231,8 +228,8 @@ fn command(random: &mut Pcg64Mcg) -> String {
     format!("Broadcast {text}\n")
 }
 
-/// Verifies the journal of a killed server.
-fn verify(journal: &Path) -> Result<Journal> {
+/// Verifies the journal of a killed server. Returns its pieces and records, and whether the last record is torn.
+fn verify(journal: &Path) -> Result<(usize, u64, bool)> {
     let files = pieces_in(&[journal.to_owned()])?;
     let (mut records, mut is_torn, mut follows) = (0, false, true);
     for checked in verify_all(&files, &[])? {
@@ -261,12 +258,7 @@ fn verify(journal: &Path) -> Result<Journal> {
             other => bail!("{file}: {other:?}"),
         };
     }
-    Ok(Journal {
-        pieces: files.len(),
-        records,
-        is_torn,
-        recording: load(&[journal.to_owned()])?,
-    })
+    Ok((files.len(), records, is_torn))
 }
 
 /// Checks that the recording sends a text viewer the lines that one received, and has the messages that agents heard. Returns

@@ -17,7 +17,7 @@ mod soak;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
 #[derive(Parser)]
 #[command(
@@ -25,12 +25,6 @@ use clap::{Parser, Subcommand};
     version,
     about = "Measures Trantor against the real clock."
 )]
-struct Arguments {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Subcommand)]
 enum What {
     /// Measures honest agents beside abusive clients
     Abuse(abuse::Options),
@@ -54,7 +48,7 @@ enum What {
 }
 
 fn main() -> ExitCode {
-    let measured = match Arguments::parse().what {
+    let measured = match What::parse() {
         What::Abuse(options) => abuse::run(&options),
         What::Abusers(options) => abuse::abusers::run(&options),
         What::Accuracy(options) => accuracy::run(&options),

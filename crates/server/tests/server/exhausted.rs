@@ -122,7 +122,7 @@ fn a_stopped_program_slips_says_so_and_goes_on() {
 /// Peers that fill everything that they may fill, each to its limit: what they leave unread, lines without an end, and ten of the
 /// longest commands.
 #[test]
-fn the_hungriest_peers_take_no_more_memory_than_the_limits_add_up_to() {
+fn greedy_peers_take_no_more_memory_than_the_limits_add_up_to() {
     const MIB: u64 = 1_024 * 1_024;
     const MESSAGE_BYTES: usize = 16 * 1_024;
     const PEERS: u64 = 40;
@@ -141,9 +141,9 @@ fn the_hungriest_peers_take_no_more_memory_than_the_limits_add_up_to() {
     let no_end = "x".repeat(MESSAGE_BYTES - 1);
     let speech = format!("Broadcast {}\n", "x".repeat(MESSAGE_BYTES - 20));
     let speeches = format!("red\n{}", speech.repeat(10));
-    let mut hungry = Vec::new();
+    let mut greedy = Vec::new();
     for _ in 0..PEERS {
-        hungry.extend([&everything, &no_end, &speeches].map(|text| say(text)));
+        greedy.extend([&everything, &no_end, &speeches].map(|text| say(text)));
     }
     let until = now() + PATIENCE;
     // From then on a viewer is not read any more.
@@ -159,7 +159,7 @@ fn the_hungriest_peers_take_no_more_memory_than_the_limits_add_up_to() {
     let peak = memory_bytes(&program, "VmHWM:") - at_rest;
     // A buffer that grows holds its old and its new bytes for a moment.
     let most = 2 * (unread + unfinished + waiting);
-    assert!(peak > MIB, "{peak}: they were not hungry");
+    assert!(peak > MIB, "{peak}: they took nothing");
     assert!(peak <= most, "{peak} of {most}");
 }
 
@@ -191,7 +191,7 @@ fn connections_that_come_and_go_leave_no_memory_behind() {
     );
 }
 
-/// The figure in kibibytes that the system tells under `name`, in bytes.
+/// The figure that the system has under `name`, in bytes.
 fn memory_bytes(program: &Program, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.child.id())).unwrap();
     let figure = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();

@@ -42,10 +42,10 @@ fn a_signal_ends_it_in_order_within_a_second() {
     }
 }
 
-/// As systemd does it: the socket is there before the program is, and the program tells when it serves.
+/// As systemd does it: the socket is there before the program is, and the program reports when it serves.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_service_manager_hands_a_socket_over_and_is_told() {
+fn a_service_manager_hands_a_socket_over_and_is_notified() {
     let folder = Folder::new();
     let notify = folder.join("notify");
     let heard = std::os::unix::net::UnixDatagram::bind(&notify).unwrap();
@@ -110,11 +110,7 @@ fn a_server_without_descriptors_goes_on_and_recovers() {
 #[test]
 fn an_idle_server_makes_no_wake_ups() {
     let program = Program::start("");
-    assert_eq!(
-        wake_ups_in(&program, RealSpan::from_secs(1)),
-        0,
-        "nobody is connected"
-    );
+    assert_eq!(wake_ups_in(&program, RealSpan::from_secs(1)), 0, "no connections");
 
     let viewers: Vec<Peer> = (0..50).map(|_| program.watch()).collect();
     assert_eq!(

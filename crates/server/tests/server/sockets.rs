@@ -70,7 +70,7 @@ fn dead_is_delivered_though_input_was_pending() {
     // It starves after 1,260 units, 0.126 s; until then it sends without ever reading.
     let started = now();
     while now() - started < RealSpan::from_millis(300) {
-        // The server hangs up in the middle of this; then there is nobody to send to.
+        // The server disconnects in the middle of this.
         if peer.socket.write_all(b"Broadcast nothing but noise\n").is_err() {
             break;
         }
@@ -93,10 +93,10 @@ fn connections_that_end_abruptly_harm_nobody() {
     assert_eq!(viewer.lines_until("pdi").last().unwrap(), "pdi #0");
     assert_eq!(half_closed.rest().unwrap(), "", "and is closed from our side too");
     for _ in 0..20 {
-        let mut rude = server.join("red").0;
-        rude.send(&"Look\n".repeat(10));
+        let mut reset = server.join("red").0;
+        reset.send(&"Look\n".repeat(10));
         // Unread input at the time of closing makes our own system send the reset.
-        rude.socket.shutdown(Shutdown::Read).unwrap();
+        reset.socket.shutdown(Shutdown::Read).unwrap();
     }
     let mut peer = server.join("red").0;
     peer.send("Connect_nbr\n");
@@ -154,7 +154,7 @@ fn a_flood_does_not_starve_others() {
 
 /// A viewer that asks for the whole map and never reads it is disconnected, and no other peer notices.
 #[test]
-fn a_viewer_that_never_reads_is_let_go() {
+fn a_viewer_that_never_reads_is_disconnected() {
     let server = server("-c 2 --stall-limit 1 --request-rate 1000000");
     let mut deaf = server.watch();
     let mut honest = server.join("red").0;

@@ -1,4 +1,4 @@
-//! The program's own terminal, and what stands for one: gone, held, or with nobody behind it.
+//! The program's own terminal, and what stands for one: gone, full, or not read.
 
 use std::fs::File;
 use std::io::Write;
@@ -13,7 +13,7 @@ use trantor_time::RealSpan;
 use crate::replay::write_recordings;
 use crate::support::{Folder, PROGRAM, Peer, Program, command, now};
 
-/// Whether it is a mistake or a result that nobody can be told; status 1 would say that a recording does not agree.
+/// A mistake or a result; status 1 would say that a recording does not agree.
 #[test]
 fn what_cannot_be_printed_is_status_84() {
     let folder = Folder::new();
@@ -40,9 +40,9 @@ fn what_cannot_be_printed_is_status_84() {
     assert_eq!(command.stdout(writer).status().unwrap().code(), Some(1));
 }
 
-/// The console waits for somebody to read its answers, and the end does not wait for the console.
+/// The console waits until its answers are read; the shutdown does not wait for the console.
 #[test]
-fn a_console_whose_answers_nobody_reads_does_not_hold_up_the_end() {
+fn unread_answers_of_the_console_do_not_delay_the_shutdown() {
     const PAGE_BYTES: usize = 4_096;
     let mut program = Program::by(
         command(Path::new("."), "--console on -x 100 -y 50"),
@@ -56,12 +56,12 @@ fn a_console_whose_answers_nobody_reads_does_not_hold_up_the_end() {
         std::thread::yield_now();
     }
     program.kill("-TERM");
-    let told = now();
+    let asked = now();
     let status = loop {
         if let Some(status) = program.child.try_wait().unwrap() {
             break status;
         }
-        assert!(now() - told < RealSpan::from_secs(10), "it does not end");
+        assert!(now() - asked < RealSpan::from_secs(10), "it does not end");
         std::thread::yield_now();
     };
     assert_eq!(status.code(), Some(0));

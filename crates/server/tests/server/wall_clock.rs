@@ -1,6 +1,6 @@
-//! The program while somebody sets the system's clock: nothing of it follows, since only the monotonic clock is read.
+//! The program while the system's clock is set: nothing of it follows, since only the monotonic clock is read.
 //!
-//! `libfaketime` stands for whoever sets the clock: what the program is told of the time of day is changed while it runs, and
+//! `libfaketime` sets it: the time of day that the program reads is changed while it runs, and
 //! the monotonic clock is left as it is.
 
 use std::process::Stdio;
