@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trantor_game::replay::{
     Cursor, Divergence, Mark as Recorded, MarkKind as RecordedKind, Recording, Replayed,
 };
-use trantor_game::{Game, GameInput, History, PaceChange};
+use trantor_game::{Game, GameInput, PaceChange};
 use trantor_protocol::limits::MARKS_MAX;
 use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::{Mark, MarkKind, RecordingInfo, ToClient};
@@ -33,7 +33,14 @@ impl Engine {
         start: PlaybackStart,
         now: RealTime,
     ) -> Result<Self, Divergence> {
-        let (game, playback) = Playback::new(recording, start)?;
+        let (game, cursor) = recording.seek(start.at)?;
+        let playback = Playback {
+            cursor,
+            info: recording_info(recording),
+            follows_speed: start.follows_speed,
+            is_stopped_at_end: false,
+            is_broken: false,
+        };
         let config = EngineConfig {
             game: recording.config().clone(),
             frequency: playback.speed_at(game.now()).unwrap_or(config.frequency),
@@ -44,7 +51,7 @@ impl Engine {
             ..config
         };
         let mut engine = Self::with_game(config, game, now);
-        engine.history = playback.history().clone();
+        engine.history = playback.cursor.history().clone();
         engine.playback = Some(Box::new(playback));
         if start.is_paused {
             engine.pace.pause(now).expect("it was started just now");
@@ -60,12 +67,13 @@ impl Engine {
     /// If there is no recording. Nothing has changed then.
     pub fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), AdminRefusal> {
         let playback = self.playback.as_mut().ok_or(AdminRefusal::NotARecording)?;
-        let game = playback.seek(to).map_err(|divergence| {
+        let (game, cursor) = playback.cursor.recording().seek(to).map_err(|divergence| {
             log::error!("the recording cannot be moved to {to:?}: {divergence}");
             AdminRefusal::Unplayable
         })?;
+        (playback.cursor, playback.is_broken) = (cursor, false);
         (self.population, self.egg_pieces) = (None, EggPieces::default());
-        self.history = playback.history().clone();
+        self.history = playback.cursor.history().clone();
         let before = std::mem::replace(&mut self.game, game);
         self.abandon_sprint(now);
         self.pace.jump(now, self.game.now());
@@ -243,27 +251,6 @@ pub(crate) struct Playback {
 }
 
 impl Playback {
-    /// A playback that begins at `start`, and the game of that moment.
-    ///
-    /// # Errors
-    /// If the recording is not what it was when it was opened.
-    pub(crate) fn new(recording: &Arc<Recording>, start: PlaybackStart) -> Result<(Game, Self), Divergence> {
-        let (game, cursor) = recording.seek(start.at)?;
-        let playback = Self {
-            cursor,
-            info: recording_info(recording),
-            follows_speed: start.follows_speed,
-            is_stopped_at_end: false,
-            is_broken: false,
-        };
-        Ok((game, playback))
-    }
-
-    /// What had happened until the moment that was sought last.
-    pub(crate) fn history(&self) -> &History {
-        self.cursor.history()
-    }
-
     /// When something happens next; `None` at the end.
     pub(crate) fn next_time(&self, game: &Game) -> Option<GameTime> {
         self.cursor.next_time(game).filter(|_| !self.is_broken)
@@ -277,17 +264,6 @@ impl Playback {
             self.is_broken = true;
             None
         })
-    }
-
-    /// Goes to another moment; answers the game as it was there.
-    ///
-    /// # Errors
-    /// As [`Self::new`]. Nothing has changed then.
-    pub(crate) fn seek(&mut self, to: GameTime) -> Result<Game, Divergence> {
-        let (game, cursor) = self.cursor.recording().seek(to)?;
-        self.cursor = cursor;
-        self.is_broken = false;
-        Ok(game)
     }
 
     /// The recorded speed at a moment; `None` if recorded speeds do not apply.

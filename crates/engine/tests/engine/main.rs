@@ -3,9 +3,7 @@
 //!
 //! In builds with assertions the engine compares its parts after every verb.
 
-mod arrival;
 mod bursts;
-mod control;
 mod elevations;
 mod frames;
 mod harness;

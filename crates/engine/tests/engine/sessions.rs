@@ -1,10 +1,12 @@
-//! Connections: requests and answers in order, and what happens to peers that do not read.
+//! Connections: requests and answers in order, the journal before answers, and what browsers send. Input takes effect at the instant
+//! at which it came, also where that lies within a pass, after deadlines that the pass has not carried out yet.
 
-use trantor_engine::{EngineConfig, FiredKind, JournalPressure, limits};
-use trantor_game::{AdminAction, DueKind, Replay};
-use trantor_time::RealSpan;
+use trantor_engine::{CloseReason, Control, EngineConfig, FiredKind, JournalPressure, limits};
+use trantor_game::{AdminAction, Agent, DueKind, Replay};
+use trantor_model::AgentId;
+use trantor_time::{GameTime, RealSpan};
 
-use super::{ms, quiet};
+use super::{bench, instants, ms, ns, quiet, quiet_with};
 use crate::harness::{Bench, game_config};
 
 #[test]
@@ -153,4 +155,140 @@ fn places_in_lock_step_are_taken_by_number() {
     let in_turn = births(&["a", "b", "a", "b"]);
     assert_eq!(births(&["b", "b", "a", "a"]), in_turn);
     assert_eq!(births(&["b", "-a", "-b", "a", "b", "a"]), in_turn);
+}
+
+/// A pass begins 60 ms from now. After 75 ms from now, peer after peer with a microsecond between sends a line; then the pass
+/// carries out what is due.
+fn read_late(bench: &mut Bench, peers: &[usize], line: &[u8]) {
+    let began = bench.now;
+    bench.engine.begin_pass(began + ms(60));
+    for (nth, &peer) in (0..).zip(peers) {
+        bench.now = began + ms(75) + ns(nth * 1_000);
+        bench.hand_in(peer, line);
+    }
+    bench.pass(|_, _| {});
+}
+
+/// The agent ids of the living.
+fn living(bench: &Bench) -> Vec<AgentId> {
+    bench.engine.game().world().agents().map(Agent::id).collect()
+}
+
+#[test]
+fn a_command_starts_when_it_came_and_not_when_the_pass_began() {
+    for busy in [false, true] {
+        let mut bench = quiet(100);
+        let first = bench.join("A", "a");
+        let others: Vec<usize> = (0..5).map(|_| bench.join("B", "b")).collect();
+        bench.take_received();
+        let began = bench.now;
+        if busy {
+            // What ends between the beginning of the pass and the read.
+            bench.send(first, b"Left\n");
+        }
+        read_late(&mut bench, &others, b"Left\n");
+        bench.run_for(ms(300));
+        let received = bench.take_received();
+        for (nth, peer) in (0..).zip(others) {
+            let mine = received.iter().filter(|received| received.peer == peer);
+            let at: Vec<i64> = mine.map(|received| (received.real - began).as_nanos()).collect();
+            assert_eq!(at, [145_000_000 + nth * 1_000], "{busy}");
+        }
+    }
+}
+
+#[test]
+fn the_queue_of_ten_is_that_of_the_instant_at_which_a_command_came() {
+    let mut bench = quiet(100);
+    let agent = bench.join("A", "a");
+    bench.take_received();
+    let began = bench.now;
+    bench.send(agent, &b"Left\n".repeat(10));
+    // The first of them was answered before.
+    read_late(&mut bench, &[agent], b"Right\n");
+    bench.run_for(ms(1_000));
+    assert_eq!(instants(&mut bench, agent, began).len(), 11);
+}
+
+#[test]
+fn an_agent_that_leaves_after_its_fork_leaves_an_egg_and_the_next_player_gets_the_place() {
+    let mut bench = quiet_with(EngineConfig::new(game_config(10, 10, 1)));
+    let agent = bench.join("A", "a");
+    let newcomer = bench.open("N");
+    bench.take_received();
+    let began = bench.now;
+    bench.send(agent, b"Fork\n");
+    bench.engine.begin_pass(began + ms(415));
+    bench.now = began + ms(425);
+    bench.hang_up(agent);
+    bench.hand_in(newcomer, b"a\n");
+    assert_eq!(living(&bench), [AgentId(0)], "it is there until its Fork is over");
+    bench.pass(|_, _| {});
+    assert_eq!(bench.lines(newcomer), ["0\\n10 10"]);
+    assert_eq!(living(&bench), [AgentId(1)]);
+}
+
+/// It died of an older deadline: nothing is left to leave.
+#[test]
+fn an_agent_that_leaves_after_its_death_was_due_is_dead() {
+    let mut bench = bench(10, 10, 1);
+    bench.act(AdminAction::SetRefill { enabled: false });
+    let agent = bench.join("A", "a");
+    let death = bench.engine.game_clock().real_at(GameTime::from_units(1_260));
+    let death = death.expect("the clock runs");
+    bench.run_until(death - ms(5));
+    bench.now = death + ms(5);
+    bench.hang_up(agent);
+    bench.pass(|_, _| {});
+    assert_eq!(living(&bench), []);
+    assert_eq!(bench.engine.poll_timeout(), None);
+}
+
+/// Heads of what a page's `fetch("http://127.0.0.1:4242", {method: "POST", mode: "no-cors", body})` has Firefox and
+/// Chromium send.
+const HEADS: [&str; 2] = [
+    "POST / HTTP/1.1\r\nHost: 127.0.0.1:4242\r\n\
+     User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n\
+     Accept: */*\r\nAccept-Language: en-US,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\
+     Content-Type: text/plain;charset=UTF-8\r\nContent-Length: 11\r\nOrigin: http://127.0.0.1:8000\r\n\
+     Connection: keep-alive\r\nReferer: http://127.0.0.1:8000/\r\nSec-Fetch-Dest: empty\r\n\
+     Sec-Fetch-Mode: no-cors\r\nSec-Fetch-Site: same-site\r\nPriority: u=4\r\n\r\n",
+    "POST / HTTP/1.1\r\nHost: 127.0.0.1:4242\r\nConnection: keep-alive\r\nContent-Length: 11\r\n\
+     sec-ch-ua-platform: \"Linux\"\r\n\
+     User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36\r\n\
+     sec-ch-ua: \"Chromium\";v=\"140\", \"Not=A?Brand\";v=\"24\"\r\nContent-Type: text/plain;charset=UTF-8\r\n\
+     sec-ch-ua-mobile: ?0\r\nAccept: */*\r\nOrigin: http://127.0.0.1:8000\r\nSec-Fetch-Site: same-site\r\n\
+     Sec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: empty\r\nReferer: http://127.0.0.1:8000/\r\n\
+     Accept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-US,en;q=0.9\r\n\r\n",
+];
+
+#[test]
+fn nothing_that_a_web_page_has_a_browser_send_is_obeyed() {
+    let bodies = ["ADMIN\nquit\n", "GRAPHIC\nsst 5\n", "a\nForward\n", "TRANTOR\n"];
+    let cases = HEADS
+        .iter()
+        .flat_map(|head| bodies.map(|body| format!("{head}{body}")));
+    for (request, is_started) in cases.flat_map(|request| [(request.clone(), true), (request, false)]) {
+        for piece_bytes in [1, 100, request.len()] {
+            let mut config = EngineConfig::new(game_config(5, 5, 3));
+            config.control = Control::Everyone;
+            config.auto_start = is_started;
+            let mut bench = Bench::new(config);
+            let page = bench.open("P");
+            for piece in request.as_bytes().chunks(piece_bytes) {
+                bench.send(page, piece);
+            }
+            assert_eq!(bench.engine.poll_operator_line(), None, "{request}");
+            // Behind the greeting, where there was one.
+            let received = bench.lines(page);
+            let answer = &received[usize::from(is_started)];
+            assert!(answer.starts_with("HTTP/1.1 400 Bad Request"), "{received:?}");
+            bench.run_for(limits::LINGER_SPAN * 2);
+            let now = bench.now;
+            let stats = bench.engine.stats(now);
+            assert_eq!((stats.connections, stats.agents), (0, 0), "{request}");
+            assert_eq!(bench.engine.game_clock().frequency().get(), 100);
+            assert_eq!(stats.counters.closed[CloseReason::HttpRequest.index()], 1);
+        }
+    }
 }
