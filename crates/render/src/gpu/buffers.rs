@@ -43,45 +43,54 @@ impl InstanceBuffer {
 /// The instances of a whole frame, kind after kind in one buffer: one write a frame, however many kinds there are.
 #[derive(Debug)]
 pub struct FrameInstances {
-    bytes: Vec<u8>,
-    buffer: InstanceBuffer,
-    /// Where each kind's bytes are, and how many instances; in the order in which they were added.
+    buffer: Buffer,
+    /// Where each kind's bytes are, and how many instances; in the order in which they were given.
     runs: Vec<(Range<u64>, u32)>,
 }
 
 impl FrameInstances {
     pub fn new(device: &Device) -> Self {
         Self {
-            bytes: Vec::new(),
-            buffer: InstanceBuffer::new(device, "instances"),
+            buffer: allocate(device, "instances", FIRST_BYTES),
             runs: Vec::new(),
         }
     }
 
-    pub fn clear(&mut self) {
-        self.bytes.clear();
+    /// Replaces all of them by those of `kinds`: the bytes of each kind, and how many instances they are.
+    pub fn upload<'a>(
+        &mut self,
+        device: &Device,
+        queue: &Queue,
+        kinds: impl Iterator<Item = (&'a [u8], usize)> + Clone,
+    ) {
         self.runs.clear();
-    }
-
-    /// Adds the instances of the next kinds, a list for each.
-    pub fn add<T: Pod>(&mut self, lists: &[Vec<T>]) {
-        for list in lists {
-            let count =
-                u32::try_from(list.len()).expect("no list has as many entries as an index has values");
-            let begin = self.bytes.len() as u64;
-            self.bytes.extend_from_slice(bytemuck::cast_slice(list));
-            self.runs.push((begin..self.bytes.len() as u64, count));
+        let mut needed = 0;
+        for (bytes, count) in kinds.clone() {
+            let count = u32::try_from(count).expect("no list has as many entries as an index has values");
+            let begin = needed;
+            needed += bytes.len() as u64;
+            self.runs.push((begin..needed, count));
         }
-    }
-
-    pub fn upload(&mut self, device: &Device, queue: &Queue) {
-        self.buffer.upload(device, queue, &self.bytes);
+        if needed > self.buffer.size() {
+            self.buffer = allocate(device, "instances", needed * 2);
+        }
+        let Some(size) = wgpu::BufferSize::new(needed) else {
+            return;
+        };
+        let Some(mut view) = queue.write_buffer_with(&self.buffer, 0, size) else {
+            // The device was lost, which drawing reports.
+            return self.runs.clear();
+        };
+        for ((bytes, _), (run, _)) in kinds.zip(&self.runs) {
+            view.slice(run.start as usize..run.end as usize)
+                .copy_from_slice(bytes);
+        }
     }
 
     /// The instances of one kind and how many there are, if there are any.
     pub fn of(&self, kind: usize) -> Option<(wgpu::BufferSlice<'_>, u32)> {
         let (bytes, count) = self.runs.get(kind).filter(|(_, count)| *count > 0)?;
-        Some((self.buffer.buffer.slice(bytes.clone()), *count))
+        Some((self.buffer.slice(bytes.clone()), *count))
     }
 }
 

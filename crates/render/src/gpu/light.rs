@@ -21,8 +21,8 @@ pub(super) struct Light {
     pub(super) lit_layout: BindGroupLayout,
     /// What the sun sees, to be drawn on.
     pub(super) shadow_map: TextureView,
-    shadow_sampler: Sampler,
-    paint_sampler: Sampler,
+    /// Of shadows and of paint.
+    samplers: [Sampler; 2],
     paint: Texture,
     crowd: Texture,
 }
@@ -69,22 +69,15 @@ impl Light {
         });
         let paint = paint_texture(device, "paint", (1, 1), 1);
         let crowd = paint_texture(device, "crowd", (1, 1), 1);
-        let lit = lit_group(
-            device,
-            &lit_layout,
-            (&shadow_map, &shadow_sampler),
-            [&paint, &crowd],
-            &paint_sampler,
-        );
+        let samplers = [shadow_sampler, paint_sampler];
         Self {
             uniform,
             frame,
             frame_layout,
-            lit,
+            lit: lit_group(device, &lit_layout, &shadow_map, &samplers, [&paint, &crowd]),
             lit_layout,
             shadow_map,
-            shadow_sampler,
-            paint_sampler,
+            samplers,
             paint,
             crowd,
         }
@@ -105,13 +98,8 @@ impl Light {
         if is_another(&self.paint, sides) || (crowd_sides.0 > 0 && is_another(&self.crowd, crowd_sides)) {
             self.paint = paint_texture(device, "paint", sides, paint.levels().len() as u32);
             self.crowd = paint_texture(device, "crowd", (crowd_sides.0.max(1), crowd_sides.1.max(1)), 1);
-            self.lit = lit_group(
-                device,
-                &self.lit_layout,
-                (&self.shadow_map, &self.shadow_sampler),
-                [&self.paint, &self.crowd],
-                &self.paint_sampler,
-            );
+            let paints = [&self.paint, &self.crowd];
+            self.lit = lit_group(device, &self.lit_layout, &self.shadow_map, &self.samplers, paints);
             paint.forget_uploads();
         }
         let mut changed = false;
@@ -148,28 +136,28 @@ impl Light {
 fn lit_group(
     device: &Device,
     layout: &BindGroupLayout,
-    (shadow_map, shadow_sampler): (&TextureView, &Sampler),
+    shadow_map: &TextureView,
+    [of_shadows, of_paint]: &[Sampler; 2],
     [paint, crowd]: [&Texture; 2],
-    paint_sampler: &Sampler,
 ) -> BindGroup {
     let resources = [
         BindingResource::TextureView(shadow_map),
-        BindingResource::Sampler(shadow_sampler),
+        BindingResource::Sampler(of_shadows),
         BindingResource::TextureView(&view(paint)),
-        BindingResource::Sampler(paint_sampler),
+        BindingResource::Sampler(of_paint),
         BindingResource::TextureView(&view(crowd)),
     ];
     bindings::group(device, "light", layout, &resources)
 }
 
 fn paint_texture(device: &Device, label: &str, sides: (u32, u32), levels: u32) -> Texture {
+    let usage = TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST;
     texture_with_levels(
         device,
         label,
         sides,
         TextureFormat::Rgba8Unorm,
-        levels,
-        1,
-        TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST,
+        [levels, 1],
+        usage,
     )
 }

@@ -85,31 +85,22 @@ impl Post {
 
     /// Draws everything from the light to `output`.
     pub(super) fn encode(&self, encoder: &mut CommandEncoder, output: &TextureView) {
-        let Targets {
-            glow, read_levels, ..
-        } = &self.targets;
-        step(
-            encoder,
-            "bright",
-            &self.bright,
-            &self.targets.read_bright,
-            &glow[0],
-            false,
-        );
-        for (reads, draws) in read_levels.iter().zip(&glow[1..]) {
-            step(encoder, "down", &self.down, reads, draws, false);
+        let mut step = |label, pipeline, reads: &BindGroup, draws, adds| {
+            let mut pass = bindings::color_pass(encoder, label, draws, adds);
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, reads, &[]);
+            pass.draw(0..3, 0..1);
+        };
+        let targets = &self.targets;
+        let (glow, levels) = (&targets.glow, &targets.read_levels);
+        step("bright", &self.bright, &targets.read_bright, &glow[0], false);
+        for (reads, draws) in levels.iter().zip(&glow[1..]) {
+            step("down", &self.down, reads, draws, false);
         }
-        for (reads, draws) in read_levels[1..].iter().zip(glow).rev() {
-            step(encoder, "up", &self.up, reads, draws, true);
+        for (reads, draws) in levels[1..].iter().zip(glow).rev() {
+            step("up", &self.up, reads, draws, true);
         }
-        step(
-            encoder,
-            "compose",
-            &self.compose,
-            &self.targets.read_both,
-            output,
-            false,
-        );
+        step("compose", &self.compose, &targets.read_both, output, false);
     }
 }
 
@@ -146,18 +137,4 @@ impl Targets {
             glow,
         }
     }
-}
-
-fn step(
-    encoder: &mut CommandEncoder,
-    label: &str,
-    pipeline: &RenderPipeline,
-    reads: &BindGroup,
-    draws: &TextureView,
-    adds: bool,
-) {
-    let mut pass = bindings::color_pass(encoder, label, draws, adds);
-    pass.set_pipeline(pipeline);
-    pass.set_bind_group(0, reads, &[]);
-    pass.draw(0..3, 0..1);
 }

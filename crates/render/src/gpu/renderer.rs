@@ -135,12 +135,11 @@ impl Renderer {
     /// Gives the lists and the changed rows of the paint to the device. Each call is followed by one of
     /// [`Self::encode`], since what is kept from frame to frame is kept in step with it.
     pub fn upload(&mut self, device: &Device, queue: &Queue, list: &DrawList, paint: &mut GroundPaint) {
-        self.instances.clear();
-        self.instances.add(&list.bodies);
-        self.instances.add(&list.decals);
-        self.instances.add(std::slice::from_ref(&list.waves));
-        self.instances.add(&list.glows);
-        self.instances.upload(device, queue);
+        let kinds = bytes_of(&list.bodies)
+            .chain(bytes_of(&list.decals))
+            .chain(bytes_of(std::slice::from_ref(&list.waves)))
+            .chain(bytes_of(&list.glows));
+        self.instances.upload(device, queue, kinds);
         let nothing = empty_look(self.targets.size);
         let look = list.frame.as_ref().unwrap_or(&nothing);
         // Paint that does not show can wait until it does.
@@ -268,6 +267,10 @@ impl Renderer {
             }
         }
     }
+}
+
+fn bytes_of<T: bytemuck::Pod>(lists: &[Vec<T>]) -> impl Iterator<Item = (&[u8], usize)> + Clone {
+    lists.iter().map(|list| (bytemuck::cast_slice(list), list.len()))
 }
 
 fn depth(view: &TextureView, store: StoreOp) -> wgpu::RenderPassDepthStencilAttachment<'_> {

@@ -111,37 +111,26 @@ impl Fault {
 mod tests {
     use super::*;
 
-    const SIZE: (u32, u32) = (640, 480);
-
     #[test]
-    fn a_surface_that_never_fits_is_configured_once_for_each_size() {
+    fn each_answer_has_its_recovery_and_none_is_tried_for_ever() {
         let mut state = SurfaceState::default();
         let mut follow = |status, width| state.follow(status, (width, 480));
+        // A surface that never fits is configured once for each size, unless it fitted in between.
         for width in [640, 641, 640] {
             assert_eq!(follow(Status::Suboptimal, width), Recovery::Reconfigure);
             assert_eq!(follow(Status::Suboptimal, width), Recovery::None);
         }
         assert_eq!(follow(Status::Good, 640), Recovery::None);
-        let again = follow(Status::Suboptimal, 640);
-        assert_eq!(again, Recovery::Reconfigure, "it had fitted in between");
-    }
-
-    #[test]
-    fn a_surface_that_is_lost_again_and_again_takes_the_device_with_it() {
-        let mut state = SurfaceState::default();
+        assert_eq!(follow(Status::Suboptimal, 640), Recovery::Reconfigure);
+        // One that is lost again and again takes the device with it, unless it was drawn on.
         for lost in 0..=RECREATED_IN_A_ROW_MAX {
-            let recovery = state.follow(Status::Lost, SIZE);
-            assert_eq!(recovery == Recovery::GiveUp, lost == RECREATED_IN_A_ROW_MAX);
-            // Neither shows that it can be drawn on.
-            state.follow(Status::None, SIZE);
-            assert_eq!(state.follow(Status::Outdated, SIZE), Recovery::Reconfigure);
+            let gives_up = follow(Status::Lost, 640) == Recovery::GiveUp;
+            assert_eq!(gives_up, lost == RECREATED_IN_A_ROW_MAX);
+            follow(Status::None, 640);
+            assert_eq!(follow(Status::Outdated, 640), Recovery::Reconfigure);
         }
-        state.follow(Status::Good, SIZE);
-        assert_eq!(
-            state.follow(Status::Lost, SIZE),
-            Recovery::Recreate,
-            "it was drawn on"
-        );
-        assert_eq!(state.follow(Status::Invalid, SIZE), Recovery::GiveUp);
+        follow(Status::Good, 640);
+        assert_eq!(follow(Status::Lost, 640), Recovery::Recreate);
+        assert_eq!(follow(Status::Invalid, 640), Recovery::GiveUp);
     }
 }

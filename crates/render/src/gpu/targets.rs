@@ -36,7 +36,7 @@ pub fn texture(
     sample_count: u32,
     usage: TextureUsages,
 ) -> Texture {
-    texture_with_levels(device, label, sides, format, 1, sample_count, usage)
+    texture_with_levels(device, label, sides, format, [1, sample_count], usage)
 }
 
 pub(super) fn texture_with_levels(
@@ -44,8 +44,7 @@ pub(super) fn texture_with_levels(
     label: &str,
     (width, height): (u32, u32),
     format: TextureFormat,
-    mip_level_count: u32,
-    sample_count: u32,
+    [mip_level_count, sample_count]: [u32; 2],
     usage: TextureUsages,
 ) -> Texture {
     device.create_texture(&TextureDescriptor {

@@ -3,15 +3,13 @@
 //! Each resource has a shape of its own, so that the map can be read without colours. Sizes are in tiles and
 //! chosen so that a tile holds a few of everything and still shows its ground.
 
-mod characters;
-mod decorations;
-mod resources;
+mod meshes;
 
 use glam::{Mat4, Vec3};
 use trantor_model::Resource;
 
 use super::mesh::{MeshBuilder, Paint, Vertex};
-use resources::gem;
+use meshes::gem;
 
 /// A mesh that can be drawn many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,48 +107,38 @@ impl Shape {
         let mut mesh = MeshBuilder::new();
         let m = &mut mesh;
         match self {
-            Self::Food => resources::food(m),
-            Self::Linemate => resources::linemate(m),
+            Self::Food => meshes::food(m),
+            Self::Linemate => meshes::linemate(m),
             Self::Deraumere => gem(m, 3, [(0.125, 0.0), (0.118, 0.025), (0.0, 0.215)], [0.75, 1.0]),
             Self::Sibur => gem(m, 4, [(0.0, 0.01), (0.1, 0.12), (0.0, 0.235)], [0.8, 1.08]),
             Self::Mendiane => {
                 let profile = [(0.115, 0.0), (0.115, 0.085), (0.085, 0.115)];
                 gem(m, 6, profile, [0.88, 1.12]);
             }
-            Self::Phiras => resources::phiras(m),
-            Self::Thystame => resources::thystame(m),
-            Self::FoodPlain => resources::food_plain(m),
+            Self::Phiras => meshes::phiras(m),
+            Self::Thystame => meshes::thystame(m),
+            Self::FoodPlain => meshes::food_plain(m),
             Self::PhirasPlain => gem(m, 4, [(0.075, 0.0), (0.085, 0.17), (0.0, 0.3)], [0.92, 1.15]),
-            Self::ThystamePlain => resources::thystame_plain(m),
+            Self::ThystamePlain => meshes::thystame_plain(m),
             Self::Speck => {
                 let profile = [(Self::SPECK_ACROSS / 2.0, 0.0), (0.06, 0.14)];
                 m.turned(4, &profile, &[Paint::instance(1.0)]);
             }
-            Self::Character => characters::character(m),
-            Self::Figurine => characters::figurine(m),
+            Self::Character => meshes::character(m),
+            Self::Figurine => meshes::figurine(m),
             Self::Pawn => {
                 m.turned(4, &[(0.17, 0.0), (0.07, 0.38)], &[Paint::instance(0.95)]);
                 gem(m, 4, [(0.0, 0.34), (0.15, 0.5), (0.0, 0.66)], [1.1; 2]);
             }
-            Self::Egg => characters::egg(m),
-            Self::Crown => characters::crown(m),
-            Self::Tuft => decorations::tuft(m),
+            Self::Egg => meshes::egg(m),
+            Self::Crown => meshes::crown(m),
+            Self::Tuft => meshes::tuft(m),
             Self::Pebble => {
                 m.at(Mat4::from_scale(Vec3::new(0.06, 0.035, 0.05)))
                     .ball(false, |_| Paint::instance(1.0));
             }
-            Self::Flower => decorations::flower(m),
+            Self::Flower => meshes::flower(m),
         }
         mesh.finish()
     }
-}
-
-/// Moves a piece to a place.
-fn at(x: f32, y: f32, z: f32) -> Mat4 {
-    Mat4::from_translation(Vec3::new(x, y, z))
-}
-
-/// Scales a piece and moves it to a place.
-fn placed(at: Vec3, scale: Vec3) -> Mat4 {
-    Mat4::from_translation(at) * Mat4::from_scale(scale)
 }

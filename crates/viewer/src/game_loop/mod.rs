@@ -23,7 +23,7 @@ mod systems;
 
 use trantor_runtime::fault::caught;
 use trantor_time::frame_budget::target_rate;
-use trantor_time::{Clock, Rate, RealTime};
+use trantor_time::{Clock, Rate, RealTime, Turn};
 
 use crate::input::{Input, InputQueue};
 use crate::intent::Intent;
@@ -149,7 +149,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         let is_quiet = self.handle_network();
         let now = self.clock.now();
         // While pieces wait, the frame rule was asked after each.
-        if is_quiet && self.viewer.pacer.frame_due_when_quiet(now) {
+        if is_quiet && self.viewer.pacer.turn(now, false) == Turn::Frame {
             self.frame(now);
         }
         // Requests of these events are not kept for the next frame.
@@ -182,7 +182,10 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
     }
 
     fn next_wake(&mut self, now: RealTime) -> RealTime {
-        let frame = self.viewer.pacer.next_wake(now);
+        let frame = match self.viewer.pacer.turn(now, false) {
+            Turn::Sleep { until } => until,
+            Turn::Frame | Turn::Events { .. } => now,
+        };
         let timeout = self.viewer.state.source().next_timeout();
         timeout.map_or(frame, |timeout| timeout.min(frame))
     }
@@ -190,7 +193,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
     fn after_event(&mut self, started: RealTime) {
         let now = self.clock.now();
         self.viewer.pacer.event_handled(started, now);
-        if self.viewer.pacer.frame_due(now) {
+        if self.viewer.pacer.turn(now, true) == Turn::Frame {
             self.frame(now);
         }
     }

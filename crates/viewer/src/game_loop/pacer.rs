@@ -10,11 +10,6 @@ use trantor_time::{FrameBudget, Rate, RealSpan, RealTime, Turn};
 use crate::state::hud::figures::FRAMES_KEPT;
 
 /// Decides by the clock when a frame is due, and measures frames and events.
-///
-/// - At each event: handle it, then [`event_handled`](Self::event_handled), then [`frame_due`](Self::frame_due).
-/// - With no event left: [`frame_due_when_quiet`](Self::frame_due_when_quiet); if not, sleep until
-///   [`next_wake`](Self::next_wake).
-/// - To draw: [`begin_frame`](Self::begin_frame), [`end_frame`](Self::end_frame).
 #[derive(Debug)]
 pub struct FramePacer {
     budget: FrameBudget,
@@ -51,22 +46,9 @@ impl FramePacer {
         self.budget.rate()
     }
 
-    /// Whether a frame is due even if events still wait.
-    pub fn frame_due(&self, now: RealTime) -> bool {
-        self.budget.turn(now, true) == Turn::Frame
-    }
-
-    /// Whether a frame is due when no event waits.
-    pub fn frame_due_when_quiet(&self, now: RealTime) -> bool {
-        self.budget.turn(now, false) == Turn::Frame
-    }
-
-    /// When to wake if no event comes first; `now` if a frame is due.
-    pub fn next_wake(&self, now: RealTime) -> RealTime {
-        match self.budget.turn(now, false) {
-            Turn::Sleep { until } => until,
-            Turn::Frame | Turn::Events { .. } => now,
-        }
+    /// What to do at `now`, while events wait or when none does.
+    pub fn turn(&self, now: RealTime, events_wait: bool) -> Turn {
+        self.budget.turn(now, events_wait)
     }
 
     /// A frame begins at `now`. Answers whether it is the first.

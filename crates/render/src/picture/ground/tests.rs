@@ -1,7 +1,5 @@
 //! The ground's paint: what changed, in bands and slices.
 
-use trantor_model::Counts;
-
 use super::*;
 
 fn ground(version: u64, changed_since: u64, changed: Vec<u32>) -> SceneGround {
