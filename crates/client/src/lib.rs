@@ -29,6 +29,7 @@ pub mod display_clock;
 
 mod control;
 
+mod table;
 pub mod world;
 
 mod display;

@@ -4,8 +4,6 @@
 //! spans, and how much there may be of each. When a change is applied is [`crate::timeline`]'s to decide, what it
 //! looks like [`crate::display`]'s.
 
-use std::collections::BTreeMap;
-
 use trantor_model::{AgentId, AgentView, Counts, EggId, Level, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{ActionState, AgentState, Change, EggState, RitualState, SnapshotPart};
 use trantor_time::GameTime;
@@ -13,6 +11,7 @@ use trantor_time::GameTime;
 use crate::error::ProtocolError;
 use crate::motion::{Blend, is_motion};
 use crate::scene::TEAM_UNKNOWN;
+use crate::table::Table;
 
 /// Teams shown. Far more than a game has; each has a line in every frame.
 pub(crate) const TEAMS_MAX: usize = 1_024;
@@ -42,8 +41,8 @@ pub struct World {
     is_lenient: bool,
     /// By place in the row-by-row list of tiles; grows while the world is being loaded.
     ground: Vec<Counts>,
-    agents: BTreeMap<AgentId, Agent>,
-    eggs: BTreeMap<EggId, EggState>,
+    agents: Table<Agent>,
+    eggs: Table<EggState>,
     rituals: Vec<Ritual>,
     rituals_begun: u64,
     winner: Option<TeamId>,
@@ -81,8 +80,8 @@ impl World {
             teams,
             is_lenient: false,
             ground: Vec::new(),
-            agents: BTreeMap::new(),
-            eggs: BTreeMap::new(),
+            agents: Table::new(),
+            eggs: Table::new(),
             rituals: Vec::new(),
             rituals_begun: 0,
             winner: None,
@@ -116,32 +115,32 @@ impl World {
 
     /// All agents by ascending number.
     pub fn agents(&self) -> impl Iterator<Item = &Agent> {
-        self.agents.values()
+        self.agents.iter()
     }
 
     /// All agents by ascending number, to change how they are shown.
     pub(crate) fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
-        self.agents.values_mut()
+        self.agents.iter_mut()
     }
 
     /// The agent with that number.
     pub fn agent(&self, id: AgentId) -> Option<&Agent> {
-        self.agents.get(&id)
+        self.agents.get(id.0)
     }
 
     /// The agent with that number, to change how it is shown.
     pub(crate) fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent> {
-        self.agents.get_mut(&id)
+        self.agents.get_mut(id.0)
     }
 
     /// All eggs by ascending number.
     pub fn eggs(&self) -> impl Iterator<Item = &EggState> {
-        self.eggs.values()
+        self.eggs.iter()
     }
 
     /// The egg with that number.
     pub fn egg(&self, id: EggId) -> Option<&EggState> {
-        self.eggs.get(&id)
+        self.eggs.get(id.0)
     }
 
     /// Elevations in the order they began.
@@ -226,7 +225,7 @@ impl World {
                     Err(ProtocolError::UnknownEgg(_)) if self.is_lenient => {}
                     taken => taken?,
                 }
-                self.agents.insert(agent.view.id, agent);
+                self.agents.insert(agent.view.id.0, agent);
             }
             Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent)?,
             Change::ActionStarted { agent, action } => {
@@ -311,7 +310,7 @@ impl World {
 
     fn add_agent(&mut self, agent: AgentState) -> Result<(), ProtocolError> {
         let agent = self.checked_agent(agent)?;
-        self.agents.insert(agent.view.id, agent);
+        self.agents.insert(agent.view.id.0, agent);
         Ok(())
     }
 
@@ -321,10 +320,10 @@ impl World {
         self.check_team(agent.view.team)?;
         agent.action.iter().try_for_each(check_action)?;
         let id = agent.view.id;
-        if self.agents.contains_key(&id) {
+        if self.agents.get(id.0).is_some() {
             return Err(ProtocolError::AgentTwice(id));
         }
-        if !self.is_lenient && self.agents.last_key_value().is_some_and(|(last, _)| *last > id) {
+        if !self.is_lenient && !self.agents.is_next(id.0) {
             return Err(ProtocolError::AgentOutOfOrder(id));
         }
         let max = if self.is_lenient {
@@ -343,7 +342,7 @@ impl World {
     }
 
     fn remove_agent(&mut self, id: AgentId) -> Result<(), ProtocolError> {
-        let agent = self.agents.remove(&id).ok_or(ProtocolError::UnknownAgent(id))?;
+        let agent = self.agents.remove(id.0).ok_or(ProtocolError::UnknownAgent(id))?;
         let ritual = agent
             .held_by
             .and_then(|serial| self.rituals.iter_mut().find(|ritual| ritual.serial == serial));
@@ -358,15 +357,10 @@ impl World {
         if egg.team != TEAM_UNKNOWN || !self.is_lenient {
             self.check_team(egg.team)?;
         }
-        if self.eggs.contains_key(&egg.egg) {
+        if self.eggs.get(egg.egg.0).is_some() {
             return Err(ProtocolError::EggTwice(egg.egg));
         }
-        if !self.is_lenient
-            && self
-                .eggs
-                .last_key_value()
-                .is_some_and(|(last, _)| *last > egg.egg)
-        {
+        if !self.is_lenient && !self.eggs.is_next(egg.egg.0) {
             return Err(ProtocolError::EggOutOfOrder(egg.egg));
         }
         let max = if self.is_lenient {
@@ -375,12 +369,12 @@ impl World {
             EGGS_MAX
         };
         check_room(self.eggs.len(), max, "eggs")?;
-        self.eggs.insert(egg.egg, egg);
+        self.eggs.insert(egg.egg.0, egg);
         Ok(())
     }
 
     fn take_egg(&mut self, id: EggId) -> Result<(), ProtocolError> {
-        match self.eggs.remove(&id) {
+        match self.eggs.remove(id.0) {
             Some(_) => Ok(()),
             None => Err(ProtocolError::UnknownEgg(id)),
         }
@@ -444,14 +438,14 @@ impl World {
     /// Those of `participants` that this elevation holds are free.
     fn release(&mut self, participants: &[AgentId], serial: u64) {
         for participant in participants {
-            if let Some(agent) = self.agents.get_mut(participant) {
+            if let Some(agent) = self.agents.get_mut(participant.0) {
                 agent.held_by.take_if(|held_by| *held_by == serial);
             }
         }
     }
 
     fn known(&mut self, id: AgentId) -> Result<&mut Agent, ProtocolError> {
-        self.agents.get_mut(&id).ok_or(ProtocolError::UnknownAgent(id))
+        self.agents.get_mut(id.0).ok_or(ProtocolError::UnknownAgent(id))
     }
 
     fn check_tile(&self, tile: Tile) -> Result<(), ProtocolError> {
