@@ -101,8 +101,8 @@ status() {
 
     sed -nE 's/^\| (`[^|]*) \|.*/\1/p' docs/replay-events.md | grep -o '`[a-z_]*`' | tr -d '`' |
         sed 's/^/trantor-server: replay export name /'
-    sed -nE 's/^    [A-Z][A-Za-z]+: ("[^"]+"), \[(.*)\];$/trantor-viewer: key \2 for \1/p' crates/viewer/src/input/mod.rs
-    sed -n '/^const COMMANDS/,/^];/p' crates/viewer/src/console/commands.rs |
+    sed -nE 's/^    [A-Z][A-Za-z]+: ("[^"]+"), \[(.*)\];$/trantor-viewer: key \2 for \1/p' crates/viewer/src/input.rs
+    sed -n '/^const COMMANDS/,/^];/p' crates/viewer/src/console.rs |
         sed -nE 's/^ *"(.*) — .*/trantor-viewer: console \1/p'
     grep -rhoE '(JOURNAL|SNAPSHOT|WIRE)_VERSION: u16 = [0-9]+' crates/*/src |
         sed -E 's/^([A-Z]+)_VERSION: u16 = /format: version of \1 /'

@@ -13,7 +13,7 @@ use trantor_render::gpu::surface::Fault;
 use trantor_time::{GameTime, Pace, Pacing, Rate, RealSpan, RealTime};
 
 use super::{Viewer, figures};
-use crate::console::{Command, Vocabulary};
+use crate::console::Command;
 use crate::film::gif::film_rate;
 use crate::film::recording::{RECORD_SECONDS_MAX, Take};
 use crate::input::{Action, Bindings};
@@ -99,12 +99,6 @@ impl<S> Viewer<S> {
             intent => self.state.intend(intent, now)?,
         }
         Ok(String::new())
-    }
-
-    pub(super) fn vocabulary(&self) -> Vocabulary {
-        Vocabulary {
-            systems: self.schedule.systems().iter().map(|system| system.name).collect(),
-        }
     }
 
     /// How often systems are called: all, or the one of that name.

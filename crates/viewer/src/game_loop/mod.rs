@@ -100,7 +100,8 @@ pub enum Wake {
 const PIECES_PER_TURN: u32 = 16;
 
 impl<S: Screen, C: Clock> GameLoop<S, C> {
-    pub fn new(state: ViewerState, screen: S, clock: C) -> Self {
+    pub fn new(mut state: ViewerState, screen: S, clock: C) -> Self {
+        state.hud().console.systems = systems::list::<S>().map(|(name, ..)| name).to_vec();
         let schedule = Schedule::new(systems::list::<S>().map(|(name, pace, _)| (name, pace)));
         Self {
             viewer: Viewer {

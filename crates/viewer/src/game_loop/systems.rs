@@ -175,8 +175,5 @@ fn graphics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> an
 fn statistics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     figures::count_rates(viewer, now);
     figures::report(viewer);
-    // Completion knows what there is, a second late at most.
-    let vocabulary = viewer.vocabulary();
-    viewer.state.hud().console.set_vocabulary(vocabulary);
     Ok(())
 }

@@ -1,20 +1,19 @@
-//! Keys and their actions; bindings can be changed and saved.
+//! Keys and their actions; bindings can be changed and saved. And the input events since the last frame, in order.
 //!
 //! Keys are named as they are written on the keyboard in use (`a`, `+`, `space`, `f12`), not by their place, so that
 //! help and keyboard agree in every country; the arrows do what `w a s d` do wherever those are awkward.
 
-mod queue;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use std::collections::BTreeMap;
-
-use winit::keyboard::{Key, NamedKey};
-
-pub use queue::{HeldBefore, Input, InputQueue};
+use clap::ValueEnum;
+use winit::dpi::PhysicalPosition;
+use winit::event::{ElementState, MouseButton, MouseScrollDelta};
+use winit::keyboard::{Key, NamedKey, PhysicalKey};
 
 /// Declares each action once: its name, its help text, and its default keys.
 macro_rules! actions {
     ($($name:ident: $meaning:literal, $keys:expr;)+) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Action {
             $($name,)+
@@ -86,18 +85,12 @@ actions! {
 impl Action {
     /// As settings and commands write it: `heat-map`.
     pub fn name(self) -> String {
-        let mut name = String::new();
-        for letter in format!("{self:?}").chars() {
-            if letter.is_ascii_uppercase() && !name.is_empty() {
-                name.push('-');
-            }
-            name.push(letter.to_ascii_lowercase());
-        }
-        name
+        let name = self.to_possible_value();
+        name.map_or_else(String::new, |name| name.get_name().to_owned())
     }
 
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|action| action.name() == name)
+        Self::from_str(name, false).ok()
     }
 
     /// Whether it goes on for as long as its key is held.
@@ -169,8 +162,97 @@ pub fn key_name(key: &Key) -> Option<String> {
     }
 }
 
+/// Inputs queued for a frame: a mouse sends a thousand movements a second, which become one, and a thousand keys
+/// between two frames are no typing.
+const INPUTS_MAX: usize = 1_024;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    Key {
+        /// As [`key_name`] names it.
+        name: String,
+        is_down: bool,
+        is_repeat: bool,
+        is_typing: bool,
+    },
+    /// The same as a key that does this.
+    Act(Action),
+    Moved {
+        /// Where to, in pixels of the window.
+        to: PhysicalPosition<f64>,
+        is_over_panel: bool,
+    },
+    Left,
+    Button {
+        button: MouseButton,
+        state: ElementState,
+        is_over_panel: bool,
+    },
+    /// The wheel turned, or two fingers moved on a touchpad.
+    Wheel(MouseScrollDelta),
+    /// Two fingers were spread (positive) or pinched; 1 is twice the size.
+    Pinch(f64),
+    /// Two fingers were turned on a touchpad, in degrees.
+    Rotate(f32),
+    /// The window lost the keyboard: no key or button is held.
+    FocusLost,
+}
+
+#[derive(Debug, Default)]
+pub struct InputQueue {
+    inputs: VecDeque<Input>,
+    pub dropped: u64,
+}
+
+impl InputQueue {
+    /// Appends an input. A movement replaces the one before it; when the queue is full, the newest is dropped and counted.
+    pub fn put(&mut self, input: Input) {
+        if let (Some(last @ Input::Moved { .. }), Input::Moved { .. }) = (self.inputs.back_mut(), &input) {
+            *last = input;
+        } else if self.inputs.len() == INPUTS_MAX {
+            self.dropped += 1;
+        } else {
+            self.inputs.push_back(input);
+        }
+    }
+
+    pub fn take(&mut self) -> Option<Input> {
+        self.inputs.pop_front()
+    }
+}
+
+/// Keys that were already down when the window got the keyboard, until they go up: they were pressed for another window.
+///
+/// On X11 and Windows such a key comes again as a synthetic press, and its repeats may come as presses. A key that is
+/// pressed while the keyboard changes windows looks the same, and is lost.
+#[derive(Debug, Default)]
+pub struct HeldBefore {
+    keys: BTreeSet<PhysicalKey>,
+}
+
+impl HeldBefore {
+    /// Whether a key went down or up for this window. `is_synthetic` is winit's.
+    pub fn is_for_us(&mut self, key: PhysicalKey, state: ElementState, is_synthetic: bool) -> bool {
+        match state {
+            ElementState::Pressed if is_synthetic => {
+                self.keys.insert(key);
+                false
+            }
+            ElementState::Pressed => !self.keys.contains(&key),
+            // A window that loses the keyboard gets all keys as released.
+            ElementState::Released => {
+                self.keys.remove(&key);
+                true
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use winit::event::ElementState::{Pressed, Released};
+    use winit::keyboard::KeyCode;
+
     use super::*;
 
     #[test]
@@ -185,7 +267,6 @@ mod tests {
             assert_eq!(Action::named(&action.name()), Some(action));
         }
         assert_eq!(Action::HeatMap.name(), "heat-map");
-        assert_eq!(Action::named("HeatMap"), None);
     }
 
     #[test]
@@ -202,5 +283,32 @@ mod tests {
         assert_eq!(action(Key::Character("p".into())), Some(Action::Pause));
         assert_eq!(action(Key::Named(NamedKey::Space)), None);
         assert_eq!(action(Key::Named(NamedKey::F12)), Some(Action::Screenshot));
+    }
+
+    #[test]
+    fn inputs_keep_their_order_movements_become_one_and_a_flood_is_counted() {
+        let moved = |x| Input::Moved {
+            to: PhysicalPosition::new(x, 0.0),
+            is_over_panel: false,
+        };
+        let mut queue = InputQueue::default();
+        for input in [moved(1.0), moved(2.0), Input::Pinch(0.5), moved(3.0), moved(4.0)] {
+            queue.put(input);
+        }
+        assert_eq!(queue.inputs, [moved(2.0), Input::Pinch(0.5), moved(4.0)]);
+        (0..INPUTS_MAX).for_each(|_| queue.put(Input::Pinch(0.1)));
+        assert_eq!((queue.inputs.len(), queue.dropped), (INPUTS_MAX, 3));
+    }
+
+    #[test]
+    fn a_key_held_when_the_keyboard_comes_does_nothing_until_it_is_pressed_anew() {
+        let mut keys = HeldBefore::default();
+        let mut press =
+            |key, state, is_synthetic| keys.is_for_us(PhysicalKey::Code(key), state, is_synthetic);
+        assert!(!press(KeyCode::KeyH, Pressed, true));
+        assert!(!press(KeyCode::KeyH, Pressed, false));
+        assert!(press(KeyCode::KeyP, Pressed, false), "another key");
+        assert!(press(KeyCode::KeyH, Released, false));
+        assert!(press(KeyCode::KeyH, Pressed, false));
     }
 }
