@@ -48,7 +48,8 @@ use options::Cli;
 use replay_server::ReplayServer;
 use settings::Settings;
 
-use state::{ViewerOptions, ViewerState};
+use state::ViewerState;
+use state::hud::Panels;
 
 /// Does what the command line asks for.
 ///
@@ -98,16 +99,17 @@ fn check_writable(file: &Path) -> io::Result<()> {
     }
 }
 
-fn state(cli: &Cli, settings: Settings, waker: Waker) -> anyhow::Result<ViewerState> {
+fn state(cli: &Cli, mut settings: Settings, waker: Waker) -> anyhow::Result<ViewerState> {
     let source = match cli.demo_scene {
         Some(which) => source::demo(Demo::new(which)),
-        None => source::live(&cli.host, cli.port, cli.language(), cli.token()?, waker)?,
+        None => source::live(&cli.host, cli.port, cli.dialect, cli.token()?, waker)?,
     };
-    let options = ViewerOptions {
-        settings,
-        theme: cli.theme,
-        panels: !cli.no_hud,
-        reports: cli.report_widgets,
-    };
-    Ok(ViewerState::new(source, options))
+    settings.theme = cli.theme.or(settings.theme);
+    let mut state = ViewerState::new(source, settings);
+    state.light_stands = cli.theme.is_some();
+    state.hud().report.is_on = cli.report_widgets;
+    if cli.no_hud {
+        state.hud().panels = Panels::default();
+    }
+    Ok(state)
 }

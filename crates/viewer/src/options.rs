@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
 use trantor_client::Language;
 use trantor_protocol::read_token;
@@ -72,8 +72,8 @@ pub struct Cli {
     #[arg(long)]
     pub no_hud: bool,
     /// What to speak with the server
-    #[arg(long, value_name = "NAME", default_value = "frames")]
-    pub dialect: Dialect,
+    #[arg(long, value_name = "NAME", default_value = "frames", value_parser = one_of([("frames", "Our own: everything, exactly timed", Language::Frames), ("gui", "What viewers of every Zappy server speak", Language::Text)]))]
+    pub dialect: Language,
     /// Print where widgets are and what they say, as lines for scripted tests
     #[arg(long)]
     pub report_widgets: bool,
@@ -102,15 +102,6 @@ pub struct FilmOptions {
     pub speed: u32,
 }
 
-/// The protocol spoken with the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Dialect {
-    /// Our own: everything, exactly timed.
-    Frames,
-    /// What viewers of every Zappy server speak.
-    Gui,
-}
-
 impl Cli {
     /// The default size of a picture.
     pub const SIZE: (u32, u32) = (1280, 720);
@@ -127,14 +118,6 @@ impl Cli {
             .with_context(|| format!("{}: the token cannot be read", path.display()))?;
         let token = read_token(&text).with_context(|| path.display().to_string())?;
         Ok(Some(token.to_owned()))
-    }
-
-    /// The dialect, for the client.
-    pub fn language(&self) -> Language {
-        match self.dialect {
-            Dialect::Frames => Language::Frames,
-            Dialect::Gui => Language::Text,
-        }
     }
 }
 

@@ -15,12 +15,13 @@ use trantor_client::Scene;
 use trantor_model::MapSize;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
+use crate::demo::{Demo, DemoScene};
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::Settings;
 use crate::sound::Volume;
 use crate::sound::mixer::Listener;
-use crate::source::{Repeat, Source};
+use crate::source::{self, Repeat, Source};
 use crate::state::hud::figures::Figures;
 use crate::state::hud::{EventFeed, FrameFigures, Hud};
 use crate::trails::Trails;
@@ -31,16 +32,6 @@ use trantor_render::picture::palette::Theme;
 use trantor_render::picture::{CameraPose, Compose, DrawList};
 
 pub use pointer::Pointer;
-
-#[derive(Clone, Debug, Default)]
-pub struct ViewerOptions {
-    pub settings: Settings,
-    /// The theme for this session, whose light then stands still instead of drifting with game time.
-    pub theme: Option<Theme>,
-    pub panels: bool,
-    /// Whether panels report their state to tests.
-    pub reports: bool,
-}
 
 /// Shown once there is a world, at the first start.
 const FIRST_STEPS: &str =
@@ -87,7 +78,8 @@ pub struct ViewerState {
     /// Saved from one start to the next. The view is the user's last choice; flights to an agent or an event leave it.
     pub settings: Settings,
     pub(crate) bindings: Bindings,
-    light_stands: bool,
+    /// Whether the light stands still instead of drifting with game time.
+    pub light_stands: bool,
     /// How much detail the graphics adapter affords.
     pub detail: Detail,
     host_requests: VecDeque<Intent>,
@@ -107,13 +99,14 @@ pub struct ViewerState {
 }
 
 impl ViewerState {
-    pub fn new(source: Box<dyn Source>, options: ViewerOptions) -> Self {
-        let mut hud = Hud::new(options.reports);
-        hud.panels.any = options.panels;
-        hud.panels.labels = options.panels;
-        let mut settings = options.settings;
+    /// A synthetic scene with the settings of a first start, for tests and benches.
+    pub fn demo(which: DemoScene) -> Self {
+        Self::new(source::demo(Demo::new(which)), Settings::default())
+    }
+
+    pub fn new(source: Box<dyn Source>, mut settings: Settings) -> Self {
+        let mut hud = Hud::new();
         hud.scale = settings.scale.unwrap_or(1.0);
-        settings.theme = options.theme.or(settings.theme).or(Some(Theme::default()));
         if let Some(mistake) = settings.mistake.take() {
             log::warn!("{mistake}");
             hud.notice(mistake);
@@ -145,7 +138,7 @@ impl ViewerState {
             follows: false,
             bindings: Bindings::with(&settings.keys),
             settings,
-            light_stands: options.theme.is_some(),
+            light_stands: false,
             detail: Detail::FINE,
             host_requests: VecDeque::new(),
             pixels: (1, 1),

@@ -15,13 +15,12 @@ use trantor_model::AgentId;
 use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
 use trantor_render::picture::palette::Theme;
 use trantor_time::{RealSpan, RealTime};
-use trantor_viewer::demo::{Demo, DemoScene};
+use trantor_viewer::demo::DemoScene;
 use trantor_viewer::input::Action;
 use trantor_viewer::intent::Selection;
 use trantor_viewer::offscreen::screenshot::{Studio, watch_demo};
-use trantor_viewer::settings::Settings;
-use trantor_viewer::source;
-use trantor_viewer::state::{ViewerOptions, ViewerState};
+use trantor_viewer::state::ViewerState;
+use trantor_viewer::state::hud::Panels;
 
 /// Small, so that all of them together take seconds and kilobytes.
 const SIZE: (u32, u32) = (400, 225);
@@ -160,14 +159,11 @@ const SHOTS: [Shot; 11] = [
 impl Shot {
     /// Sets it up for a picture of `size` pixels; answers also the moment that it shows.
     fn state(&self, size: (u32, u32)) -> (ViewerState, RealTime) {
-        let mut settings = Settings::default();
-        settings.theme = Some(self.theme);
-        let options = ViewerOptions {
-            settings,
-            panels: self.panels,
-            ..ViewerOptions::default()
-        };
-        let mut state = ViewerState::new(source::demo(Demo::new(self.scene)), options);
+        let mut state = ViewerState::demo(self.scene);
+        state.settings.theme = Some(self.theme);
+        if !self.panels {
+            state.hud().panels = Panels::default();
+        }
         state.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
         // A demo begins when it is looked at first; what is watched of it comes after a leap.
         state.update(None, RealTime::ZERO);

@@ -18,8 +18,9 @@ use trantor_time::{Clock as _, GameTime, RealSpan};
 use trantor_viewer::game_loop::pretend::PretendScreen;
 use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::input::Input;
+use trantor_viewer::settings::Settings;
 use trantor_viewer::source;
-use trantor_viewer::state::{ViewerOptions, ViewerState};
+use trantor_viewer::state::ViewerState;
 
 /// How long anything may take that is waited for.
 const PATIENCE: RealSpan = RealSpan::from_secs(30);
@@ -86,12 +87,8 @@ impl Person {
         let parker = Parker::new();
         let language = trantor_client::Language::Frames;
         let source = source::live("localhost", port, language, None, parker.waker());
-        let options = ViewerOptions {
-            panels: true,
-            reports: true,
-            ..ViewerOptions::default()
-        };
-        let state = ViewerState::new(source.expect("a thread"), options);
+        let mut state = ViewerState::new(source.expect("a thread"), Settings::default());
+        state.hud().report.is_on = true;
         let mut screen = PretendScreen::new(60.0);
         screen.panels = Some(egui::Context::default());
         Self {

@@ -12,11 +12,10 @@ use clap::{Parser, ValueEnum};
 use trantor_runtime::real_clock::{RealClock, processor_time_for_measurement};
 use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, RealSpan};
-use trantor_viewer::demo::{Demo, DemoScene};
+use trantor_viewer::demo::DemoScene;
 use trantor_viewer::game_loop::pretend::PretendScreen;
 use trantor_viewer::game_loop::{GameLoop, Wake};
-use trantor_viewer::source;
-use trantor_viewer::state::{ViewerOptions, ViewerState};
+use trantor_viewer::state::ViewerState;
 
 #[derive(Parser)]
 struct Arguments {
@@ -64,10 +63,7 @@ fn pacing(length: RealSpan) -> anyhow::Result<()> {
     )?;
     for hertz in [60.0, 75.0, 144.0] {
         let clock = RealClock::new();
-        let state = ViewerState::new(
-            source::demo(Demo::new(DemoScene::Overview)),
-            ViewerOptions::default(),
-        );
+        let state = ViewerState::demo(DemoScene::Overview);
         let mut game_loop = GameLoop::new(state, PretendScreen::new(hertz), clock);
         let (used, start) = (processor_time(), clock.now());
         let mut parker = Parker::new();

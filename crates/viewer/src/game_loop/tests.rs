@@ -12,8 +12,8 @@ use winit::event::{ElementState, MouseButton, MouseScrollDelta};
 use crate::demo::{Demo, DemoScene};
 use crate::input::Action;
 use crate::intent::Selection;
-use crate::source::{self, Playing};
-use crate::state::ViewerOptions;
+use crate::settings::Settings;
+use crate::source::Playing;
 use trantor_time::{ManualClock, RealSpan};
 
 type TestLoop = GameLoop<PretendScreen, ManualClock>;
@@ -28,11 +28,7 @@ fn at(millis: i64) -> RealTime {
 
 fn test_loop(rate: f64) -> (TestLoop, ManualClock) {
     let clock = ManualClock::default();
-    let state = ViewerState::new(
-        source::demo(Demo::new(DemoScene::Ritual)),
-        ViewerOptions::default(),
-    );
-    let screen = PretendScreen::new(rate);
+    let (state, screen) = (ViewerState::demo(DemoScene::Ritual), PretendScreen::new(rate));
     (GameLoop::new(state, screen, clock.clone()), clock)
 }
 
@@ -107,10 +103,8 @@ fn a_flood_from_the_network_gets_a_third_of_the_time_beside_slow_frames() {
         CLOCK.with(|clock| clock.advance(PIECE));
         true
     };
-    let state = ViewerState::new(
-        Box::new(Playing::new(Demo::new(DemoScene::Ritual), take)),
-        ViewerOptions::default(),
-    );
+    let source = Playing::new(Demo::new(DemoScene::Ritual), take);
+    let state = ViewerState::new(Box::new(source), Settings::default());
     let mut screen = PretendScreen::new(60.0);
     screen.work = |_| CLOCK.with(|clock| clock.advance(FRAME));
     let mut game_loop = GameLoop::new(state, screen, clock.clone());
@@ -246,7 +240,7 @@ fn events_from_before_a_late_join_stay_in_the_feed() {
         at: GameTime::ZERO,
         kind: FeedKind::Said(who, b"here"[..].into()),
     });
-    game_loop.viewer().state = ViewerState::new(Box::new(game), ViewerOptions::default());
+    game_loop.viewer().state = ViewerState::new(Box::new(game), Settings::default());
     run(&mut game_loop, &clock, at(100));
     let hud = game_loop.viewer().state.hud();
     assert_eq!(hud.feed.plain_lines(&[]).count(), 1);
@@ -283,10 +277,7 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
 #[test]
 fn the_game_is_heard_as_it_is_shown_held_by_a_pause_and_silent_when_asked() {
     let (mut game_loop, clock) = test_loop(60.0);
-    game_loop.viewer().state = ViewerState::new(
-        source::demo(Demo::new(DemoScene::Overview)),
-        ViewerOptions::default(),
-    );
+    game_loop.viewer().state = ViewerState::demo(DemoScene::Overview);
     // Tones that began, whether they are paused, and the volume.
     let heard = std::rc::Rc::new(std::cell::Cell::new((0, false, 0.0)));
     let speaker = std::rc::Rc::clone(&heard);

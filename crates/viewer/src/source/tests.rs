@@ -11,8 +11,9 @@ use trantor_runtime::wait::{Parker, Wait as _};
 use trantor_time::{Clock as _, GameTime, RealSpan, RealTime};
 
 use crate::intent::Selection;
+use crate::settings::Settings;
 use crate::source;
-use crate::state::{ViewerOptions, ViewerState};
+use crate::state::ViewerState;
 
 /// How long anything may take on a busy machine, before the test fails.
 const PATIENCE: RealSpan = RealSpan::from_secs(20);
@@ -34,7 +35,7 @@ impl Viewer {
         let parker = Parker::new();
         let source = source::live("127.0.0.1", port, Language::Frames, None, parker.waker()).unwrap();
         Self {
-            state: ViewerState::new(source, ViewerOptions::default()),
+            state: ViewerState::new(source, Settings::default()),
             parker,
             clock: RealClock::new(),
             ahead: RealSpan::ZERO,

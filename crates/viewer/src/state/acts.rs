@@ -1,7 +1,7 @@
 //! What keys, buttons and typed commands ask for: what is selected, where to look, which moment to see.
 
 use glam::Vec2;
-use trantor_client::ControlRequest;
+use trantor_client::{ControlRequest, Recording};
 use trantor_model::{AgentId, Resource, Tile};
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
@@ -101,16 +101,8 @@ impl ViewerState {
             Action::RepeatFrom => self.repeat.begin(self.scene.clock.game),
             Action::RepeatTo => self.repeat.end(self.scene.clock.game),
             Action::RepeatNothing => self.repeat = Repeat::default(),
-            Action::PanNorth
-            | Action::PanSouth
-            | Action::PanWest
-            | Action::PanEast
-            | Action::TurnLeft
-            | Action::TurnRight
-            | Action::TiltDown
-            | Action::TiltUp
-            | Action::ZoomIn
-            | Action::ZoomOut => {}
+            // The others last: see [`Self::hold`].
+            _ => {}
         }
     }
 
@@ -127,11 +119,8 @@ impl ViewerState {
 
     /// Moves a recording on or back; several times in a row goes several times as far.
     fn seek_by(&mut self, units: i64) {
-        let from = self
-            .source
-            .recording()
-            .and_then(trantor_client::Recording::target);
-        let from = from.unwrap_or(self.scene.clock.game);
+        let target = self.source.recording().and_then(Recording::target);
+        let from = target.unwrap_or(self.scene.clock.game);
         self.seek(from + GameSpan::from_units(units));
     }
 
@@ -143,12 +132,10 @@ impl ViewerState {
         let agents = &self.scene.agents;
         let place = agents.partition_point(|agent| agent.id < AgentId(after));
         if let Some(agent) = agents.get(place).or(agents.first()) {
-            let place = Vec2::new(agent.x, agent.y);
-            let follows = self.follows;
+            let (place, follows) = (Vec2::new(agent.x, agent.y), self.follows);
             self.select(Selection::Agent(agent.id));
-            if follows {
-                self.follows = true;
-            } else if let Some(window) = self.window() {
+            self.follows = follows;
+            if let Some(window) = self.window().filter(|_| !follows) {
                 self.camera.goal.target += window.shortest(self.camera.goal.target, place);
             }
         }

@@ -67,18 +67,14 @@ impl ViewerState {
     }
 
     pub(super) fn window(&self) -> Option<TorusWindow> {
-        self.scene
-            .ground
-            .as_ref()
-            .map(|ground| TorusWindow::whole(ground.size))
+        let ground = self.scene.ground.as_ref()?;
+        Some(TorusWindow::whole(ground.size))
     }
 
     /// The eye of the last frame, and the part of the plane that it shows.
     pub(crate) fn view(&self) -> Option<(View, TorusWindow)> {
-        let window = self.window()?;
-        let window = self
-            .window_middle()
-            .map_or(window, |middle| window.around(middle));
+        let (window, middle) = (self.window()?, self.window_middle());
+        let window = middle.map_or(window, |middle| window.around(middle));
         Some((self.camera.pose.view(self.pixels.0, self.pixels.1), window))
     }
 
@@ -100,25 +96,21 @@ impl ViewerState {
         let saved = self.settings.view.filter(|_| is_first);
         let saved = saved.and_then(|view| view.pose_over(size));
         let has_timeline = self.source.recording().is_some();
-        let teams = self.scene.teams.len();
+        let clear = self
+            .hud
+            .clear_part(self.points, has_timeline, self.scene.teams.len());
         let pose = match (saved, self.source.as_demo()) {
             (Some(pose), _) => pose,
-            (None, Some(demo)) if !self.wants_whole => {
-                demo.camera(aspect, self.hud.clear_part(self.points, has_timeline, teams))
-            }
+            (None, Some(demo)) if !self.wants_whole => demo.camera(aspect, clear),
             (None, _) => {
                 let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
-                CameraPose::overview(
-                    sides,
-                    aspect,
-                    self.hud.clear_part(self.points, has_timeline, teams),
-                )
+                CameraPose::overview(sides, aspect, clear)
             }
         };
         self.moved = saved.is_some();
         self.camera.goal = pose;
         // The first sight of a map is not a flight over it; a key that asks for it is.
-        if !self.scene_was_seen() {
+        if self.list.frame.is_none() {
             self.camera.pose = pose;
         }
         self.framed = Some(framed);
@@ -128,10 +120,8 @@ impl ViewerState {
     pub(super) fn begin_match_view(&mut self) {
         // Beside an agent that was followed the camera may have gone round.
         self.come_home();
-        let chosen = self
-            .settings
-            .view
-            .filter(|_| std::mem::take(&mut self.moved_by_hand));
+        let is_chosen = std::mem::take(&mut self.moved_by_hand);
+        let chosen = self.settings.view.filter(|_| is_chosen);
         let map = self.framed.map(|framed| framed.map);
         match chosen.zip(map).and_then(|(view, map)| view.pose_over(map)) {
             Some(pose) => self.camera.goal = pose,
@@ -156,10 +146,6 @@ impl ViewerState {
             pose.target = window.home(pose.target);
         }
         self.settings.view = Some(SavedView::new(framed.map, pose));
-    }
-
-    pub(super) fn scene_was_seen(&self) -> bool {
-        self.list.frame.is_some()
     }
 
     pub(super) fn move_by_keys(&mut self, seconds: f32) {

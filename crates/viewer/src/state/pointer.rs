@@ -167,17 +167,13 @@ impl ViewerState {
         let (least, most) = window.bounds();
         let inside = place.cmpgt(least - 0.5).all() && place.cmplt(most - 0.5).all();
         let place = place.round();
-        inside.then(|| {
-            ground
-                .size
-                .offset(Tile { x: 0, y: 0 }, place.x as i32, place.y as i32)
-        })
+        let home = Tile { x: 0, y: 0 };
+        inside.then(|| ground.size.offset(home, place.x as i32, place.y as i32))
     }
 
     /// The agent that is nearest to the pointer, as seen, if one is near enough.
     fn agent_at(&self, at: Vec2) -> Option<Selection> {
         let (view, window) = self.view()?;
-        let size = Vec2::new(self.pixels.0 as f32, self.pixels.1 as f32);
         let mut best = None;
         for agent in &self.scene.agents {
             for copy in window.copies(Vec2::new(agent.x, agent.y)) {
@@ -185,7 +181,7 @@ impl ViewerState {
                 let Some(point) = view.project(place.above(MIDDLE_HEIGHT)) else {
                     continue;
                 };
-                let off = (point * size).distance(at);
+                let off = (point * self.size()).distance(at);
                 let reach = (place.pixels * place.scale * REACH_TILES).max(REACH_PIXELS);
                 if off < reach && best.is_none_or(|(least, _)| off < least) {
                     best = Some((off, Selection::Agent(agent.id)));
@@ -197,6 +193,10 @@ impl ViewerState {
 
     /// A point in pixels as a share of the picture.
     fn share(&self, at: Vec2) -> Vec2 {
-        at / Vec2::new(self.pixels.0 as f32, self.pixels.1 as f32)
+        at / self.size()
+    }
+
+    fn size(&self) -> Vec2 {
+        Vec2::new(self.pixels.0 as f32, self.pixels.1 as f32)
     }
 }

@@ -1,11 +1,10 @@
 //! Commands to a loop with a screen that shows nothing.
 
 use super::*;
-use crate::demo::{Demo, DemoScene};
+use crate::demo::DemoScene;
 use crate::game_loop::GameLoop;
 use crate::game_loop::pretend::PretendScreen;
-use crate::source;
-use crate::state::{ViewerOptions, ViewerState};
+use crate::state::ViewerState;
 use trantor_render::gpu::Quality;
 use trantor_time::ManualClock;
 
@@ -15,10 +14,7 @@ struct Bench(GameLoop<PretendScreen, ManualClock>);
 
 impl Bench {
     fn new() -> Self {
-        let mut state = ViewerState::new(
-            source::demo(Demo::new(DemoScene::Overview)),
-            ViewerOptions::default(),
-        );
+        let mut state = ViewerState::demo(DemoScene::Overview);
         state.update(None, NOW);
         let screen = PretendScreen::new(60.0);
         Self(GameLoop::new(state, screen, ManualClock::default()))
