@@ -18,21 +18,17 @@ pub const PANEL_SCALE: std::ops::RangeInclusive<f32> = 0.5..=3.0;
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Light or dark.
     pub theme: Option<Theme>,
     /// Width and height of the window, in pixels.
     pub window: Option<(u32, u32)>,
     /// Where the window was on the screen, in pixels.
     pub place: Option<(i32, i32)>,
-    /// Whether it filled the screen.
     pub full_screen: bool,
     /// Render quality; what the graphics adapter affords if it is missing.
     pub quality: Option<Quality>,
     /// Size of panels, as a multiple of what the display asks for.
     pub scale: Option<f32>,
-    /// The volume, in percent.
     pub volume_percent: Option<u8>,
-    /// Whether the sound is off.
     #[serde(rename = "muted")]
     pub is_muted: bool,
     /// The camera over a map, once the user moved it.

@@ -152,7 +152,6 @@ impl Canvas {
         self.is_shown && self.same_frames > FOLLOWS_WITHIN_FRAMES && is_sound
     }
 
-    /// Lays out the panels.
     pub(super) fn lay_out(&mut self, state: &mut ViewerState, figures: &Figures, now: RealTime) {
         let mut input = self.input.take_egui_input(&self.window);
         if !self.egui.egui_wants_keyboard_input() {

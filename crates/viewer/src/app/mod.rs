@@ -174,7 +174,6 @@ impl ApplicationHandler<Woken> for App {
     }
 }
 
-/// Queues input, and follows the window.
 fn take(viewer: &mut Viewer<WindowScreen>, event: WindowEvent, is_used: bool) {
     let canvas = viewer.screen.canvas.as_mut();
     let input = match event {

@@ -17,7 +17,7 @@ use x11rb::rust_connection::RustConnection;
 const ASK_EVERY: RealSpan = RealSpan::from_secs(1);
 
 /// Frames a second of a hidden window: they draw nothing, and sounds and events go on in time.
-const HIDDEN_PER_SECOND: f64 = 10.0;
+pub(super) const HIDDEN_PER_SECOND: f64 = 10.0;
 
 struct Display {
     /// On the desktop, in pixels.
@@ -59,10 +59,6 @@ impl RefreshRate {
         self.is_covered || self.is_put_away
     }
 
-    pub(super) fn hidden_rate(&self) -> Rate {
-        Rate::per_second(HIDDEN_PER_SECOND).expect("it is a rate")
-    }
-
     /// The rate to aim at, asked again when the last answer is old. Without a window, the last answer.
     pub(super) fn follow(&mut self, window: Option<&Window>, now: RealTime) -> Rate {
         let Some(window) = window else { return self.rate };
@@ -85,14 +81,11 @@ impl RefreshRate {
             }
             None => {
                 self.is_put_away = window.is_minimized() == Some(true);
-                let displays = window.available_monitors();
-                let rate = |display: &MonitorHandle| display.refresh_rate_millihertz().unwrap_or_default();
-                displays
-                    .map(|display| Display {
-                        place: display.position().into(),
-                        hertz: f64::from(rate(&display)) / 1e3,
-                    })
-                    .collect()
+                let display = |display: MonitorHandle| Display {
+                    place: display.position().into(),
+                    hertz: f64::from(display.refresh_rate_millihertz().unwrap_or_default()) / 1e3,
+                };
+                window.available_monitors().map(display).collect()
             }
         };
         // The display that shows most of the window. Of two that show the same the faster one counts; where the system does

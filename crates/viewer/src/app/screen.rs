@@ -11,7 +11,7 @@ use winit::event_loop::ActiveEventLoop;
 use winit::window::{Fullscreen, Window, WindowId};
 
 use super::canvas::{Canvas, Drawn};
-use super::refresh::RefreshRate;
+use super::refresh::{HIDDEN_PER_SECOND, RefreshRate};
 use crate::film::recording::Recording;
 use crate::game_loop::Screen;
 use crate::input::Action;
@@ -212,7 +212,7 @@ impl Screen for WindowScreen {
         let window = self.canvas.as_ref().map(|canvas| &*canvas.window);
         let rate = self.refresh.follow(window, now);
         match self.is_unseen() {
-            true => self.refresh.hidden_rate(),
+            true => Rate::per_second(HIDDEN_PER_SECOND).expect("it is a rate"),
             false => rate,
         }
     }
@@ -337,7 +337,6 @@ fn follow_quality(state: &mut ViewerState, quality: Quality) {
     state.hud().report.state("quality", quality.name());
 }
 
-/// Prints the report for tests.
 fn print_report(state: &mut ViewerState) {
     let mut out = std::io::stdout().lock();
     for line in state.hud().report.take_lines() {

@@ -75,10 +75,8 @@ impl Listener {
     }
 }
 
-/// The sound of a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mix {
-    /// Tones that begin.
     pub voices: Vec<Voice>,
     /// Rituals that hum, by their tiles.
     pub loops: Vec<(Tile, Voice)>,
@@ -188,10 +186,9 @@ mod tests {
     }
 
     fn broadcasts(count: usize) -> Scene {
+        let text = Span { first: 0, len: 0 };
         let effect = SceneEffect {
-            kind: EffectKind::Broadcast {
-                text: Span { first: 0, len: 0 },
-            },
+            kind: EffectKind::Broadcast { text },
             x: 10.0,
             y: 10.0,
             agent: Some((AgentId(1), TeamId(0))),
@@ -229,17 +226,12 @@ mod tests {
         let first = mix(&scene, 0);
         assert_eq!((first.len(), first[0].tone), (VOICES_PER_SECOND_MAX, Tone::Death));
         let gain: f32 = first.iter().map(|voice| voice.gain).sum::<f32>() + LOOP_GAIN * LOOPS_MAX as f32;
-        assert!(
-            gain * PEAK * std::f32::consts::SQRT_2 < 1.0,
-            "from one side it is twice as strong"
-        );
+        let from_one_side = gain * PEAK * std::f32::consts::SQRT_2;
+        assert!(from_one_side < 1.0, "{from_one_side}");
         assert!(mix(&scene, 999).is_empty());
         assert_eq!(mix(&scene, 1_000).len(), VOICES_PER_SECOND_MAX);
         scene.effects.iter_mut().for_each(|effect| effect.age_units = 1.5);
-        assert!(
-            mix(&scene, 3_000).is_empty(),
-            "what is older than the scene before"
-        );
+        assert_eq!(mix(&scene, 3_000), [], "what is older than the scene before");
     }
 
     #[test]
@@ -255,14 +247,13 @@ mod tests {
                 participants: Span::default(),
             };
             scene.rituals = tiles.iter().map(ritual).collect();
-            let mix = Mixer::default().mix(&scene, &listener(10.0), RealTime::ZERO);
-            let gains = mix.loops.iter().map(|(tile, voice)| (tile.x, voice.gain));
-            gains.collect()
+            let loops = loops(&scene, &listener(10.0));
+            loops.iter().map(|(tile, voice)| (tile.x, voice.gain)).collect()
         };
         let (begin, end) = (hums(&[18], 0.0, false)[0], hums(&[18], 1.0, false)[0]);
         assert!(0.0 < begin.1 && begin.1 < end.1);
         let nearest = hums(&[18, 10, 9, 12], 1.0, false);
-        assert_eq!(nearest.iter().map(|(x, _)| *x).collect::<Vec<_>>(), [10, 9, 12]);
+        assert!(nearest.iter().map(|(x, _)| *x).eq([10, 9, 12]));
         assert_eq!(hums(&[18, 10], 1.0, true), []);
     }
 

@@ -39,7 +39,6 @@ pub struct Volume {
     pub is_muted: bool,
 }
 
-/// Plays the sound of a frame.
 pub type Speaker = Box<dyn FnMut(&Mix)>;
 
 pub struct Sound {
@@ -83,7 +82,6 @@ impl Sound {
         self.speaker = Ok(speaker);
     }
 
-    /// Plays the tones that began with `scene`.
     pub fn play(&mut self, scene: &Scene, listener: &Listener, now: RealTime) {
         let Ok(speaker) = &mut self.speaker else { return };
         let mut mix = self.mixer.mix(scene, listener, now);

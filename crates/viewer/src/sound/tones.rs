@@ -5,7 +5,6 @@
 
 use std::f32::consts::TAU;
 
-/// Samples a second.
 pub const SAMPLES_PER_SECOND: u32 = 48_000;
 /// The highest sample of any tone. All voices together stay below 1, as a test of [`super::mixer`] shows.
 pub const PEAK: f32 = 0.15;

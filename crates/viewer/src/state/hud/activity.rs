@@ -25,7 +25,6 @@ pub(super) struct CommandRecord {
     pub detail: String,
 }
 
-/// The last commands of each agent, newest first.
 #[derive(Debug, Default)]
 pub(super) struct ActivityLog {
     commands: BTreeMap<AgentId, VecDeque<CommandRecord>>,
@@ -46,7 +45,7 @@ impl ActivityLog {
                 self.succeed(who.agent, kind, resource.name().to_owned());
             }
             FeedKind::Said(who, words) => {
-                let text = format!("“{}”", super::speech::line(words, super::feed::TEXT_CHARS_MAX));
+                let text = format!("“{}”", super::words::line(words, super::feed::TEXT_CHARS_MAX));
                 self.succeed(who.agent, CommandKind::Broadcast, text);
             }
             FeedKind::Pushed(who) => self.succeed(who.agent, CommandKind::Eject, String::new()),

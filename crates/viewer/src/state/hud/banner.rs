@@ -6,8 +6,8 @@ use egui::{
 };
 use trantor_client::LinkState;
 
-use super::icons::CROWN;
-use super::{PanelContext, directions, theme};
+use super::icons::{CROWN, Pen};
+use super::{PanelContext, theme, words};
 
 /// Sides of the crown and of the team's or state's colour, in points.
 const CROWN_SIDE: f32 = 22.0;
@@ -19,22 +19,23 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
     if let (LinkState::Live, Some(winner)) = (&scene.link, scene.winner) {
         let shade = context.global_style().visuals.strong_text_color();
         let text = format!("{} wins", cx.team_name(winner));
-        let text = directions::job(&text, FontId::proportional(20.0), shade);
+        let text = words::job(&text, FontId::proportional(20.0), shade);
         return Some(banner(context, cx, text.into(), colors.team(winner), true));
     }
+    let (gold, accent) = (colors.gold, colors.accent);
     let (text, mark) = match &scene.link {
-        LinkState::Live if scene.clock.paused => ("paused".to_owned(), colors.accent),
+        LinkState::Live if scene.clock.paused => ("paused".to_owned(), accent),
         LinkState::Live if scene.clock.delay_ms > 0 => {
-            (format!("{} s ago", scene.clock.delay_ms / 1_000), colors.accent)
+            (format!("{} s ago", scene.clock.delay_ms / 1_000), accent)
         }
         LinkState::Live => return None,
-        LinkState::Connecting => (format!("connecting to {} …", cx.state.source.name()), colors.gold),
-        LinkState::Greeting => (format!("{} answers …", cx.state.source.name()), colors.gold),
+        LinkState::Connecting => (format!("connecting to {} …", cx.state.source.name()), gold),
+        LinkState::Greeting => (format!("{} answers …", cx.state.source.name()), gold),
         LinkState::Loading { tiles, of } => {
             let percent = u64::from(*tiles) * 100 / u64::from((*of).max(1));
-            (format!("receiving the world: {percent} %"), colors.gold)
+            (format!("receiving the world: {percent} %"), gold)
         }
-        other => (link_text(other), colors.gold),
+        other => (link_text(other), gold),
     };
     let text = RichText::new(text).size(14.0).into();
     Some(banner(context, cx, text, mark, false))
@@ -64,23 +65,20 @@ fn banner(
     mark: Color32,
     is_victory: bool,
 ) -> Rect {
-    let colors = &cx.colors;
-    let edge = Stroke::new(2.0, colors.gold_fill);
-    let card = match is_victory {
-        true => colors.upper_card().stroke(edge),
-        false => colors.upper_card(),
-    };
+    let mut card = cx.colors.upper_card();
+    if is_victory {
+        card = card.stroke(Stroke::new(2.0, cx.colors.gold_fill));
+    }
     let mut room = cx.plan.middle_width() - card.total_margin().sum().x;
     let content = |ui: &mut Ui| {
         let gap = ui.spacing().item_spacing.x;
         room -= SWATCH + gap;
         if is_victory {
-            theme::icon(ui, Vec2::splat(CROWN_SIDE), CROWN_SIDE, |pen| {
-                pen.icon(CROWN, colors.gold)
-            });
+            let draw = |pen: Pen<'_>| pen.icon(CROWN, cx.colors.gold);
+            theme::icon(ui, Vec2::splat(CROWN_SIDE), CROWN_SIDE, draw);
             room -= CROWN_SIDE + gap;
         }
-        theme::swatch(ui, colors, mark, SWATCH);
+        theme::swatch(ui, &cx.colors, mark, SWATCH);
         wrapped(ui, text, room);
     };
     let area = theme::area("banner", Order::Foreground).interactable(false);

@@ -13,18 +13,13 @@ use super::layout::KEYS_HEIGHT;
 use super::theme::{self, Colors, text, truncated};
 use crate::console::{Console, Output};
 
-/// Width of the view, in points.
 const WIDTH: f32 = 640.0;
 /// From the view to the window's edges, both together, in points.
 const AROUND: f32 = 16.0;
-/// Height of the command line, in points.
 const LINE_HEIGHT: f32 = 26.0;
-/// Least width of a column of figures, and the gap between columns, in points.
 const COLUMN_LEAST: f32 = 165.0;
 const COLUMN_GAP: f32 = 20.0;
-/// Height of the text above the bars of frame times, in points.
 const SCALE_HEIGHT: f32 = 18.0;
-/// Height of the answers to commands, in points.
 const ANSWERS_HEIGHT: f32 = 84.0;
 /// Keys that stay in the command line while it has the focus.
 const KEYS_KEPT: EventFilter = EventFilter {

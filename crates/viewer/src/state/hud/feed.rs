@@ -1,7 +1,7 @@
 //! The events of the game as lines, newest first, for the panel and the terminal.
 //!
 //! A team that talks has one line, and so have agents of a team that hatch or rise together. Only text for people is
-//! spelled out ([`super::speech`]); the tooltip shows what was sent.
+//! spelled out ([`words::is_for_people`]); the tooltip shows what was sent.
 
 use std::collections::VecDeque;
 
@@ -12,9 +12,8 @@ use trantor_client::{FeedEntry, SceneTeam};
 use trantor_model::{AgentId, Level, TeamId, Tile};
 
 use super::icons::{self, Icon, Pen};
-use super::speech;
 use super::theme::{self, grouped, text};
-use super::{PanelContext, directions};
+use super::{PanelContext, words};
 use crate::intent::{Intent, Selection};
 
 /// Lines kept: more than a screen has rows.
@@ -219,8 +218,8 @@ fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
 /// How often a team spoke, and its newest words for people.
 fn talk_text(team: TeamId, count: u32, said: &VecDeque<(AgentId, Box<[u8]>)>, teams: &[SceneTeam]) -> String {
     let team = team_name(teams, team);
-    let newest = said.iter().find(|(_, words)| speech::is_for_people(words));
-    let newest = newest.map(|(agent, words)| (agent, speech::line(words, LINE_CHARS_MAX)));
+    let newest = said.iter().find(|(_, words)| words::is_for_people(words));
+    let newest = newest.map(|(agent, words)| (agent, words::line(words, LINE_CHARS_MAX)));
     match (newest, count) {
         (Some((agent, words)), 1) => format!("#{} “{words}”", agent.0),
         (Some((_, words)), count) => format!("{team} talks · {count} “{words}”"),
@@ -237,10 +236,8 @@ pub fn team_name(teams: &[SceneTeam], team: TeamId) -> String {
 /// Lines shown at most; with less room than for the least there is no panel.
 const SHOWN_MAX: usize = 9;
 const SHOWN_LEAST: usize = 3;
-/// Height of a line, and of the panel around them, in points.
 const LINE_HEIGHT: f32 = 18.0;
 const AROUND: f32 = 76.0;
-/// Width of a broadcast in full, in points.
 const TEXT_WIDTH: f32 = 300.0;
 const FILTERS: [(&str, Subject); 3] = [
     ("life", Subject::Life),
@@ -297,7 +294,7 @@ fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
     let (at, font) = (pos2(rect.right(), middle), FontId::proportional(10.0));
     let age = painter.text(at, Align2::RIGHT_CENTER, age, font, colors.weak);
     let left = rect.left() + 17.0;
-    let mut job = directions::job(&line.text, FontId::proportional(11.0), colors.text);
+    let mut job = words::job(&line.text, FontId::proportional(11.0), colors.text);
     job.break_on_newline = false;
     job.wrap = TextWrapping::truncate_at_width(age.left() - 6.0 - left);
     let galley = painter.layout_job(job);
@@ -325,7 +322,7 @@ fn show_said(response: Response, cx: &PanelContext<'_>, line: &Line) -> Response
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 ui.label(text(format!("#{}", agent.0), 10.5, cx.colors.weak));
-                let words = RichText::new(speech::line(words, TEXT_CHARS_MAX));
+                let words = RichText::new(words::line(words, TEXT_CHARS_MAX));
                 ui.add(Label::new(words.monospace().size(10.5)).wrap());
             });
         }

@@ -36,7 +36,6 @@ impl Group {
     }
 }
 
-/// A figure that cannot be bad.
 pub fn row(name: &str, value: impl ToString) -> Row {
     judged(name, value, false)
 }

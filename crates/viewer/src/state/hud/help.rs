@@ -35,14 +35,12 @@ const GROUPS: [(&str, Action, Action); 7] = [
     ("Panels and window", Action::Panels, Action::FullScreen),
     ("Pictures, sound, server", Action::Screenshot, Action::Quit),
 ];
-/// Width of a column of keys at least and at most, and the gap between columns, in points.
 const COLUMN_LEAST: f32 = 216.0;
 const COLUMN_MOST: f32 = 250.0;
 const COLUMN_GAP: f32 = 20.0;
 /// From the list to the window's edges, both together, in points.
 const AROUND: f32 = 40.0;
-/// Height of a line, in points.
-const LINE: f32 = 17.0;
+const LINE_HEIGHT: f32 = 17.0;
 
 /// The line at the bottom; returns its rectangle.
 pub(super) fn hints(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
@@ -77,7 +75,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) {
     let laid = area.fade_in(true).show(context, |ui| {
         card.show(ui, |ui| {
             ui.set_width(room.x.min(width).max(1.0));
-            theme::scrolled(ui, room.y.max(LINE), |ui| {
+            theme::scrolled(ui, room.y.max(LINE_HEIGHT), |ui| {
                 lines(ui, &cx.colors, &cx.state.bindings, columns)
             });
         });
@@ -102,7 +100,7 @@ fn lines(ui: &mut Ui, colors: &Colors, bindings: &Bindings, columns: usize) {
     let heights = groups.iter().map(|(_, lines)| lines.len() + 1).collect();
     theme::in_columns(ui, (columns, COLUMN_GAP), heights, |ui, place| {
         ui.spacing_mut().item_spacing = vec2(6.0, 2.0);
-        ui.spacing_mut().interact_size.y = LINE;
+        ui.spacing_mut().interact_size.y = LINE_HEIGHT;
         let (title, lines) = &groups[place];
         theme::heading(ui, colors, title);
         for (what, keys) in lines {

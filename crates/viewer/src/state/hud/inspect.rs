@@ -13,7 +13,6 @@ use crate::intent::{Intent, Selection};
 
 /// Least height of the card, in points: a line or two, to scroll in.
 const HEIGHT_LEAST: f32 = 40.0;
-/// Height of a cell, and the gap between cells, in points.
 const CELL_HEIGHT: f32 = 36.0;
 const CELL_GAP: f32 = 4.0;
 /// Agents and eggs listed on a tile, each.
@@ -39,15 +38,16 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, activity: &ActivityLo
         ui.set_width(ui.available_width());
         theme::scrolled(ui, room.max(HEIGHT_LEAST), |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            let agent = selection.agent().map(|id| (id, cx.scene().agent(id)));
-            match (selection, agent) {
-                (_, Some((_, Some(agent)))) => agent_card(ui, cx, agent, activity),
-                (_, Some((id, None))) => {
-                    ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
-                    ui.weak("is not on the map");
-                }
-                (Selection::Tile(tile), None) => tile_card(ui, cx, tile),
-                (_, None) => {}
+            match selection {
+                Selection::None => {}
+                Selection::Tile(tile) => tile_card(ui, cx, tile),
+                Selection::Agent(id) => match cx.scene().agent(id) {
+                    Some(agent) => agent_card(ui, cx, agent, activity),
+                    None => {
+                        ui.label(RichText::new(format!("agent #{}", id.0)).size(15.0).strong());
+                        ui.weak("is not on the map");
+                    }
+                },
             }
         });
     });

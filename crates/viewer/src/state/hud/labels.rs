@@ -16,7 +16,7 @@ use trantor_render::picture::compose::MIDDLE_HEIGHT;
 use trantor_render::picture::palette;
 
 use super::theme::{color, ink_on};
-use super::{PanelContext, directions, speech};
+use super::{PanelContext, words};
 use crate::intent::Selection;
 
 /// Labels placed at most: more would hide the board.
@@ -30,20 +30,10 @@ const NUMBER_PIXELS: f32 = 56.0;
 const HEIGHT: f32 = 0.83;
 /// Characters of a broadcast that are shown.
 const TEXT_CHARS_MAX: usize = 34;
-/// Diameter of a badge, in points.
 const BADGE: f32 = 16.0;
 /// Distance of the pointer from an agent it points at, in points; from its tile, where tiles are too small for badges.
 const POINTED: f32 = 20.0;
 const MAY_BE_POINTED: f32 = 60.0;
-
-#[derive(Debug, Default)]
-pub(super) struct Labels {
-    /// Candidates of a frame, the most important first.
-    candidates: Vec<Candidate>,
-    /// The candidates that stand for all agents of a tile, team and level.
-    groups: BTreeMap<(Tile, TeamId, Level), usize>,
-    taken: Vec<Rect>,
-}
 
 #[derive(Debug)]
 struct Candidate {
@@ -57,150 +47,151 @@ struct Candidate {
     count: usize,
 }
 
-impl Labels {
-    /// `cards`: rectangles of panels. No label lies under one.
-    pub(super) fn show(&mut self, context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
-        self.collect(context, cx);
-        self.taken.clear();
-        let mut spoken = 0;
-        let (screen, colors) = (context.content_rect(), &cx.colors);
-        let painter = context.layer_painter(LayerId::new(Order::Background, Id::unique("labels")));
-        for candidate in &self.candidates {
-            if self.taken.len() == LABELS_MAX {
-                break;
-            }
-            let Some(agent) = cx.scene().agent(candidate.agent) else {
-                continue;
-            };
-            if candidate.is_spoken && spoken == SPOKEN_MAX {
-                continue;
-            }
-            let (at, count) = (candidate.at, candidate.count);
-            let is_free = |rect: Rect| !self.taken.iter().any(|other| other.intersects(rect));
-            // Before text is laid out: of a crowd most have no room for a badge.
-            if !is_free(rect_above(at, BADGE)) {
-                continue;
-            }
-            let text = candidate.text.clone();
-            let text = text.or_else(|| (count > 1).then(|| format!("×{count}")));
-            let galley = text.map(|text| {
-                let font = FontId::proportional(12.0);
-                painter.layout_job(directions::job(&text, font, colors.text))
-            });
-            let width = BADGE + galley.as_ref().map_or(0.0, |galley| galley.size().x + 12.0);
-            let rect = beside_cards(at, width, screen, cards);
-            let is_covered = |card: &Rect| card.contains(at) || card.intersects(rect);
-            let is_clear = screen.contains_rect(rect) && !cards.iter().any(is_covered);
-            // The selected agent always has its label, even under a card's edge.
-            let is_selected = cx.state.selection == Selection::Agent(candidate.agent);
-            if !is_clear && !is_selected || !is_free(rect) {
-                continue;
-            }
-            self.taken.push(rect.expand(1.0));
-            spoken += usize::from(candidate.is_spoken);
-            if let Some(galley) = galley {
-                let edge = Stroke::new(1.0, colors.edge);
-                painter.rect(rect, BADGE / 2.0, colors.card, edge, StrokeKind::Outside);
-                let left = rect.left() + BADGE + 5.0;
-                let top = rect.center().y - galley.size().y / 2.0;
-                painter.galley(pos2(left, top), galley, Color32::WHITE);
-            }
-            let middle = pos2(rect.left() + BADGE / 2.0, rect.center().y);
-            badge(&painter, middle, colors.team(agent.team), agent.level);
+/// `cards`: rectangles of panels. No label lies under one.
+pub(super) fn show(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
+    let (mut taken, mut spoken): (Vec<Rect>, _) = (Vec::new(), 0);
+    let (screen, colors) = (context.content_rect(), &cx.colors);
+    let painter = context.layer_painter(LayerId::new(Order::Background, Id::unique("labels")));
+    for candidate in candidates(context, cx) {
+        if taken.len() == LABELS_MAX {
+            break;
         }
+        let Some(agent) = cx.scene().agent(candidate.agent) else {
+            continue;
+        };
+        if candidate.is_spoken && spoken == SPOKEN_MAX {
+            continue;
+        }
+        let (at, count) = (candidate.at, candidate.count);
+        let is_free = |rect: Rect| !taken.iter().any(|other| other.intersects(rect));
+        // Before text is laid out: of a crowd most have no room for a badge.
+        if !is_free(rect_above(at, BADGE)) {
+            continue;
+        }
+        let text = candidate
+            .text
+            .or_else(|| (count > 1).then(|| format!("×{count}")));
+        let galley = text.map(|text| {
+            let font = FontId::proportional(12.0);
+            painter.layout_job(words::job(&text, font, colors.text))
+        });
+        let width = BADGE + galley.as_ref().map_or(0.0, |galley| galley.size().x + 12.0);
+        let rect = beside_cards(at, width, screen, cards);
+        let is_covered = |card: &Rect| card.contains(at) || card.intersects(rect);
+        let is_clear = screen.contains_rect(rect) && !cards.iter().any(is_covered);
+        // The selected agent always has its label, even under a card's edge.
+        let is_selected = cx.state.selection == Selection::Agent(candidate.agent);
+        if !is_clear && !is_selected || !is_free(rect) {
+            continue;
+        }
+        taken.push(rect.expand(1.0));
+        spoken += usize::from(candidate.is_spoken);
+        if let Some(galley) = galley {
+            let edge = Stroke::new(1.0, colors.edge);
+            painter.rect(rect, BADGE / 2.0, colors.card, edge, StrokeKind::Outside);
+            let left = rect.left() + BADGE + 5.0;
+            let top = rect.center().y - galley.size().y / 2.0;
+            painter.galley(pos2(left, top), galley, Color32::WHITE);
+        }
+        let middle = pos2(rect.left() + BADGE / 2.0, rect.center().y);
+        badge(&painter, middle, colors.team(agent.team), agent.level);
     }
+}
 
-    fn collect(&mut self, context: &Context, cx: &PanelContext<'_>) {
-        self.candidates.clear();
-        self.groups.clear();
-        let (selection, scene) = (cx.state.selection, cx.scene());
-        let Some((view, window)) = &cx.view else { return };
-        let screen = context.content_rect();
-        let on_screen = |ground: Vec3| {
-            let point = view.project(ground)?;
-            let inside = point.cmpge(glam::Vec2::ZERO).all() && point.cmple(glam::Vec2::ONE).all();
-            Some((pos2(point.x * screen.width(), point.y * screen.height()), inside))
-        };
-        let home = |agent: &SceneAgent| window.home(glam::Vec2::new(agent.x, agent.y));
-        let place = |agent: &SceneAgent| {
-            let place = cx.state.composer.places().of(agent, home(agent), view);
-            let (at, _) = on_screen(place.above(HEIGHT)).filter(|(_, inside)| *inside)?;
-            Some((at, place))
-        };
-        for effect in &scene.effects {
-            if let (EffectKind::Broadcast { text }, Some((id, _))) = (effect.kind, effect.agent)
-                && let words = scene.text(text)
-                && speech::is_for_people(words)
-                && let Some((at, place)) = scene.agent(id).and_then(place)
-                && place.pixels >= BADGE_PIXELS
-            {
-                // Later broadcasts of an agent are further down the list, and weigh more.
-                self.candidates.push(Candidate {
-                    weight: 1_000 - (effect.progress * 500.0) as u32,
-                    agent: id,
-                    at,
-                    text: Some(speech::line(words, TEXT_CHARS_MAX)),
-                    is_spoken: true,
-                    count: 1,
-                });
-            }
-        }
-        let pointer = context.pointer_hover_pos();
-        let from_pointer = |ground: Vec3, most: f32| {
-            let distance = pointer?.distance(on_screen(ground)?.0);
-            (distance < most).then_some(distance)
-        };
-        for agent in &scene.agents {
-            let is_selected = selection == Selection::Agent(agent.id);
-            let home = home(agent);
-            let ground = Vec3::new(home.x, 0.0, home.y);
-            // Nearly all agents of a large world end here, before it is known where exactly they stand.
-            if !is_selected
-                && view.pixels_per_tile(ground) < BADGE_PIXELS
-                && from_pointer(ground, MAY_BE_POINTED).is_none()
-            {
-                continue;
-            }
-            let Some((at, place)) = place(agent) else { continue };
-            let pointed = from_pointer(place.above(MIDDLE_HEIGHT), POINTED);
-            if place.pixels < BADGE_PIXELS && !is_selected && pointed.is_none() {
-                continue;
-            }
-            let level = agent.level.get();
-            let weight = match pointed {
-                _ if is_selected => 4_000,
-                Some(distance) => 3_000 - distance as u32,
-                None => u32::from(level),
-            };
-            let text = if pointed.is_some() || is_selected {
-                let team = cx.team_name(agent.team);
-                Some(format!("#{} {team} · level {level}", agent.id.0))
-            } else {
-                (place.pixels > NUMBER_PIXELS).then(|| format!("#{}", agent.id.0))
-            };
-            if place.is_shared && text.is_none() {
-                let group = (agent.tile, agent.team, agent.level);
-                let first = *self.groups.entry(group).or_insert(self.candidates.len());
-                if let Some(first) = self.candidates.get_mut(first) {
-                    first.count += 1;
-                    let x = first.at.x + (at.x - first.at.x) / first.count as f32;
-                    first.at = pos2(x, first.at.y.min(at.y));
-                    continue;
-                }
-            }
-            self.candidates.push(Candidate {
-                weight,
-                agent: agent.id,
+/// The candidates for labels, the most important first.
+fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
+    let mut candidates: Vec<Candidate> = Vec::new();
+    // Those that stand for all agents of a tile, team and level.
+    let mut groups: BTreeMap<(Tile, TeamId, Level), usize> = BTreeMap::new();
+    let (selection, scene) = (cx.state.selection, cx.scene());
+    let Some((view, window)) = &cx.view else {
+        return candidates;
+    };
+    let screen = context.content_rect();
+    let on_screen = |ground: Vec3| {
+        let point = view.project(ground)?;
+        let inside = point.cmpge(glam::Vec2::ZERO).all() && point.cmple(glam::Vec2::ONE).all();
+        Some((pos2(point.x * screen.width(), point.y * screen.height()), inside))
+    };
+    let home = |agent: &SceneAgent| window.home(glam::Vec2::new(agent.x, agent.y));
+    let place = |agent: &SceneAgent| {
+        let place = cx.state.composer.places().of(agent, home(agent), view);
+        let (at, _) = on_screen(place.above(HEIGHT)).filter(|(_, inside)| *inside)?;
+        Some((at, place))
+    };
+    for effect in &scene.effects {
+        if let (EffectKind::Broadcast { text }, Some((id, _))) = (effect.kind, effect.agent)
+            && let words = scene.text(text)
+            && words::is_for_people(words)
+            && let Some((at, place)) = scene.agent(id).and_then(place)
+            && place.pixels >= BADGE_PIXELS
+        {
+            // Later broadcasts of an agent are further down the list, and weigh more.
+            candidates.push(Candidate {
+                weight: 1_000 - (effect.progress * 500.0) as u32,
+                agent: id,
                 at,
-                text,
-                is_spoken: false,
+                text: Some(words::line(words, TEXT_CHARS_MAX)),
+                is_spoken: true,
                 count: 1,
             });
         }
-        // Equal weights in the order of numbers, so that labels do not take turns.
-        self.candidates
-            .sort_unstable_by_key(|candidate| (Reverse(candidate.weight), candidate.agent));
     }
+    let pointer = context.pointer_hover_pos();
+    let from_pointer = |ground: Vec3, most: f32| {
+        let distance = pointer?.distance(on_screen(ground)?.0);
+        (distance < most).then_some(distance)
+    };
+    for agent in &scene.agents {
+        let is_selected = selection == Selection::Agent(agent.id);
+        let home = home(agent);
+        let ground = Vec3::new(home.x, 0.0, home.y);
+        // Nearly all agents of a large world end here, before it is known where exactly they stand.
+        if !is_selected
+            && view.pixels_per_tile(ground) < BADGE_PIXELS
+            && from_pointer(ground, MAY_BE_POINTED).is_none()
+        {
+            continue;
+        }
+        let Some((at, place)) = place(agent) else { continue };
+        let pointed = from_pointer(place.above(MIDDLE_HEIGHT), POINTED);
+        if place.pixels < BADGE_PIXELS && !is_selected && pointed.is_none() {
+            continue;
+        }
+        let level = agent.level.get();
+        let weight = match pointed {
+            _ if is_selected => 4_000,
+            Some(distance) => 3_000 - distance as u32,
+            None => u32::from(level),
+        };
+        let text = if pointed.is_some() || is_selected {
+            let team = cx.team_name(agent.team);
+            Some(format!("#{} {team} · level {level}", agent.id.0))
+        } else {
+            (place.pixels > NUMBER_PIXELS).then(|| format!("#{}", agent.id.0))
+        };
+        if place.is_shared && text.is_none() {
+            let group = (agent.tile, agent.team, agent.level);
+            let first = *groups.entry(group).or_insert(candidates.len());
+            if let Some(first) = candidates.get_mut(first) {
+                first.count += 1;
+                let x = first.at.x + (at.x - first.at.x) / first.count as f32;
+                first.at = pos2(x, first.at.y.min(at.y));
+                continue;
+            }
+        }
+        candidates.push(Candidate {
+            weight,
+            agent: agent.id,
+            at,
+            text,
+            is_spoken: false,
+            count: 1,
+        });
+    }
+    // Equal weights in the order of numbers, so that labels do not take turns.
+    candidates.sort_unstable_by_key(|candidate| (Reverse(candidate.weight), candidate.agent));
+    candidates
 }
 
 /// A label of that width above a head at `at`.

@@ -6,11 +6,9 @@ use glam::Vec2;
 use super::{Hud, PanelContext, feed, help, inspect, minimap, speed, teams, theme};
 use crate::intent::Selection;
 
-/// Width of the columns on both sides, in points.
 pub const COLUMN_WIDTH: f32 = 256.0;
 /// From the window's edge to the first card, and between panels side by side, in points.
 pub(super) const EDGE: f32 = 16.0;
-/// From a card to the one below it, in points.
 const GAP: f32 = 8.0;
 /// Least width of a window with columns, and with two cards side by side, in points.
 const COLUMNS_FROM: f32 = 900.0;
@@ -30,7 +28,6 @@ const ROWS_MAX: usize = 8;
 const LEVELS_HEIGHT: f32 = 68.0;
 const LINE_HEIGHT: f32 = 34.0;
 const STRIP_LINE_HEIGHT: f32 = 32.0;
-/// Height of the line that counts the teams that are not shown.
 const MORE_HEIGHT: f32 = 20.0;
 /// Height of the rest of a column's card of teams with the window's edges, with and without the score.
 const REST_HEIGHT: f32 = 230.0;

@@ -1,18 +1,18 @@
-//! The map in the corner: resources, agents, and the part in view. A click moves the camera.
+//! The map in the corner: resources, agents, and the part in view; a click moves the camera. And the legend of a heat map.
 
 use egui::{
-    Color32, ColorImage, Painter, Pos2, Rect, Sense, Shape, Stroke, TextureHandle, TextureOptions, Ui,
+    Align2, Color32, ColorImage, Context, FontId, Label, Margin, Order, Painter, Pos2, Rect, Sense, Shape,
+    Stroke, TextureHandle, TextureOptions, Ui, pos2, vec2,
 };
-use egui::{pos2, vec2};
 use glam::Vec2;
 use trantor_model::{MapSize, Resource};
-use trantor_render::picture::ground::PaintMode;
+use trantor_render::picture::ground::{PaintMode, heat_color};
 use trantor_render::picture::palette::{Rgb, Theme};
 use trantor_time::{RealSpan, RealTime};
 
 use super::PanelContext;
 use super::icons::Pen;
-use super::theme::{self, color};
+use super::theme::{self, color, ink_on};
 use crate::intent::Intent;
 
 /// The longest side of the texture of the ground, in texels: more could not be seen.
@@ -28,8 +28,13 @@ const RINGS_MAX: usize = 12;
 const HEIGHT_MAX: f32 = 224.0;
 /// Height of the rest of the card, in points.
 const AROUND: f32 = 56.0;
-/// Gap between the buttons of heat maps, in points.
 const BUTTON_GAP: f32 = 2.0;
+
+/// The count of each colour of a heat map; the last one stands for more as well.
+const COUNTS: [u32; 7] = [0, 1, 2, 4, 8, 16, 32];
+const COLOR_WIDTH_LEAST: f32 = 15.0;
+const COLOR_WIDTH_MOST: f32 = 26.0;
+const COLOR_HEIGHT: f32 = 15.0;
 
 /// Height of the card with `width` points for its content; `None` while there is no map.
 pub(super) fn height(cx: &PanelContext<'_>, width: f32) -> Option<f32> {
@@ -220,4 +225,41 @@ fn heat_buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             response.on_hover_text(resource.name());
         }
     });
+}
+
+/// Shows what the colours of a heat map stand for above the time-line; returns its rectangle.
+pub(super) fn legend(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
+    let PaintMode::Heat(resource) = cx.state.paint_mode else {
+        return None;
+    };
+    let (left, right, bottom) = cx
+        .plan
+        .bottom(cx.state.source.recording().is_some(), cx.state.selection);
+    let card = cx.colors.card().inner_margin(Margin::symmetric(12, 6));
+    let around = card.total_margin().sum().x;
+    let area = theme::area("legend", Order::Middle).interactable(false);
+    let area = area
+        .pivot(Align2::CENTER_BOTTOM)
+        .fixed_pos(pos2(f32::midpoint(left, right), bottom));
+    let content = |ui: &mut egui::Ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        theme::icon(ui, vec2(12.0, COLOR_HEIGHT), 12.0, |pen| pen.resource(resource));
+        ui.add(Label::new(format!("heat: {}", resource.name())).extend());
+        let room = right - left - around - ui.min_rect().width() - 6.0;
+        let count = COUNTS.len() as f32;
+        let width = (room / count).clamp(COLOR_WIDTH_LEAST, COLOR_WIDTH_MOST);
+        let (scale, _) = ui.allocate_exact_size(vec2(width * count, COLOR_HEIGHT), Sense::hover());
+        for (place, count) in (0u8..).zip(COUNTS) {
+            let at = pos2(scale.left() + f32::from(place) * width, scale.top());
+            let cell = Rect::from_min_size(at, vec2(width, COLOR_HEIGHT));
+            let fill = color(heat_color(count));
+            ui.painter().rect_filled(cell, 0.0, fill);
+            let more = if COUNTS.ends_with(&[count]) { "+" } else { "" };
+            let (text, font) = (format!("{count}{more}"), FontId::proportional(9.5));
+            let painter = ui.painter();
+            painter.text(cell.center(), Align2::CENTER_CENTER, text, font, ink_on(fill));
+        }
+    };
+    let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
+    Some(laid.response.rect)
 }

@@ -1,4 +1,4 @@
-//! The panels over the picture.
+//! The panels over the picture. Lengths are in points.
 //!
 //! Panels read the [`ViewerState`] and return [`Intent`]s; they change nothing themselves. The speed shown is the client's,
 //! which knows the requested and the confirmed one.
@@ -6,7 +6,6 @@
 mod activity;
 mod banner;
 mod debug;
-mod directions;
 mod feed;
 pub mod figures;
 mod help;
@@ -14,16 +13,15 @@ mod icons;
 mod inspect;
 mod labels;
 mod layout;
-mod legend;
 mod minimap;
 mod report;
 mod score;
 mod search;
-mod speech;
 mod speed;
 mod teams;
 mod theme;
 mod timeline;
+mod words;
 
 use glam::Vec2;
 use trantor_client::{ClientStats, FeedEntry, Scene, SceneAgent};
@@ -115,7 +113,6 @@ pub struct Hud {
     minimap: minimap::Minimap,
     /// The text of the search while it is open.
     search: Option<String>,
-    labels: labels::Labels,
     pub console: Console,
     /// Whether the command line gets the focus in the next frame.
     wants_focus: bool,
@@ -128,17 +125,10 @@ pub struct Hud {
 }
 
 impl Hud {
-    pub fn new(reports: bool) -> Self {
-        Self {
-            panels: Panels {
-                any: true,
-                labels: true,
-                ..Panels::default()
-            },
-            scale: 1.0,
-            report: Report::new(reports),
-            ..Self::default()
-        }
+    pub fn new() -> Self {
+        let mut hud = Self::default();
+        (hud.panels.any, hud.panels.labels, hud.scale) = (true, true, 1.0);
+        hud
     }
 
     pub fn add_event(&mut self, entry: &FeedEntry, scene: &Scene) {
@@ -265,12 +255,12 @@ impl Hud {
             // The debugging view takes the place of the time-line.
             if !self.panels.debug {
                 self.cards.extend(timeline::show(context, cx));
-                self.cards.extend(legend::show(context, cx));
+                self.cards.extend(minimap::legend(context, cx));
             }
             self.cards.extend(help::hints(context, cx));
         }
         if self.panels.labels {
-            self.labels.show(context, cx, &self.cards);
+            labels::show(context, cx, &self.cards);
         }
         search::show(context, cx, &mut self.search);
         match self.panels.debug {

@@ -12,34 +12,24 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use trantor_client::Scene;
-
 use super::Hud;
 use crate::state::ViewerState;
 
 #[derive(Debug, Default)]
 pub struct Report {
-    is_on: bool,
+    pub is_on: bool,
     pixels_per_point: f32,
     last: BTreeMap<String, String>,
     lines: Vec<String>,
 }
 
 impl Report {
-    pub(super) fn new(is_on: bool) -> Self {
-        Self {
-            is_on,
-            ..Self::default()
-        }
-    }
-
     /// Begins a frame with the state that belongs to no single panel.
     pub(super) fn begin(&mut self, context: &egui::Context, hud: &Hud, state: &ViewerState) {
         if !self.is_on {
             return;
         }
         self.pixels_per_point = context.pixels_per_point();
-        self.scene(&state.scene);
         let size = context.content_rect().size() * self.pixels_per_point;
         self.state("size", format_args!("{:.0}x{:.0}", size.x, size.y));
         for (name, is_on) in [
@@ -48,6 +38,8 @@ impl Report {
             ("debug", hud.panels.debug),
             ("labels", hud.panels.labels),
             ("panels", hud.panels.any),
+            ("paused", state.scene.clock.paused),
+            ("unconfirmed", state.scene.clock.unconfirmed),
         ] {
             self.state(name, is_on);
         }
@@ -57,21 +49,14 @@ impl Report {
         self.state("distance", format_args!("{:.1}", pose.distance));
         let notice = hud.notice.as_deref().unwrap_or("none");
         self.state("notice", notice.replace(' ', "_"));
-    }
-
-    fn scene(&mut self, scene: &Scene) {
-        self.state("frequency", scene.clock.frequency);
-        self.state("paused", scene.clock.paused);
-        self.state("unconfirmed", scene.clock.unconfirmed);
-        let link = format!("{:?}", scene.link).to_lowercase();
+        self.state("frequency", state.scene.clock.frequency);
+        let link = format!("{:?}", state.scene.link).to_lowercase();
         self.state("link", link.split(' ').next().unwrap_or_default());
         // A running clock would add a line in each frame.
-        if scene.clock.paused {
-            let at = scene.clock.game;
-            self.state(
-                "game",
-                format_args!("{}.{:09}", at.whole_units(), at.unit_fraction_nu()),
-            );
+        if state.scene.clock.paused {
+            let at = state.scene.clock.game;
+            let (units, fraction) = (at.whole_units(), at.unit_fraction_nu());
+            self.state("game", format_args!("{units}.{fraction:09}"));
         }
     }
 

@@ -9,20 +9,18 @@ use trantor_client::{Scene, SceneTeam};
 use trantor_model::{Level, TeamId};
 use trantor_protocol::wire::ScorePoint;
 
-use super::directions;
 use super::theme::{self, Colors, grouped};
+use super::words;
 
 /// Samples kept: more could not be seen. Beyond that every other one is dropped and the interval doubles.
 const SAMPLES_MAX: usize = 240;
 /// The first interval between samples, in units.
 const INTERVAL_UNITS: i128 = 10;
-/// Height of the lines, and of the times below them, in points.
 const HEIGHT: f32 = 72.0;
 const TIMES_HEIGHT: f32 = 14.0;
 /// From the scale's numbers to the lines, and from the end of a line to its value, in points.
 const SCALE_GAP: f32 = 5.0;
 const VALUE_GAP: f32 = 13.0;
-/// From one value to the next, in points.
 const VALUES_APART: f32 = 10.0;
 
 /// A team's score: an agent of level `n` counts `n²`.
@@ -139,7 +137,6 @@ impl ScoreHistory {
     }
 }
 
-/// The rectangle of the lines and its ranges.
 struct Plot {
     lines: Rect,
     first: f64,
@@ -216,7 +213,7 @@ impl Plot {
                     theme::swatch(ui, colors, team_tint(colors, team), 8.0);
                     let name = teams.get(team).map_or("", |team| &*team.name);
                     let score = format!("{name} {}", number(score));
-                    ui.label(directions::body(ui, &score));
+                    ui.label(words::body(ui, &score));
                 });
             }
         });

@@ -4,12 +4,11 @@ use egui::{Align2, Area, Context, Id, Key, Order, TextEdit, vec2};
 use trantor_client::{Scene, SceneAgent};
 
 use super::layout::EDGE;
-use super::{PanelContext, directions, theme};
+use super::{PanelContext, theme, words};
 
-/// Agents listed.
+/// More do not fit beside the board.
 const FOUND_MAX: usize = 8;
 
-/// Shows the search while there is a text.
 pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Option<String>) {
     let Some(text) = search else { return };
     let is_new = text.is_empty();
@@ -33,7 +32,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
                 theme::swatch(ui, &cx.colors, cx.colors.team(agent.team), 9.0);
                 let (id, level) = (agent.id.0, agent.level.get());
                 let words = format!("#{id} · {} · level {level}", cx.team_name(agent.team));
-                let words = directions::body(ui, &words);
+                let words = words::body(ui, &words);
                 let button = ui.add(egui::Button::new(words).frame(false).truncate());
                 if button.clicked() || std::mem::take(&mut enter) {
                     chosen = Some(agent);

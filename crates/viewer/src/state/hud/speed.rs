@@ -36,12 +36,14 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 /// The rate in large digits, to drag or to type over.
 fn rate(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let clock = &cx.scene().clock;
-    let (color, mut frequency) = match clock.unconfirmed {
-        true => (cx.colors.gold, clock.frequency),
-        false => (cx.colors.text, clock.frequency),
+    let mut frequency = clock.frequency;
+    let color = if clock.unconfirmed {
+        cx.colors.gold
+    } else {
+        cx.colors.text
     };
     ui.horizontal(|ui| {
-        let response = ui.scope(|ui| {
+        let field = |ui: &mut Ui| {
             let style = ui.style_mut();
             style.drag_value_text_style = TextStyle::Heading;
             style.spacing.interact_size.x = 0.0;
@@ -49,16 +51,16 @@ fn rate(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             style.visuals.override_text_color = Some(color);
             style.visuals.widgets.inactive.weak_bg_fill = Color32::TRANSPARENT;
             style.visuals.widgets.inactive.bg_stroke = Stroke::NONE;
-            let field = DragValue::new(&mut frequency)
-                .range(0..=TEXT_FREQUENCY_MAX)
+            let field = DragValue::new(&mut frequency).range(0..=TEXT_FREQUENCY_MAX);
+            let field = field
                 .update_while_editing(false)
                 .custom_formatter(|rate, _| match rate {
                     0.0 => "–".to_owned(),
                     rate => rate.to_string(),
                 });
             ui.add(field)
-        });
-        let response = response.inner;
+        };
+        let response = ui.scope(field).inner;
         cx.report.widget("speed-field", response.rect);
         cx.report.state("speed-field-focus", response.has_focus());
         if response.changed() {
@@ -100,14 +102,22 @@ fn buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         if button(ui, cx, ("pause", icon, tip), 32.0, true) {
             cx.request(Intent::Control(request));
         }
-        let steps = [
-            ("step-unit", icons::STEP_UNIT, "one unit"),
-            ("step-event", icons::STEP_EVENT, "to the next event"),
-            ("step-action", icons::STEP_ACTION, "to the end of an action"),
-        ];
-        let kinds = [StepKind::Unit, StepKind::Event, StepKind::Action];
-        for (step, kind) in steps.into_iter().zip(kinds) {
-            if button(ui, cx, step, 26.0, is_paused) {
+        for (name, icon, tip, kind) in [
+            ("step-unit", icons::STEP_UNIT, "one unit", StepKind::Unit),
+            (
+                "step-event",
+                icons::STEP_EVENT,
+                "to the next event",
+                StepKind::Event,
+            ),
+            (
+                "step-action",
+                icons::STEP_ACTION,
+                "to the end of an action",
+                StepKind::Action,
+            ),
+        ] {
+            if button(ui, cx, (name, icon, tip), 26.0, is_paused) {
                 cx.request(Intent::Control(ControlRequest::Step(kind)));
             }
         }
@@ -116,8 +126,7 @@ fn buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.spacing_mut().button_padding.x = 4.0;
             for (preset, name) in [(1_000, "1k"), (100, "100"), (10, "10")] {
                 let button = theme::toggle(&cx.colors, frequency == preset, RichText::new(name).size(11.0));
-                let response = ui.add(button.min_size(vec2(28.0, 26.0)));
-                if response.clicked() {
+                if ui.add(button.min_size(vec2(28.0, 26.0))).clicked() {
                     set_frequency(cx, preset);
                 }
             }
@@ -157,8 +166,7 @@ fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
         if volume.is_muted {
             ui.visuals_mut().selection.bg_fill = cx.colors.weak.gamma_multiply(0.35);
         }
-        let room = ui.available_width() - VOLUME_WIDTH;
-        ui.spacing_mut().slider_width = room;
+        ui.spacing_mut().slider_width = ui.available_width() - VOLUME_WIDTH;
         let mut percent = volume.percent;
         let slider = ui.add(Slider::new(&mut percent, 0..=100).show_value(false));
         if slider.changed() {
@@ -198,10 +206,8 @@ fn figures(ui: &mut Ui, cx: &PanelContext<'_>) {
     }
     // A single picture has no rate.
     if frames.target > 0.0 {
-        let rate = frames
-            .per_second
-            .map_or("–".to_owned(), |rate| format!("{rate:.0}"));
-        let value = format!("{rate} of {:.0}", frames.target);
-        theme::row(ui, "frames / s", value);
+        let rate = frames.per_second.map(|rate| format!("{rate:.0}"));
+        let rate = rate.as_deref().unwrap_or("–");
+        theme::row(ui, "frames / s", format!("{rate} of {:.0}", frames.target));
     }
 }

@@ -15,8 +15,6 @@ use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::game_loop::pretend::lay_out;
 use crate::input::Action;
-use crate::source;
-use crate::state::ViewerOptions;
 
 const USUAL: (f32, f32) = (1280.0, 720.0);
 const SIZES: [(f32, f32); 8] = [
@@ -46,11 +44,7 @@ struct Words {
 
 impl Fixture {
     fn new(which: DemoScene, (width, height): (f32, f32)) -> Self {
-        let options = ViewerOptions {
-            panels: true,
-            ..ViewerOptions::default()
-        };
-        let mut state = ViewerState::new(source::demo(Demo::new(which)), options);
+        let mut state = ViewerState::demo(which);
         Demo::new(which).scene(320.0, &mut state.scene);
         state.resize((width as u32, height as u32), vec2(width, height));
         let pose = CameraPose::overview(Vec2::splat(20.0), width / height, (Vec2::ZERO, Vec2::ONE));

@@ -226,7 +226,6 @@ pub(super) fn bar(ui: &mut Ui, colors: &Colors, share: f32, fill: Color32) {
     }
 }
 
-/// A small square in a team's colour.
 pub(super) fn swatch(ui: &mut Ui, colors: &Colors, fill: Color32, size: f32) {
     pip(ui, colors, Vec2::splat(size), Some(fill));
 }

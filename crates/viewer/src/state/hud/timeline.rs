@@ -15,7 +15,7 @@ use trantor_time::GameTime;
 
 use super::icons::{CROWN, Pen};
 use super::theme::{self, Colors, grouped};
-use super::{PanelContext, directions};
+use super::{PanelContext, words};
 use crate::input::Action;
 use crate::intent::Intent;
 
@@ -120,7 +120,7 @@ fn line(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: Ga
             words.push('\n');
             words.push_str(&mark_text(mark, cx));
         }
-        response.on_hover_text_at_pointer(directions::body(ui, &words));
+        response.on_hover_text_at_pointer(words::body(ui, &words));
     }
 }
 
