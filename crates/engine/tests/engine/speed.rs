@@ -1,7 +1,7 @@
 //! Game time against real time: units, changes of speed, pauses, a century.
 
 use trantor_engine::{AdminRequest, EngineConfig, FiredKind};
-use trantor_time::{Frequency, GameTime};
+use trantor_time::{Frequency, GameSpan, GameTime};
 
 use super::{ms, ns, quiet, quiet_with};
 use crate::harness::{Arrival, game_config};
@@ -32,6 +32,17 @@ fn back_to_back_commands_leave_no_gap() {
         received, expected,
         "the last one at 7.000 s, and as late as its own pass"
     );
+}
+
+/// A thousand units take a tenth of a second, and the pass that notices comes a second later.
+#[test]
+fn a_sprint_that_is_noticed_late_ends_at_its_unit() {
+    let mut bench = quiet(100);
+    let began = bench.engine.game_now();
+    bench.admin(AdminRequest::Sprint(1_000)).unwrap();
+    bench.now += ms(1_100);
+    bench.pass(|_, _| {});
+    assert_eq!(bench.engine.game_now() - began, GameSpan::from_units(1_100));
 }
 
 /// Ten thousand changes at random: the units that passed are the sum over the frequencies, exactly, and the
