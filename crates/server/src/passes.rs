@@ -42,9 +42,9 @@ pub(crate) struct Passes {
     /// The latest reading of the clock, with which the next stage begins.
     read_at: RealTime,
     /// The longest item of the pass, if it is a slow one.
-    slowest: Option<(String, RealSpan)>,
-    /// The name of the present item; kept to be used again.
-    item_name: String,
+    slowest: Option<(&'static str, RealSpan)>,
+    /// The name of the present item; empty for none.
+    item_name: &'static str,
 }
 
 /// What a stage spent in its latest turn.
@@ -73,7 +73,7 @@ impl Passes {
             start: RealTime::ZERO,
             read_at: RealTime::ZERO,
             slowest: None,
-            item_name: String::new(),
+            item_name: "",
         }
     }
 
@@ -102,7 +102,7 @@ impl Passes {
 
     pub(crate) fn enter<'a>(&'a mut self, stage: usize, clock: &'a dyn Clock) -> Turn<'a> {
         let (start, budget) = (self.read_at, self.stages[stage].budget);
-        self.item_name.clear();
+        self.item_name = "";
         Turn {
             items: 0,
             end: start.saturating_add(budget.time_max),
@@ -142,7 +142,7 @@ impl Passes {
 
     /// Where the loop is, for an error message.
     pub(crate) fn place(&self, stage: usize) -> String {
-        match self.item_name.as_str() {
+        match self.item_name {
             "" => self.stages[stage].name.to_owned(),
             item => format!("{}: {item}", self.stages[stage].name),
         }
@@ -162,13 +162,13 @@ impl Passes {
 
     fn note_item(&mut self, took: RealSpan) {
         if took >= SLOW_ITEM {
-            let name = self.item_name.as_str();
+            let name = self.item_name;
             log::warn!("server: {name} held the loop for {:.1} ms", took.as_millis_f64());
             if self.slowest.as_ref().is_none_or(|(_, slowest)| took > *slowest) {
-                self.slowest = Some((name.to_owned(), took));
+                self.slowest = Some((name, took));
             }
         }
-        self.item_name.clear();
+        self.item_name = "";
     }
 }
 
@@ -208,41 +208,40 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Whether one more item may be done. The first always may.
+    /// Whether one more item may be done, which is logged by `name` if it takes long. The first always may.
     ///
     /// Ask only with an item at hand: a refusal means that work is left over, and the next pass will not wait.
-    pub(crate) fn admits(&mut self) -> bool {
+    pub(crate) fn admits(&mut self, name: &'static str) -> bool {
         let now = self.read_clock();
         self.end_item(now);
-        let is_admitted = self.is_within_budget();
+        let is_admitted = self.is_within_budget(name);
         self.item_start = is_admitted.then_some(now);
         is_admitted
     }
 
     /// As [`Self::admits`], for items of a few microseconds, which are timed [`SHORT_ITEMS`] at a time: reading the clock for
     /// each would cost a good part of their time.
-    pub(crate) fn admits_short(&mut self) -> bool {
+    pub(crate) fn admits_short(&mut self, name: &'static str) -> bool {
         match self.items.is_multiple_of(SHORT_ITEMS) {
-            true => self.admits(),
-            false => self.is_within_budget(),
+            true => self.admits(name),
+            false => self.is_within_budget(name),
         }
     }
 
-    fn is_within_budget(&mut self) -> bool {
+    fn is_within_budget(&mut self, name: &'static str) -> bool {
         let now = self.passes.read_at;
         let is_admitted =
             self.items == 0 || (self.items < self.budget.items_max && now < self.end) || now < self.floor;
         match is_admitted {
-            true => self.items += 1,
+            true => (self.items, self.passes.item_name) = (self.items + 1, name),
             false => self.refused = true,
         }
         is_admitted
     }
 
-    /// Names the item that was admitted last, so that it is logged by name if it takes long.
-    pub(crate) fn name_item(&mut self, name: &str) {
-        self.passes.item_name.clear();
-        self.passes.item_name.push_str(name);
+    /// Names the item that was admitted last more closely.
+    pub(crate) fn name_item(&mut self, name: &'static str) {
+        self.passes.item_name = name;
     }
 
     /// How long the item that was admitted last has taken so far.
@@ -372,7 +371,7 @@ mod tests {
     fn saturate(passes: &mut Passes, stage: usize, clock: &ManualClock, item: RealSpan) -> RealSpan {
         let start = clock.now();
         let mut turn = passes.enter(stage, clock);
-        while turn.admits() {
+        while turn.admits("item") {
             clock.advance(item);
         }
         turn.leave();
@@ -390,7 +389,7 @@ mod tests {
         assert!(passes.work_is_left());
         passes.begin(clock.now());
         let mut turn = passes.enter(DEAR, &clock);
-        assert!((0..64).all(|_| turn.admits()));
+        assert!((0..64).all(|_| turn.admits("item")));
         turn.leave();
         assert!(
             !passes.work_is_left(),
@@ -431,8 +430,7 @@ mod tests {
         passes.begin(clock.now());
         passes.enter(CHEAP, &clock).leave();
         let mut turn = passes.enter(DEAR, &clock);
-        assert!(turn.admits());
-        turn.name_item("db_save");
+        assert!(turn.admits("db_save"));
         clock.advance(LONG_PASS);
         turn.leave();
         assert_eq!(

@@ -146,8 +146,7 @@ fn accept(shell: &mut Shell, turn: &mut Turn<'_>) {
         log::info!("{name}: ending");
         shell.stop.request();
     }
-    while has_pending(shell, now) && turn.admits() {
-        turn.name_item("accept");
+    while has_pending(shell, now) && turn.admits("accept") {
         shell.accept_one(turn.arrival());
     }
 }
@@ -161,22 +160,20 @@ fn has_pending(shell: &Shell, now: RealTime) -> bool {
 
 /// Reads what is ready, fresh data first (`read_turns`).
 fn read(shell: &mut Shell, turn: &mut Turn<'_>) {
-    while shell.conns.has_to_read() && turn.admits_short() {
-        turn.name_item("read");
+    while shell.conns.has_to_read() && turn.admits_short("read") {
         shell.read_one(|| turn.arrival());
     }
 }
 
 /// Carries out lines of operators on connections.
 fn operators(shell: &mut Shell, turn: &mut Turn<'_>) {
-    while shell.engine.has_operator_line() && turn.admits() {
-        turn.name_item("operator's line");
+    while shell.engine.has_operator_line() && turn.admits("operator's line") {
         console::answer_operator(shell);
     }
 }
 
 fn tasks(shell: &mut Shell, turn: &mut Turn<'_>) {
-    while shell.tasks.len() > 0 && turn.admits() {
+    while shell.tasks.len() > 0 && turn.admits("task") {
         let Some(task) = shell.tasks.next() else { return };
         turn.name_item(task.name);
         shell.now = turn.arrival();
@@ -187,7 +184,7 @@ fn tasks(shell: &mut Shell, turn: &mut Turn<'_>) {
 
 fn timers(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
-    while shell.timers.next_deadline().is_some_and(|at| at <= now) && turn.admits() {
+    while shell.timers.next_deadline().is_some_and(|at| at <= now) && turn.admits("timer") {
         let Some(mut timer) = shell.timers.take_due(now) else {
             return;
         };
@@ -203,7 +200,7 @@ fn timers(shell: &mut Shell, turn: &mut Turn<'_>) {
 /// Fires deadlines, of the game and of the engine, one after another.
 fn due_work(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
-    while is_due(&shell.engine, now) && turn.admits() {
+    while is_due(&shell.engine, now) && turn.admits("deadline") {
         let Some(fired) = shell.engine.fire_next(now) else {
             return;
         };
@@ -218,8 +215,7 @@ fn is_due(engine: &Engine, now: RealTime) -> bool {
 
 fn outputs(shell: &mut Shell, turn: &mut Turn<'_>) {
     shell.carry_out_outputs(|| {
-        turn.admits();
-        turn.name_item("output");
+        turn.admits("output");
     });
     if shell.take_won() {
         shell.storage.save_soon();
@@ -242,8 +238,7 @@ fn end_later(shell: &mut Shell) {
 /// Writes the journal before anything is sent: what a peer knows of is recorded.
 fn journal(shell: &mut Shell, turn: &mut Turn<'_>) {
     if shell.storage.recorder.is_some() {
-        turn.admits();
-        turn.name_item("journal");
+        turn.admits("journal");
     }
     shell.storage.pass(&mut shell.engine, shell.now);
     shell.submit_jobs();
@@ -255,12 +250,7 @@ fn flush(shell: &mut Shell, turn: &mut Turn<'_>) {
     shell.note_writable();
     let mut is_cut_short = false;
     while let Some(conn) = shell.engine.next_dirty_answer() {
-        let admits = || {
-            let admitted = turn.admits_short();
-            turn.name_item("write");
-            admitted
-        };
-        if !shell.flush_one(conn, now, admits) {
+        if !shell.flush_one(conn, now, || turn.admits_short("write")) {
             is_cut_short = true;
             break;
         }
@@ -276,12 +266,7 @@ fn messages(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
     shell.has_messages_left = false;
     while let Some(conn) = shell.engine.next_dirty_message() {
-        let admits = || {
-            let admitted = turn.admits();
-            turn.name_item("message");
-            admitted
-        };
-        if !shell.flush_one(conn, now, admits) {
+        if !shell.flush_one(conn, now, || turn.admits("message")) {
             shell.has_messages_left = true;
             break;
         }
