@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use trantor_protocol::OPERATOR_WORD;
-use trantor_runtime::{Parker, RealClock, Wait};
+use trantor_runtime::{Parker, RealClock};
 use trantor_time::{Clock, RealSpan};
 
 /// Duration of a step, a turn and most other commands.

@@ -20,4 +20,4 @@ pub mod wait;
 pub use life::{LoopThread, StopSignal};
 pub use real_clock::RealClock;
 pub use user_token::UserToken;
-pub use wait::{Parker, Wait, WakeGate, Waker, Woken};
+pub use wait::{Parker, WakeGate, Waker, Woken};

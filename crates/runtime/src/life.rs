@@ -114,7 +114,7 @@ impl<T> Drop for LoopThread<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wait::{Parker, Wait};
+    use crate::wait::Parker;
 
     /// The smallest loop there is: it waits until it is asked to end.
     fn sleeper(name: &str) -> Result<LoopThread<u32>, StartError> {

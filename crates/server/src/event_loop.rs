@@ -16,7 +16,7 @@ use std::net::{SocketAddr, TcpListener};
 use trantor_engine::{Control, Engine, EngineStats};
 use trantor_runtime::fault::{Fault, caught};
 use trantor_runtime::life::StopSignal;
-use trantor_runtime::{RealClock, Wait as _, Woken};
+use trantor_runtime::{RealClock, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};

@@ -9,7 +9,7 @@ use egui::{Event, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
 use trantor_render::picture::DecalKind;
 use trantor_runtime::life::LoopThread;
 use trantor_runtime::real_clock::RealClock;
-use trantor_runtime::wait::{Parker, Wait as _};
+use trantor_runtime::wait::Parker;
 use trantor_server::cli::{self, Asked};
 use trantor_server::event_loop::{self, EventLoop};
 use trantor_server::headless;

@@ -1,8 +1,7 @@
 //! Putting a loop to sleep until a deadline or a wake.
 //!
-//! A loop sleeps in one [`Wait`] and wakes for three reasons only: something became ready outside, a deadline was
-//! reached, or another thread used its [`Waker`]. [`Parker`] is for loops without sockets; the server has one over the
-//! system's readiness calls.
+//! A loop wakes for three reasons only: something became ready outside, a deadline was reached, or another thread used
+//! its [`Waker`]. [`Parker`] is for loops without sockets; the server has a wait over the system's readiness calls.
 //!
 //! [`WakeGate`] and [`Waker`] are what they share. A wake is remembered from the moment it is given until the loop
 //! has risen from its next wait, so none is lost; and only the first one given to a sleeping loop costs
@@ -16,20 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use trantor_time::RealTime;
-
 pub use self::parker::Parker;
-
-/// A way to sleep.
-pub trait Wait {
-    /// Sleeps until `until`, or without limit if `None`, or until woken; an instant already reached sleeps not at all.
-    ///
-    /// It never returns [`Woken::Deadline`] before `until`, and never spins.
-    fn wait(&mut self, until: Option<RealTime>) -> Woken;
-
-    /// A handle that ends a sleep from any thread.
-    fn waker(&self) -> Waker;
-}
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::real_clock::RealClock;
 
-use super::{Wait, WakeGate, Waker, Woken};
+use super::{WakeGate, Waker, Woken};
 
 /// Sleeps by parking the thread; for loops that wait for nothing but deadlines and posts.
 ///
@@ -35,16 +35,9 @@ impl Parker {
             bed,
         }
     }
-}
 
-impl Default for Parker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Wait for Parker {
-    fn wait(&mut self, until: Option<RealTime>) -> Woken {
+    /// Sleeps until `until`, or without limit if `None`, or until woken; never returns [`Woken::Deadline`] before `until`.
+    pub fn wait(&mut self, until: Option<RealTime>) -> Woken {
         if self.gate.lie_down() {
             let (lock, notice) = &*self.bed;
             let mut held = lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +65,14 @@ impl Wait for Parker {
         }
     }
 
-    fn waker(&self) -> Waker {
+    /// A handle that ends a sleep from any thread.
+    pub fn waker(&self) -> Waker {
         self.gate.waker()
+    }
+}
+
+impl Default for Parker {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -12,7 +12,7 @@ use mio::Token;
 use trantor_engine::limits::Limits;
 use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
 use trantor_runtime::signals::{Handled, Signal, Signals};
-use trantor_runtime::{RealClock, StopSignal, UserToken, Wait as _};
+use trantor_runtime::{RealClock, StopSignal, UserToken};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
 use self::disk::Disk;

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
-use trantor_runtime::{RealClock, Wait, WakeGate, Waker, Woken};
+use trantor_runtime::{RealClock, WakeGate, Waker, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 pub use self::limiter::spacing_at;
@@ -56,7 +56,7 @@ pub struct WaitPolicy {
     pub is_precise: bool,
 }
 
-/// A [`Wait`] over mio's poll.
+/// Sleeps in mio's poll.
 #[derive(Debug)]
 pub struct MioWait {
     policy: WaitPolicy,
@@ -286,8 +286,10 @@ impl MioWait {
     }
 }
 
-impl Wait for MioWait {
-    fn wait(&mut self, until: Option<RealTime>) -> Woken {
+impl MioWait {
+    /// Sleeps until `until`, or without limit if `None`, or until woken or ready; an instant already reached sleeps not at
+    /// all. Never returns [`Woken::Deadline`] before `until`.
+    pub fn wait(&mut self, until: Option<RealTime>) -> Woken {
         let is_reached = |clock: &RealClock| until.is_some_and(|until| until <= clock.now());
         if self.gate.lie_down() && !is_reached(&self.clock) {
             self.sleep(until);
@@ -304,7 +306,8 @@ impl Wait for MioWait {
         }
     }
 
-    fn waker(&self) -> Waker {
+    /// A handle that ends a sleep from any thread.
+    pub fn waker(&self) -> Waker {
         self.gate.waker()
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use trantor_game::journal::Ending;
-use trantor_runtime::{Parker, Wait};
+use trantor_runtime::Parker;
 use trantor_time::RealSpan;
 
 use crate::support::{Folder, Peer, Program, now, verified};

@@ -124,7 +124,7 @@ fn an_idle_server_makes_no_wake_ups() {
 /// How often any thread of `program` went to sleep within `span`.
 #[cfg(target_os = "linux")]
 fn wake_ups_in(program: &Program, span: RealSpan) -> u64 {
-    use trantor_runtime::{Parker, Wait};
+    use trantor_runtime::Parker;
 
     let of_thread = |thread: std::io::Result<std::fs::DirEntry>| -> u64 {
         let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();

@@ -10,7 +10,7 @@ use std::io::Write as _;
 
 use clap::{Parser, ValueEnum};
 use trantor_runtime::real_clock::{RealClock, processor_time_for_measurement};
-use trantor_runtime::wait::{Parker, Wait as _};
+use trantor_runtime::wait::Parker;
 use trantor_time::{Clock as _, RealSpan};
 use trantor_viewer::demo::DemoScene;
 use trantor_viewer::game_loop::pretend::PretendScreen;

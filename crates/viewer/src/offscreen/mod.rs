@@ -4,7 +4,7 @@ pub mod film;
 pub mod screenshot;
 
 use trantor_runtime::real_clock::RealClock;
-use trantor_runtime::wait::{Parker, Wait as _, Waker};
+use trantor_runtime::wait::{Parker, Waker};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
 use crate::state::ViewerState;

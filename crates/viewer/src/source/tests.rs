@@ -7,7 +7,7 @@ use trantor_client::{ControlRequest, Language, LinkState};
 use trantor_model::{Counts, MapSize, TeamId, Tile};
 use trantor_protocol::wire::{Change, ServerHello, SnapshotPart, ToClient, WIRE_VERSION, write_frame};
 use trantor_runtime::real_clock::RealClock;
-use trantor_runtime::wait::{Parker, Wait as _};
+use trantor_runtime::wait::Parker;
 use trantor_time::{Clock as _, GameTime, RealSpan, RealTime};
 
 use crate::intent::Selection;

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::signals;
-use trantor_runtime::wait::{Parker, Wait as _, Waker};
+use trantor_runtime::wait::{Parker, Waker};
 
 use crate::game_loop::{GameLoop, Viewer, Wake};
 use crate::input::{Action, Input};

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use mio::event::Event;
 use mio::{Events, Token};
-use trantor_runtime::Wait;
 use trantor_time::{Clock, RealTime};
 
 use super::{Generator, TOKEN_SIGNALS};
