@@ -16,7 +16,7 @@ use crate::source::{self, SourceFile};
 const ARROWS: &[(&str, &str)] = &[
     ("time", ""),
     ("runtime", "time"),
-    ("model", ""),
+    ("model", "time"),
     ("game", "model time"),
     ("protocol", "model time"),
     ("engine", "game protocol strategy model time"),

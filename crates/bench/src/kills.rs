@@ -301,9 +301,9 @@ fn check_resumed(journal: &Path, mut end: Game) -> Result<()> {
     end.release_agents();
     let resumed = Replay::open(read(first)?)?;
     ensure!(
-        resumed.game().digest() == end.digest(),
+        resumed.game.digest() == end.digest(),
         "it resumed after {} deadlines, and {} were recorded",
-        resumed.game().steps(),
+        resumed.game.steps(),
         end.steps()
     );
     match verify_all(&files, &[])?.pop().map(|last| last.outcome) {

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use trantor_model::{Command, Counts, Level, Resource, Sight};
 use trantor_protocol::limits::ANSWER_BYTES_MAX;
-use trantor_protocol::text::client::{ServerLine, parse_server_line, write_command};
-use trantor_protocol::text::{Cut, Dialect, LineCutter};
+use trantor_protocol::text::client::{parse_server_line, write_command};
+use trantor_protocol::text::{AiLine, Cut, Dialect, LineCutter};
 use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
 
 /// Lifetime of one food, for servers that send food as lifetime.
@@ -187,13 +187,13 @@ impl Dialogue {
                 self.unsent.push(b'\n');
             }
             Phase::Named => match read {
-                ServerLine::Number(places) => self.phase = Phase::Counted(places),
-                ServerLine::NumberAndSize(places, width, height) => self.joined(places, (width, height)),
-                ServerLine::Ko => self.events.push_back(Event::Refused),
+                AiLine::Places(places) => self.phase = Phase::Counted(places),
+                AiLine::PlacesAndSize(places, width, height) => self.joined(places, (width, height)),
+                AiLine::Ko => self.events.push_back(Event::Refused),
                 _ => {}
             },
             Phase::Counted(places) => {
-                if let ServerLine::Size(width, height) = read {
+                if let AiLine::Size(width, height) = read {
                     self.joined(places, (width, height));
                 }
             }
@@ -209,35 +209,33 @@ impl Dialogue {
         self.events.push_back(Event::Joined { places, size });
     }
 
-    fn in_game(&mut self, read: ServerLine<'_>) -> Event {
+    fn in_game(&mut self, read: AiLine<'_>) -> Event {
         match read {
-            ServerLine::Ok => self.answer(AnswerKind::Done, Answer::Ok, b"ok"),
-            ServerLine::Ko if self.is_held => self.elevation_ended(Answer::Ko, Event::ElevationFailed),
-            ServerLine::Ko => self.answer(AnswerKind::Refused, Answer::Ko, b"ko"),
-            ServerLine::Look(sights) => {
-                let sights = self.with_looker(sights);
+            AiLine::Ok => self.answer(AnswerKind::Done, Answer::Ok, b"ok"),
+            AiLine::Ko if self.is_held => self.elevation_ended(Answer::Ko, Event::ElevationFailed),
+            AiLine::Ko => self.answer(AnswerKind::Refused, Answer::Ko, b"ko"),
+            AiLine::Look(sights) => {
+                let sights = self.with_looker(sights.into_owned());
                 self.answer(AnswerKind::Sight, Answer::Look(sights), b"[ ]")
             }
-            ServerLine::Inventory(carried) => {
-                let carried = self.in_whole_food(carried);
+            AiLine::Inventory { inventory, .. } => {
+                let carried = self.in_whole_food(inventory);
                 self.answer(AnswerKind::Carried, Answer::Inventory(carried), b"[ ]")
             }
-            ServerLine::Number(places) => self.answer(AnswerKind::Places, Answer::Places(places), b""),
-            ServerLine::CurrentLevel(level) => {
-                self.elevation_ended(Answer::Level(level), Event::Level(level))
-            }
-            ServerLine::ElevationUnderway => {
+            AiLine::Places(places) => self.answer(AnswerKind::Places, Answer::Places(places), b""),
+            AiLine::CurrentLevel(level) => self.elevation_ended(Answer::Level(level), Event::Level(level)),
+            AiLine::ElevationUnderway => {
                 self.is_held = true;
                 Event::ElevationUnderway
             }
-            ServerLine::Message { direction, text } => Event::Message {
+            AiLine::Message { direction, text } => Event::Message {
                 direction,
                 text: text.to_vec(),
             },
-            ServerLine::Ejected { direction } => Event::Pushed { direction },
-            ServerLine::Dead => Event::Dead,
-            ServerLine::Unknown(line) => Event::Unknown(line.to_vec()),
-            ServerLine::Welcome | ServerLine::Size(..) | ServerLine::NumberAndSize(..) => {
+            AiLine::Ejected { direction } => Event::Pushed { direction },
+            AiLine::Dead => Event::Dead,
+            AiLine::Unknown(line) => Event::Unknown(line.to_vec()),
+            AiLine::Welcome | AiLine::Accepted { .. } | AiLine::Size(..) | AiLine::PlacesAndSize(..) => {
                 Event::Unknown(Vec::new())
             }
         }

@@ -106,7 +106,7 @@ impl Session {
             delay_ms: 0,
             clock: DisplayClock::new(0),
             timeline: None,
-            numbers: SentNumbers::new(),
+            numbers: SentNumbers::default(),
             heard: now,
             stats: ClientStats::default(),
             outbox: Vec::new(),

@@ -5,7 +5,7 @@
 //! approximation of one: a lock-step server whose agents are the same minds plays the same.
 
 use trantor_game::{
-    AdminAction, Agent, EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter,
+    AdminAction, EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter,
 };
 use trantor_model::{AgentId, TeamId};
 use trantor_strategy::{SignalCodec, agent_seed, agents_at_most};
@@ -120,7 +120,7 @@ impl Leap {
 
     /// Lets all agents go in the order of their numbers, as a server does once a team has won.
     pub fn remove_agents(&mut self) {
-        let agents: Vec<AgentId> = self.game.world().agents().map(Agent::id).collect();
+        let agents: Vec<AgentId> = self.game.world().agents().map(|agent| agent.id).collect();
         for agent in agents {
             let cause = LeaveCause::Dismissed;
             let left = self.hand_in(GameInput::Leave { agent, cause });
@@ -232,7 +232,7 @@ impl Leap {
         let Some(agent) = self.game.world().agent(speaker) else {
             return;
         };
-        let team = usize::from(agent.team().0);
+        let team = usize::from(agent.team.0);
         let Some(signal) = self.codecs[team].as_ref().and_then(|codec| codec.read(text)) else {
             return;
         };
@@ -272,7 +272,7 @@ impl Leap {
             self.actions += u64::from(handled == Handled::Done);
         }
         if mind.take_free_place()
-            && let Some(team) = self.game.world().agent(agent).map(|agent| agent.team())
+            && let Some(team) = self.game.world().agent(agent).map(|agent| agent.team)
         {
             self.replace(team);
         }
@@ -280,7 +280,7 @@ impl Leap {
 
     /// A team that may still grow wants an agent.
     fn replace(&mut self, team: TeamId) {
-        let living = self.game.world().team(team).map_or(0, |team| team.living());
+        let living = self.game.world().team(team).map_or(0, |team| team.living);
         if (living as usize) < self.agents_max {
             self.join(team);
         }

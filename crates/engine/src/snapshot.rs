@@ -86,11 +86,11 @@ impl Population {
     /// The agents and eggs of the world now; `eggs` are pieces kept from earlier snapshots.
     pub(crate) fn of(game: &Game, eggs: &mut EggPieces) -> Self {
         let rituals = game.world().rituals().map(|ritual| RitualState {
-            tile: ritual.tile(),
-            level: ritual.level(),
-            participants: ritual.participants().to_vec(),
-            start: ritual_start(ritual.end()),
-            end: ritual.end(),
+            tile: ritual.tile,
+            level: ritual.level,
+            participants: ritual.participants.to_vec(),
+            start: ritual_start(ritual.end),
+            end: ritual.end,
         });
         eggs.refresh(game);
         Self::new(agents(game), eggs, rituals.collect(), game.winner(), game.now())

@@ -243,7 +243,7 @@ impl Game {
             .world
             .agents()
             .filter(move |agent| !is_over && agent.is_idle());
-        idle.map(Agent::id)
+        idle.map(|agent| agent.id)
     }
 
     /// Removes all agents, whose peers are gone: each leaves an egg where it stood, which can be hatched at

@@ -51,7 +51,7 @@ impl History {
             is_over: false,
         };
         for agent in game.world().agents() {
-            history.insert(agent.id(), agent.team(), agent.level());
+            history.insert(agent.id, agent.team, agent.level);
         }
         history.points.push((game.now(), history.scores.clone()));
         history.is_over = game.winner().is_some();

@@ -22,7 +22,7 @@ use crate::ids::MessageId;
 
 /// How messages between agents travel. Distances are in thousandths of a tile, so that speed is in thousandths
 /// of a tile a unit, and range in thousandths of a tile.
-pub type Lag = LinkSettings<GameSpan>;
+pub type Lag = LinkSettings;
 
 /// Thousandths of a tile to a tile.
 const MILLITILES: u64 = 1_000;
@@ -68,7 +68,7 @@ pub(crate) struct Text(pub(crate) Arc<[u8]>);
 pub(crate) struct InFlight {
     lag: Option<Lag>,
     seed: u64,
-    links: BTreeMap<(AgentId, AgentId), Link<GameTime>>,
+    links: BTreeMap<(AgentId, AgentId), Link>,
     messages: BTreeMap<MessageId, Message>,
     next_message: u64,
     crowded_out: u64,
@@ -97,7 +97,7 @@ pub enum LagError {
 
 /// Checks that no message can be in flight for longer than [`IN_FLIGHT_SPAN_MAX`].
 pub(crate) fn check(lag: &Lag) -> Result<(), LagError> {
-    Link::<GameTime>::new(*lag, 0, 0)?;
+    Link::new(*lag, 0, 0)?;
     let wait_max = lag
         .bandwidth
         .map_or(GameSpan::ZERO, |bandwidth| bandwidth.wait_max);
@@ -282,7 +282,7 @@ impl InFlight {
             in_flight.messages.insert(message.id, message);
         }
         for (from, to, bytes) in saved.links {
-            let (link, rest) = postcard::take_from_bytes::<Link<GameTime>>(&bytes).ok()?;
+            let (link, rest) = postcard::take_from_bytes::<Link>(&bytes).ok()?;
             let is_next = in_flight
                 .links
                 .keys()

@@ -15,23 +15,24 @@ use trantor_time::GameTime;
 
 use crate::agenda::Fired;
 use crate::digest::{Digest, Part};
-use crate::event::GameEvent;
 use crate::game::Game;
 use crate::input::GameInput;
 use crate::journal::{Ending, Head, JournalError, Piece, Stamp};
 use crate::save::Snapshot;
 
-pub use marks::{Mark, MarkKind};
 pub use recording::{Cursor, IndexedPiece, Recording, RecordingEnd, RecordingError};
 pub use roll_forward::{RolledForward, roll_forward};
-pub(crate) use track::Track;
+pub use track::Track;
 
 /// A piece of a journal being played.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    head: Head,
-    game: Game,
-    track: Track,
+    /// The metadata of the piece.
+    pub head: Head,
+    /// The game as it is at this point.
+    pub game: Game,
+    /// How far it has come.
+    pub track: Track,
 }
 
 /// How far a replay has come.
@@ -145,34 +146,9 @@ impl Replay {
         })
     }
 
-    /// The metadata of the piece.
-    pub fn head(&self) -> &Head {
-        &self.head
-    }
-
-    /// The game as it is at this point.
-    pub fn game(&self) -> &Game {
-        &self.game
-    }
-
-    /// The next thing that was seen to happen; see [`Game::poll_event`].
-    pub fn poll_event(&mut self) -> Option<GameEvent> {
-        self.game.poll_event()
-    }
-
-    /// How far it has come.
-    pub fn played(&self) -> Played {
-        self.track.played()
-    }
-
     /// When something happens next; `None` at the end of what was recorded.
     pub fn next_time(&self) -> Option<GameTime> {
         self.track.next_time(&self.game)
-    }
-
-    /// How the piece ends, once there is no further record.
-    pub fn ending(&self) -> Option<Ending> {
-        self.track.ending()
     }
 
     /// Plays one deadline or one record, if it lies no later than `until`; `None` without one.
@@ -202,7 +178,7 @@ impl Replay {
             steps: self.game.steps(),
             at: self.game.now(),
         };
-        let ending = self.ending().expect("the entries are used up");
+        let ending = self.track.ending().expect("the entries are used up");
         Ok(Verified {
             played: self.track.played(),
             end,

@@ -1,6 +1,8 @@
-//! What happened, as a list of events says it.
+//! What happened, as a list of events and a time-line say it.
 
 use serde::{Deserialize, Serialize};
+
+use trantor_time::{Frequency, GameTime};
 
 use crate::{AgentId, CommandKind, EggId, Level, Resource, TeamId, Tile};
 
@@ -44,4 +46,34 @@ pub struct Who {
     pub agent: AgentId,
     /// Its team.
     pub team: TeamId,
+}
+
+/// Something worth a mark on the time-line of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// When it happened.
+    pub at: GameTime,
+    /// How often the same happened until shortly after, this one included: a long recording has more entries than
+    /// a time-line can show. At least 1.
+    pub count: u32,
+    /// What happened.
+    pub kind: MarkKind,
+}
+
+/// What a mark on a time-line stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the fields are what their names say")]
+pub enum MarkKind {
+    /// An agent of this team died.
+    Died { team: TeamId },
+    /// An elevation succeeded: agents of this team (that of the first) reached the level.
+    Rose { team: TeamId, level: Level },
+    /// Another speed, or the one at the beginning.
+    Speed { frequency: Frequency },
+    /// Game time was stopped.
+    Paused,
+    /// Game time went on.
+    Resumed,
+    /// A team won.
+    Won { team: TeamId },
 }

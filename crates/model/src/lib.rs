@@ -13,7 +13,7 @@ pub mod sight;
 
 pub use agent::AgentView;
 pub use command::{Command, CommandKind};
-pub use feed::{FeedKind, Who};
+pub use feed::{FeedKind, Mark, MarkKind, Who};
 pub use grid::{Direction, MapSize, Tile, Turn};
 pub use ids::{AgentId, EggId, TeamId};
 pub use level::{Level, Requirement};

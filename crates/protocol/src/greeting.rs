@@ -12,26 +12,17 @@ pub const OPERATOR_WORD: &str = "ADMIN";
 
 /// What the first line of a peer asks for.
 ///
-/// A viewer or operator may send the server's token behind the word, as `GRAPHIC TOKEN`.
+/// A viewer or operator may send the server's token behind the word, as `GRAPHIC TOKEN`; it comes with the variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting<'a> {
     /// To play in the team with this name, if there is one.
     Player(&'a [u8]),
     /// To watch, in Zappy text.
-    TextViewer {
-        /// The token it shows, if it does.
-        token: Option<&'a [u8]>,
-    },
+    TextViewer(Option<&'a [u8]>),
     /// To watch, in our frames: everything after this line is frames, both ways.
-    Frames {
-        /// The token it shows, if it does.
-        token: Option<&'a [u8]>,
-    },
+    Frames(Option<&'a [u8]>),
     /// To operate the server: every line after this one is a line of the console.
-    Operator {
-        /// The token it shows, if it does.
-        token: Option<&'a [u8]>,
-    },
+    Operator(Option<&'a [u8]>),
     /// Nothing that can be understood: an empty line, or more than one word. The answer is `ko`.
     Nobody,
     /// A line of an HTTP request: a browser, on behalf of a web page. Nothing behind it may be obeyed.
@@ -66,11 +57,11 @@ pub fn read_greeting(line: &[u8], is_first: bool, is_team: impl FnOnce(&[u8]) ->
         };
     }
     if word == GRAPHIC_WORD.as_bytes() || (word == GRAPHIC_ALIAS.as_bytes() && !is_team(word)) {
-        Greeting::TextViewer { token }
+        Greeting::TextViewer(token)
     } else if word == WIRE_WORD.as_bytes() {
-        Greeting::Frames { token }
+        Greeting::Frames(token)
     } else if word == OPERATOR_WORD.as_bytes() {
-        Greeting::Operator { token }
+        Greeting::Operator(token)
     } else if token.is_none() {
         Greeting::Player(word)
     } else {
@@ -141,15 +132,15 @@ mod tests {
             (b" red\t", Greeting::Player(b"red")),
             (b"nope", Greeting::Player(b"nope")),
             (b"\xff\xfe", Greeting::Player(b"\xff\xfe")),
-            (b"GRAPHIC", Greeting::TextViewer { token: None }),
-            (b"GRAPHIC t", Greeting::TextViewer { token: Some(b"t") }),
+            (b"GRAPHIC", Greeting::TextViewer(None)),
+            (b"GRAPHIC t", Greeting::TextViewer(Some(b"t"))),
             (b"GRAPHIC t t", Greeting::Nobody),
             (b"graphic", Greeting::Player(b"graphic")),
             (b"GRAPHICAL", Greeting::Player(b"GRAPHICAL")),
-            (b"TRANTOR", Greeting::Frames { token: None }),
-            (b"TRANTOR 1", Greeting::Frames { token: Some(b"1") }),
-            (b"ADMIN", Greeting::Operator { token: None }),
-            (b"ADMIN \xff", Greeting::Operator { token: Some(b"\xff") }),
+            (b"TRANTOR", Greeting::Frames(None)),
+            (b"TRANTOR 1", Greeting::Frames(Some(b"1"))),
+            (b"ADMIN", Greeting::Operator(None)),
+            (b"ADMIN \xff", Greeting::Operator(Some(b"\xff"))),
             (b"admin", Greeting::Player(b"admin")),
             (b"red blue", Greeting::Nobody),
             (b"", Greeting::Nobody),
@@ -171,7 +162,7 @@ mod tests {
         }
         assert_eq!(
             read_greeting(b"GRAPHICAL", true, |_| false),
-            Greeting::TextViewer { token: None }
+            Greeting::TextViewer(None)
         );
     }
 
@@ -191,30 +182,24 @@ mod tests {
     }
 
     #[test]
-    fn names_of_teams_are_one_word_that_nobody_else_uses() {
-        assert_eq!(check_team_name("red"), Ok(()));
-        assert_eq!(check_team_name("équipe"), Ok(()));
-        assert_eq!(
-            check_team_name("GRAPHICAL"),
-            Ok(()),
-            "the alias gives way to a team"
-        );
-        assert_eq!(check_team_name(&"x".repeat(64)), Ok(()));
+    fn names_of_teams_are_one_word_without_another_meaning() {
+        // The alias of a viewer's word gives way to a team.
+        for name in ["red", "équipe", "GRAPHICAL", &"x".repeat(64)] {
+            assert_eq!(check_team_name(name), Ok(()));
+        }
         assert_eq!(check_team_name(""), Err(TeamNameError::Empty));
-        assert_eq!(
-            check_team_name(&"x".repeat(65)),
-            Err(TeamNameError::TooLong { len: 65 })
-        );
-        for name in ["a b", "a\tb", "a\n", "a\0", "a\u{a0}b"] {
-            assert!(
-                matches!(check_team_name(name), Err(TeamNameError::NotOneWord { .. })),
-                "{name:?}"
+        let too_long = TeamNameError::TooLong { len: 65 };
+        assert_eq!(check_team_name(&"x".repeat(65)), Err(too_long));
+        for name in ["a b", "a\tb", "a\n", "a\0", "a\u{a0}b"].map(str::to_owned) {
+            assert_eq!(
+                check_team_name(&name.clone()),
+                Err(TeamNameError::NotOneWord { name })
             );
         }
-        for name in ["GRAPHIC", "TRANTOR", "ADMIN"] {
-            assert!(
-                matches!(check_team_name(name), Err(TeamNameError::Reserved { .. })),
-                "{name}"
+        for name in ["GRAPHIC", "TRANTOR", "ADMIN"].map(str::to_owned) {
+            assert_eq!(
+                check_team_name(&name.clone()),
+                Err(TeamNameError::Reserved { name })
             );
         }
     }

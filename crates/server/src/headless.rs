@@ -251,8 +251,8 @@ fn levels(leap: &Leap) -> Vec<u8> {
     let world = leap.game().world();
     let mut levels = vec![0; world.teams().len()];
     for agent in world.agents() {
-        let highest = &mut levels[usize::from(agent.team().0)];
-        *highest = agent.level().get().max(*highest);
+        let highest = &mut levels[usize::from(agent.team.0)];
+        *highest = agent.level.get().max(*highest);
     }
     levels
 }

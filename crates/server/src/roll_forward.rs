@@ -176,7 +176,7 @@ mod tests {
         for agent in victory.world().agents() {
             let cause = trantor_game::LeaveCause::Dismissed;
             recorded.input(GameInput::Leave {
-                agent: agent.id(),
+                agent: agent.id,
                 cause,
             });
         }

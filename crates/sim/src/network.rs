@@ -17,7 +17,7 @@ use trantor_server::conn::Socket;
 use trantor_server::keep_alive::KeepAlive;
 use trantor_server::listener::Acceptor;
 use trantor_server::wait::Ready;
-use trantor_time::{Clock, Delivery, Link, LinkSettings, ManualClock, RealSpan, RealTime};
+use trantor_time::{Clock, Delivery, GameTime, Link, LinkSettings, ManualClock, RealSpan, RealTime};
 
 use crate::fault::{Fault, FaultInjector};
 use crate::plan::NetworkFaults;
@@ -33,7 +33,7 @@ pub(crate) enum Item {
 /// One direction of a connection.
 #[derive(Debug)]
 pub(crate) struct Line {
-    link: Link<RealTime>,
+    link: Link,
     in_flight: VecDeque<(RealTime, Item)>,
     bytes: usize,
     /// No delivery before this: the network stalls, or the receiver does not read.
@@ -43,7 +43,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn new(settings: LinkSettings<RealSpan>, seed: u64, stream: u64) -> Self {
+    fn new(settings: LinkSettings, seed: u64, stream: u64) -> Self {
         Self {
             link: Link::new(settings, seed, stream).expect("drawn times are not negative"),
             in_flight: VecDeque::new(),
@@ -58,9 +58,12 @@ impl Line {
             Item::Bytes(bytes) => bytes.len(),
             Item::End => 0,
         };
-        let Delivery::Arrives { at, .. } = self.link.send(now, 0, bytes as u64) else {
+        // The link counts nanounits, which stand for nanoseconds.
+        let sent_at = GameTime::from_nanounits(now.as_nanos().into());
+        let Delivery::Arrives { at, .. } = self.link.send(sent_at, 0, bytes as u64) else {
             unreachable!("the link has no loss");
         };
+        let at = RealTime::from_nanos(i64::try_from(at.as_nanounits()).unwrap_or(i64::MAX));
         self.bytes += bytes;
         self.in_flight.push_back((at, item));
     }
@@ -92,7 +95,7 @@ impl Line {
     fn stop_faults(&mut self) {
         self.held_until = RealTime::ZERO;
         self.link
-            .set(LinkSettings::perfect(RealSpan::ZERO))
+            .set(LinkSettings::PERFECT)
             .expect("zero is not negative");
     }
 }

@@ -36,7 +36,7 @@ impl Picture {
         let is_over = world.winner().is_some();
         let mut rituals: Vec<_> = world
             .rituals()
-            .map(|it| (it.end(), it.tile(), it.level(), sorted(it.participants())))
+            .map(|it| (it.end, it.tile, it.level, sorted(&it.participants)))
             .collect();
         rituals.sort();
         Self {

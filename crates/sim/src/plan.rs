@@ -177,8 +177,9 @@ impl Plan {
 
 impl NetworkFaults {
     /// Settings of one direction of a new connection.
-    pub(crate) fn draw_line(&self, rng: &mut Rng) -> LinkSettings<RealSpan> {
-        let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
+    pub(crate) fn draw_line(&self, rng: &mut Rng) -> LinkSettings {
+        // The link counts nanounits, which stand for nanoseconds.
+        let millis = |millis: u32| GameSpan::from_nanounits(i128::from(millis) * 1_000_000);
         LinkSettings {
             speed: None,
             latency: millis(rng.between(0, self.latency_ms_max)),
@@ -188,7 +189,7 @@ impl NetworkFaults {
             range: None,
             bandwidth: self.bytes_per_second.map(|bytes| Bandwidth {
                 bytes_per: u64::from(bytes).try_into().expect("some bytes a second"),
-                wait_max: RealSpan::MAX,
+                wait_max: GameSpan::from_nanounits(i64::MAX.into()),
             }),
             order: Order::Fifo,
         }
@@ -272,7 +273,7 @@ impl Reload {
 }
 
 /// Lag of broadcasts: latency, loss, duplication, range.
-pub(crate) fn draw_lag(rng: &mut Rng) -> LinkSettings<GameSpan> {
+pub(crate) fn draw_lag(rng: &mut Rng) -> LinkSettings {
     let units = |units: u32| GameSpan::from_units(i64::from(units));
     let chance = |rng: &mut Rng| {
         let parts = if rng.one_in(2) { rng.between(0, 500_000) } else { 0 };

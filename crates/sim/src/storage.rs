@@ -393,9 +393,9 @@ impl Storage {
         let open = |place: usize| Replay::open(self.read(&pieces[place]).ok()?).ok();
         let begin = if pieces.is_empty() { None } else { open(0) };
         let begin = begin.ok_or_else(|| format!("{} was synced and is lost", run.display()))?;
-        let rolled = roll_forward(begin.game(), pieces.len(), open)?;
+        let rolled = roll_forward(&begin.game, pieces.len(), open)?;
         let played = rolled.map_or(0, |rolled| rolled.game.steps());
-        match played < *steps && begin.game().winner().is_none() {
+        match played < *steps && begin.game.winner().is_none() {
             true => Err(format!(
                 "{} replays to step {played}, and the journal was synced until {steps}",
                 run.display()

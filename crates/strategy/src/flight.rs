@@ -119,54 +119,30 @@ mod tests {
 
     use super::*;
 
-    fn flight(commands: &[Command]) -> Flight {
+    #[test]
+    fn answers_go_to_the_commands_they_fit_and_the_end_of_a_ritual_to_its_asker() {
+        use AnswerKind::{Done, Refused, Sight};
+        let take = Command::Take(Resource::Food);
         let mut flight = Flight::default();
-        for command in commands {
-            flight.sent(command.clone());
+        for command in [Command::Forward, Command::Inventory, Command::Look, take.clone()] {
+            flight.sent(command);
         }
-        flight
-    }
-
-    #[test]
-    fn answers_go_to_commands_in_order() {
-        let mut flight = flight(&[Command::Forward, Command::Take(Resource::Food), Command::Look]);
-        assert_eq!(flight.answered(AnswerKind::Done), Some(Command::Forward));
+        assert_eq!(flight.answered(Refused), None, "one that no command asked for");
+        assert_eq!(flight.answered(Done), Some(Command::Forward));
         assert_eq!(
-            flight.answered(AnswerKind::Refused),
-            Some(Command::Take(Resource::Food))
+            flight.answered(Sight),
+            Some(Command::Look),
+            "the one before was lost"
         );
-        assert_eq!(flight.answered(AnswerKind::Sight), Some(Command::Look));
-        assert!(flight.is_empty());
-        assert_eq!(flight.answered(AnswerKind::Done), None);
-    }
-
-    #[test]
-    fn an_unsolicited_refusal_is_ignored() {
-        let mut flight = flight(&[Command::Look]);
-        assert_eq!(flight.answered(AnswerKind::Refused), None);
-        assert_eq!(flight.answered(AnswerKind::Sight), Some(Command::Look));
-    }
-
-    #[test]
-    fn a_lost_answer_does_not_shift_the_others() {
-        let mut flight = flight(&[Command::Forward, Command::Inventory, Command::Look]);
-        assert_eq!(flight.answered(AnswerKind::Sight), Some(Command::Look));
-        assert!(flight.is_empty());
-    }
-
-    #[test]
-    fn the_end_of_a_ritual_answers_only_its_asker() {
-        let mut asked = flight(&[Command::Incantation, Command::Look]);
-        assert_eq!(asked.ritual_ended(), Some(Command::Incantation));
-        assert_eq!(asked.iter().collect::<Vec<_>>(), [&Command::Look]);
-        let mut joined = flight(&[Command::Look]);
-        assert_eq!(joined.ritual_ended(), None);
-        assert!(!joined.is_empty());
-    }
-
-    #[test]
-    fn ten_may_be_open() {
-        let flight = flight(&vec![Command::Look; IN_FLIGHT_MAX]);
+        assert_eq!(flight.ritual_ended(), None, "of another agent");
+        assert_eq!(flight.answered(Refused), Some(take));
+        assert_eq!((flight.is_empty(), flight.answered(Done)), (true, None));
+        flight.sent(Command::Incantation);
+        assert_eq!(flight.ritual_ended(), Some(Command::Incantation));
+        for open in 0..IN_FLIGHT_MAX {
+            assert_eq!((flight.has_room(), flight.len()), (true, open));
+            flight.sent(Command::Look);
+        }
         assert!(!flight.has_room());
     }
 }

@@ -22,25 +22,3 @@ fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn no_two_agents_share_a_seed() {
-        let mut seeds = BTreeSet::new();
-        let mut agents = 0;
-        for seed in [0, 1, 2, u64::MAX] {
-            for team in [&b"red"[..], b"blue", b""] {
-                for (places, replacement) in (0..20).flat_map(|places| (0..20).map(move |r| (places, r))) {
-                    seeds.insert(agent_seed(seed, team, places, replacement));
-                    agents += 1;
-                }
-            }
-        }
-        assert_eq!(seeds.len(), agents);
-    }
-}

@@ -276,19 +276,15 @@ mod tests {
         }
     }
 
+    fn signal(sender: u32, number: u32, verb: Verb) -> Signal {
+        Signal { sender, number, verb }
+    }
+
     /// A team of which the others have these levels; their numbers are 10, 11, and so on.
     fn team(levels: &[u8]) -> Team {
         let mut team = Team::default();
         for (sender, &of_level) in (10..).zip(levels) {
-            let verb = Verb::Status(status(of_level));
-            assert!(team.receive(
-                &Signal {
-                    sender,
-                    number: 1,
-                    verb
-                },
-                1
-            ));
+            assert!(team.receive(&signal(sender, 1, Verb::Status(status(of_level))), 1));
         }
         team
     }
@@ -299,27 +295,22 @@ mod tests {
     }
 
     #[test]
-    fn six_of_one_level_climb_to_the_top() {
-        assert_eq!(climb(&[2; 5], 2), Some((2, 8, vec![1, 10, 11, 12, 13, 14])));
-        assert_eq!(climb(&[6; 6], 6).map(|climb| climb.2.len()), Some(7));
-    }
-
-    #[test]
-    fn fewer_than_six_do_not_climb_and_neither_do_beginners() {
-        assert_eq!(climb(&[2; 4], 2), None);
-        assert_eq!(climb(&[1, 2, 2, 2, 2], 2), None, "the sixth is still at level 1");
-    }
-
-    #[test]
-    fn stragglers_are_fetched_by_spares() {
-        // Five ahead and one behind: no agent can help it yet.
-        assert_eq!(climb(&[4, 4, 4, 4, 4], 3), None);
-        // Two more come to level 2; together they can reach the straggler's level.
-        assert_eq!(climb(&[4, 4, 4, 4, 4, 2, 2], 3), Some((2, 3, vec![15, 16])));
-        // And then all three of them the others'.
-        assert_eq!(climb(&[4, 4, 4, 4, 4, 3, 3], 3), Some((3, 4, vec![1, 15, 16])));
-        // Four of the sixth best level go no higher than so many can.
-        assert_eq!(climb(&[8, 8, 4, 4, 4], 4), Some((4, 6, vec![1, 12, 13, 14])));
+    fn the_sixth_best_climbs_if_its_level_has_enough_and_else_those_below() {
+        for (others, mine, expected) in [
+            (&[2; 5][..], 2, Some((2, 8, vec![1, 10, 11, 12, 13, 14]))),
+            // Fewer than six do not climb, and neither do they while the sixth is at level 1.
+            (&[2; 4], 2, None),
+            (&[1, 2, 2, 2, 2], 2, None),
+            // Five ahead and one behind: no agent can help it yet.
+            (&[4, 4, 4, 4, 4], 3, None),
+            // Two more come to level 2; together they can reach the straggler's level, and then all three the others'.
+            (&[4, 4, 4, 4, 4, 2, 2], 3, Some((2, 3, vec![15, 16]))),
+            (&[4, 4, 4, 4, 4, 3, 3], 3, Some((3, 4, vec![1, 15, 16]))),
+            // Four of the sixth best level go no higher than so many can.
+            (&[8, 8, 4, 4, 4], 4, Some((4, 6, vec![1, 12, 13, 14]))),
+        ] {
+            assert_eq!(climb(others, mine), expected, "{others:?} and {mine}");
+        }
     }
 
     #[test]
@@ -335,14 +326,7 @@ mod tests {
         let mut team = team(&[2]);
         let mut theirs = status(2);
         theirs.stones = Counts([0, 5, 8, 99, 0, 0, 0]);
-        team.receive(
-            &Signal {
-                sender: 10,
-                number: 2,
-                verb: Verb::Status(theirs),
-            },
-            2,
-        );
+        team.receive(&signal(10, 2, Verb::Status(theirs)), 2);
         let mine = Counts([0, 1, 0, 0, 5, 0, 0]);
         assert_eq!(
             team.stones_lacking(level(1), &mine, 3),
@@ -365,26 +349,14 @@ mod tests {
         assert!(team.is_provided(&climb, 1, &mine));
         let mut hungry = status(2);
         hungry.food = food_for(level(2), level(8)) - 1;
-        team.receive(
-            &Signal {
-                sender: 10,
-                number: 2,
-                verb: Verb::Status(hungry),
-            },
-            2,
-        );
+        team.receive(&signal(10, 2, Verb::Status(hungry)), 2);
         assert!(!team.is_provided(&climb, 1, &mine));
     }
 
     #[test]
     fn repetitions_are_ignored_and_silent_members_doubted() {
         let mut team = team(&[2]);
-        let again = Signal {
-            sender: 10,
-            number: 1,
-            verb: Verb::End,
-        };
-        assert!(!team.receive(&again, 5));
+        assert!(!team.receive(&signal(10, 1, Verb::End), 5));
         assert_eq!(team.alive(1 + FRESH_UNITS).count(), 1);
         assert_eq!(team.alive(2 + FRESH_UNITS).count(), 0);
         team.believe_again(2 + FRESH_UNITS);
@@ -398,8 +370,7 @@ mod tests {
         let mut team = Team::default();
         let mut receive = |sender, clock| {
             let verb = Verb::Status(status(1));
-            let number = clock as u32;
-            team.receive(&Signal { sender, number, verb }, clock);
+            team.receive(&signal(sender, clock as u32, verb), clock);
             let mut known: Vec<u32> = team.senders.clone();
             known.sort_unstable();
             known

@@ -1,58 +1,114 @@
 //! Teams of brains play whole matches of the real rules, undisturbed and disturbed.
 //!
-//! Each prints how many units it took.
+//! What became of each stands in `matches.txt`, to the last deadline: every change of the strategy shows there, and how it
+//! plays. `BLESS=1` rewrites the table.
 
-mod arena;
+use trantor_engine::leap::{Ended, Leap};
+use trantor_engine::minds::MindKind;
+use trantor_game::{AdminAction, GameConfig, Lag, Rules};
+use trantor_model::MapSize;
+use trantor_time::{GameSpan, GameTime};
 
-use arena::{Outcome, Setup, play};
-
-/// Plays a match that differs from the usual one by `change`, and must have a winner within a number of units.
-fn won_within(units: i128, change: impl FnOnce(&mut Setup)) -> Outcome {
-    let setup = Setup::with(change);
-    let outcome = play(&setup);
-    println!("seed {}: {outcome:?}", setup.seed);
-    assert!(outcome.winner.is_some(), "no team won: {outcome:?}");
-    assert!(outcome.units <= units, "won late: {outcome:?}");
-    outcome
+/// How a match is set up.
+struct Setup {
+    size: (u32, u32),
+    agents: u32,
+    seed: u64,
+    /// An agent is struck dead every so many units.
+    kill_every_units: Option<i64>,
+    /// Messages arrive as late.
+    lag_units: Option<i64>,
+    /// A third team does anything at random: it pushes, takes and talks.
+    has_rogues: bool,
 }
 
-#[test]
-fn two_teams_of_six_play_to_the_end() {
-    for seed in 1..=10 {
-        let outcome = won_within(6_000, |setup| setup.seed = seed);
-        assert_eq!(outcome.deaths, 0, "no agent starves where there is food");
+const USUAL: Setup = Setup {
+    size: (20, 20),
+    agents: 6,
+    seed: 1,
+    kill_every_units: None,
+    lag_units: None,
+    has_rogues: false,
+};
+
+/// Plays a match until a team has won, or for 20,000 units.
+fn play(setup: &Setup) -> String {
+    let mut teams = vec!["red".to_owned(), "blue".to_owned()];
+    let mut kinds = vec![MindKind::Team; 2];
+    if setup.has_rogues {
+        teams.push("rogues".to_owned());
+        kinds.push(MindKind::Random);
     }
-}
-
-#[test]
-fn the_same_seed_plays_the_same_match() {
-    let setup = Setup::with(|setup| (setup.seed, setup.limit_units) = (4, 2_000));
-    assert_eq!(play(&setup), play(&setup));
-}
-
-#[test]
-fn slow_answers_only_slow_a_match_down() {
-    won_within(8_000, |setup| setup.delay_units = 10);
-}
-
-#[test]
-fn small_and_odd_maps_are_played_too() {
-    won_within(8_000, |setup| setup.size = (10, 10));
-    won_within(8_000, |setup| (setup.size, setup.agents_per_team) = ((30, 11), 7));
-}
-
-#[test]
-fn agents_struck_dead_are_replaced() {
-    let joins = (1..=5).map(|seed| {
-        won_within(20_000, |setup| {
-            (setup.kill_every_units, setup.seed) = (1_500, seed)
-        })
-        .joins
+    let lag = setup.lag_units.map(|units| Lag {
+        latency: GameSpan::from_units(units),
+        ..Lag::PERFECT
     });
-    assert!(joins.sum::<u32>() > 5 * 12, "places were made and taken");
+    let config = GameConfig {
+        size: MapSize::new(setup.size.0, setup.size.1).expect("a map"),
+        teams,
+        places_per_team: setup.agents,
+        seed: setup.seed,
+        rules: Rules {
+            lag,
+            ..Rules::default()
+        },
+    };
+    let mut leap = Leap::new(config, &kinds);
+    let every = setup.kill_every_units.unwrap_or(20_000);
+    for strike in 1..=20_000 / every {
+        if let Ended::Won(team) = leap.run(Some(GameTime::from_units(strike * every))) {
+            let (game, joins) = (leap.game(), leap.joins());
+            let living = game.world().agents().len();
+            let name = &game.config().teams[usize::from(team.0)];
+            let (units, steps) = (game.now().whole_units(), game.steps());
+            return format!("{name} after {units} units: {joins} born, {living} alive, {steps} deadlines\n");
+        }
+        // One after the other, not at random.
+        let agents: Vec<_> = leap.game().world().agents().map(|agent| agent.id).collect();
+        let agent = agents[strike as usize * 5 % agents.len()];
+        let _ = leap.operate(AdminAction::Kill { agent });
+    }
+    panic!("no team won in {:?}", leap.game().now());
 }
 
 #[test]
-fn pushes_and_repeated_messages_do_not_stop_a_team() {
-    won_within(12_000, |setup| setup.rogues = 6);
+fn matches_go_as_they_went() {
+    let mut played = String::new();
+    let mut section = |title: &str, setups: &mut dyn Iterator<Item = Setup>| {
+        played += &format!("# {title}\n");
+        setups.for_each(|setup| played += &play(&setup));
+    };
+    let seeded = |seed| Setup { seed, ..USUAL };
+    section("two teams of six, ten times", &mut (1..=10).map(seeded));
+    let small = Setup {
+        size: (10, 10),
+        ..USUAL
+    };
+    let odd = Setup {
+        size: (30, 11),
+        agents: 7,
+        ..USUAL
+    };
+    section("a small and an odd map", &mut [small, odd].into_iter());
+    let struck = |seed| Setup {
+        kill_every_units: Some(500),
+        ..seeded(seed)
+    };
+    section("every 500 units an agent dies", &mut (1..=5).map(struck));
+    let late = Setup {
+        lag_units: Some(10),
+        ..USUAL
+    };
+    section("messages take ten units", &mut [late].into_iter());
+    let pushed = Setup {
+        has_rogues: true,
+        ..USUAL
+    };
+    section("a third team pushes and talks", &mut [pushed].into_iter());
+    if std::env::var_os("BLESS").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/matches.txt");
+        std::fs::write(path, &played).expect("the table can be written");
+    } else {
+        assert_eq!(played, include_str!("matches.txt"));
+    }
 }

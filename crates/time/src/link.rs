@@ -5,9 +5,9 @@
 //!            (bandwidth)           bytes / bandwidth
 //! ```
 //!
-//! Between agents the times are game time and the distance is that of the agents when the message is sent;
-//! between a real client and server they are real time. The link only says when: delivery is work
-//! that the caller schedules, so it obeys speed, pause and order like all other.
+//! Between agents the distance is that of the agents when the message is sent. The link only says when: delivery is work
+//! that the caller schedules, so it obeys speed, pause and order like all other. A simulated network counts a nanosecond
+//! as a billionth of a unit.
 //!
 //! A link owns its generator of random numbers and draws as many for each message, whatever the settings. So the
 //! n-th message of a link is delivered alike in every run with the same seed.
@@ -18,79 +18,28 @@ use rand_core::Rng;
 use rand_pcg::Pcg32;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{GameSpan, GameTime, NANOS, RealSpan, RealTime};
-
-/// The time that a link counts in, in billionths of a second or of a unit.
-pub trait Moment: Copy + Ord {
-    /// Lengths in the same time.
-    type Span: Copy;
-
-    /// Billionths since the origin.
-    fn to_nanos(self) -> i128;
-
-    /// The instant `nanos` billionths after the origin; stops at the end of the range.
-    fn from_nanos(nanos: i128) -> Self;
-
-    /// Billionths in `span`.
-    fn span_to_nanos(span: Self::Span) -> i128;
-}
-
-impl Moment for RealTime {
-    type Span = RealSpan;
-
-    fn to_nanos(self) -> i128 {
-        i128::from(self.as_nanos())
-    }
-
-    fn from_nanos(nanos: i128) -> Self {
-        i64::try_from(nanos).map_or(Self::MAX, Self::from_nanos)
-    }
-
-    fn span_to_nanos(span: RealSpan) -> i128 {
-        i128::from(span.as_nanos())
-    }
-}
-
-impl Moment for GameTime {
-    type Span = GameSpan;
-
-    fn to_nanos(self) -> i128 {
-        self.as_nanounits()
-    }
-
-    fn from_nanos(nanos: i128) -> Self {
-        Self::from_nanounits(nanos)
-    }
-
-    fn span_to_nanos(span: GameSpan) -> i128 {
-        span.as_nanounits()
-    }
-}
+use crate::units::{GameSpan, GameTime, NANOS};
 
 /// One direction of a link. One that is saved and loaded delivers as before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(bound(
-    serialize = "M: Serialize, M::Span: Serialize",
-    deserialize = "M: Deserialize<'de>, M::Span: Deserialize<'de>"
-))]
-pub struct Link<M: Moment> {
-    settings: LinkSettings<M::Span>,
+pub struct Link {
+    settings: LinkSettings,
     rng: Pcg32,
     /// When the line has sent what was queued so far.
-    busy_until: Option<M>,
-    last_arrival: Option<M>,
+    busy_until: Option<GameTime>,
+    last_arrival: Option<GameTime>,
     counts: LinkCounts,
 }
 
 /// How a link behaves. All of it may be changed while messages are under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkSettings<S> {
-    /// Distance covered in a second or a unit, in the caller's measure; `None` for at once.
+pub struct LinkSettings {
+    /// Distance covered in a unit, in the caller's measure; `None` for at once.
     pub speed: Option<NonZeroU64>,
     /// Added to every delay.
-    pub latency: S,
+    pub latency: GameSpan,
     /// The most that chance adds; every delay from zero to this is as likely.
-    pub jitter_max: S,
+    pub jitter_max: GameSpan,
     /// How many messages are lost on the way.
     pub loss: Chance,
     /// How many arrive twice.
@@ -98,7 +47,7 @@ pub struct LinkSettings<S> {
     /// The distance beyond which nothing is heard; `None` for everywhere.
     pub range: Option<u64>,
     /// How much the line carries; `None` for everything at once.
-    pub bandwidth: Option<Bandwidth<S>>,
+    pub bandwidth: Option<Bandwidth>,
     /// Whether a message may overtake an earlier one.
     pub order: Order,
 }
@@ -112,11 +61,11 @@ pub struct Chance {
 
 /// A line that takes time for each byte, and queues what it cannot send yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bandwidth<S> {
-    /// Bytes sent in a second or a unit.
+pub struct Bandwidth {
+    /// Bytes sent in a unit.
     pub bytes_per: NonZeroU64,
     /// The longest that a message may wait for the line; what would wait longer is dropped. It bounds the queue.
-    pub wait_max: S,
+    pub wait_max: GameSpan,
 }
 
 /// In which order messages arrive.
@@ -145,13 +94,13 @@ pub enum LinkError {
 
 /// How one message is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery<M> {
+pub enum Delivery {
     /// It arrives.
     Arrives {
         /// When.
-        at: M,
+        at: GameTime,
         /// When once more, if it is duplicated.
-        again_at: Option<M>,
+        again_at: Option<GameTime>,
     },
     /// It does not.
     Lost(Loss),
@@ -187,21 +136,27 @@ pub struct LinkCounts {
     pub in_flight: u64,
 }
 
-impl<S> LinkSettings<S> {
-    /// A link that delivers everything at once; `none` is no time at all.
-    pub const fn perfect(none: S) -> Self
-    where
-        S: Copy,
-    {
-        Self {
-            speed: None,
-            latency: none,
-            jitter_max: none,
-            loss: Chance::NEVER,
-            duplication: Chance::NEVER,
-            range: None,
-            bandwidth: None,
-            order: Order::Fifo,
+impl LinkSettings {
+    /// A link that delivers everything at once.
+    pub const PERFECT: Self = Self {
+        speed: None,
+        latency: GameSpan::ZERO,
+        jitter_max: GameSpan::ZERO,
+        loss: Chance::NEVER,
+        duplication: Chance::NEVER,
+        range: None,
+        bandwidth: None,
+        order: Order::Fifo,
+    };
+
+    fn check(&self) -> Result<(), LinkError> {
+        let wait_max = self
+            .bandwidth
+            .map_or(GameSpan::ZERO, |bandwidth| bandwidth.wait_max);
+        let times = [self.latency, self.jitter_max, wait_max];
+        match times.into_iter().all(|span| span >= GameSpan::ZERO) {
+            true => Ok(()),
+            false => Err(LinkError::NegativeTime),
         }
     }
 }
@@ -209,10 +164,6 @@ impl<S> LinkSettings<S> {
 impl Chance {
     /// None of them.
     pub const NEVER: Self = Self { parts_per_million: 0 };
-    /// All of them.
-    pub const ALWAYS: Self = Self {
-        parts_per_million: Self::MILLION,
-    };
     const MILLION: u32 = 1_000_000;
 
     /// A share of at most a million parts in a million.
@@ -246,11 +197,11 @@ impl From<Chance> for u32 {
     }
 }
 
-impl<M: Moment> Link<M> {
+impl Link {
     /// A link with a generator of its own: the same `seed` and `stream` draw the same. Different streams of one seed
     /// are independent; number the links of a world by it.
-    pub fn new(settings: LinkSettings<M::Span>, seed: u64, stream: u64) -> Result<Self, LinkError> {
-        check::<M>(&settings)?;
+    pub fn new(settings: LinkSettings, seed: u64, stream: u64) -> Result<Self, LinkError> {
+        settings.check()?;
         Ok(Self {
             settings,
             rng: Pcg32::new(seed, stream),
@@ -262,7 +213,7 @@ impl<M: Moment> Link<M> {
 
     /// Sends a message of `bytes` over `distance` at `now`. The caller schedules the arrival, and reports it by
     /// [`Self::delivered`] or [`Self::abandoned`].
-    pub fn send(&mut self, now: M, distance: u64, bytes: u64) -> Delivery<M> {
+    pub fn send(&mut self, now: GameTime, distance: u64, bytes: u64) -> Delivery {
         // All four are drawn in any case, so that no setting changes what later messages draw.
         let (loss, duplication) = (self.rng.next_u32(), self.rng.next_u32());
         let jitters = [self.rng.next_u64(), self.rng.next_u64()];
@@ -300,14 +251,14 @@ impl<M: Moment> Link<M> {
     }
 
     /// Changes the behaviour for messages sent from now on; what is under way arrives as before.
-    pub fn set(&mut self, settings: LinkSettings<M::Span>) -> Result<(), LinkError> {
-        check::<M>(&settings)?;
+    pub fn set(&mut self, settings: LinkSettings) -> Result<(), LinkError> {
+        settings.check()?;
         self.settings = settings;
         Ok(())
     }
 
     /// How the link behaves.
-    pub fn settings(&self) -> &LinkSettings<M::Span> {
+    pub fn settings(&self) -> &LinkSettings {
         &self.settings
     }
 
@@ -317,12 +268,12 @@ impl<M: Moment> Link<M> {
     }
 
     /// When the last byte of the message is on its way; `None` if it would wait too long for the line.
-    fn pass_line(&mut self, now: M, bytes: u64) -> Option<M> {
+    fn pass_line(&mut self, now: GameTime, bytes: u64) -> Option<GameTime> {
         let Some(bandwidth) = self.settings.bandwidth else {
             return Some(now);
         };
         let start = self.busy_until.map_or(now, |busy_until| busy_until.max(now));
-        if start.to_nanos() - now.to_nanos() > M::span_to_nanos(bandwidth.wait_max) {
+        if start - now > bandwidth.wait_max {
             return None;
         }
         let departure = later(start, time_for(bytes, bandwidth.bytes_per));
@@ -330,12 +281,12 @@ impl<M: Moment> Link<M> {
         Some(departure)
     }
 
-    fn arrival(&mut self, departure: M, distance: u64, jitter_roll: u64) -> M {
+    fn arrival(&mut self, departure: GameTime, distance: u64, jitter_roll: u64) -> GameTime {
         let settings = &self.settings;
         let flight = settings.speed.map_or(0, |speed| time_for(distance, speed));
-        let jitter = part_of(M::span_to_nanos(settings.jitter_max), jitter_roll);
+        let jitter = part_of(settings.jitter_max.as_nanounits(), jitter_roll);
         let delay = flight
-            .saturating_add(M::span_to_nanos(settings.latency))
+            .saturating_add(settings.latency.as_nanounits())
             .saturating_add(jitter);
         let mut at = later(departure, delay);
         if settings.order == Order::Fifo {
@@ -347,7 +298,7 @@ impl<M: Moment> Link<M> {
     }
 }
 
-/// Billionths of a second or unit that `amount` takes at `per` a second or unit; rounded up.
+/// Nanounits that `amount` takes at `per` a unit; rounded up.
 fn time_for(amount: u64, per: NonZeroU64) -> i128 {
     let product = u128::from(amount) * u128::from(NANOS.unsigned_abs());
     product.div_ceil(u128::from(per.get())) as i128
@@ -360,17 +311,6 @@ fn part_of(most: i128, roll: u64) -> i128 {
     scaled as i128
 }
 
-fn later<M: Moment>(moment: M, nanos: i128) -> M {
-    M::from_nanos(moment.to_nanos().saturating_add(nanos))
-}
-
-fn check<M: Moment>(settings: &LinkSettings<M::Span>) -> Result<(), LinkError> {
-    let wait_max = settings
-        .bandwidth
-        .map_or(settings.latency, |bandwidth| bandwidth.wait_max);
-    let times = [settings.latency, settings.jitter_max, wait_max];
-    if times.into_iter().any(|span| M::span_to_nanos(span) < 0) {
-        return Err(LinkError::NegativeTime);
-    }
-    Ok(())
+fn later(moment: GameTime, nanounits: i128) -> GameTime {
+    GameTime::from_nanounits(moment.as_nanounits().saturating_add(nanounits))
 }

@@ -57,7 +57,7 @@ impl LagGovernor {
                 // A clock that was set or stepped since the last pass may stand beyond the limit: it stays.
                 let anchor = clock.anchor().1;
                 let reached = self.last.map_or(anchor, |last| last.max(anchor));
-                governed_now(now, reached, earliest, lag_max, clock.frequency())
+                reached.max(now.min(limit(earliest, lag_max, clock.frequency())))
             }
             _ => now,
         };
@@ -92,17 +92,6 @@ impl LagGovernor {
     pub fn slipped(&self) -> GameSpan {
         self.slipped
     }
-}
-
-/// The rule alone: what the clock may show when it would show `now` and showed `reached` before.
-fn governed_now(
-    now: GameTime,
-    reached: GameTime,
-    earliest: GameTime,
-    lag_max: RealSpan,
-    frequency: Frequency,
-) -> GameTime {
-    reached.max(now.min(limit(earliest, lag_max, frequency)))
 }
 
 /// The furthest that game time goes while `earliest` is not yet run.

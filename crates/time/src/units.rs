@@ -388,6 +388,8 @@ instant_and_span!(GameTime, GameSpan, i128);
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -399,34 +401,23 @@ mod tests {
             (-1, -1, 999_999_999),
         ] {
             let moment = GameTime::from_nanounits(nanounits);
-            assert_eq!(
-                (moment.whole_units(), moment.unit_fraction_nu()),
-                (whole, fraction)
-            );
+            let split = (moment.whole_units(), moment.unit_fraction_nu());
+            assert_eq!(split, (whole, fraction));
         }
-        assert_eq!(
-            format!("{:?}", GameTime::from_nanounits(7_000_000_001)),
-            "7.000000001 u"
-        );
-        assert_eq!(
-            format!("{:?}", GameSpan::from_nanounits(-1_500_000_000)),
-            "-1.500000000 u"
-        );
+        let shown = format!("{:?}", GameTime::from_nanounits(7_000_000_001));
+        assert_eq!(shown, "7.000000001 u");
+        let shown = format!("{:?}", GameSpan::from_nanounits(-1_500_000_000));
+        assert_eq!(shown, "-1.500000000 u");
     }
 
     #[test]
-    fn spans_convert_without_being_cut_downwards() {
-        assert_eq!(
-            RealSpan::from_std(std::time::Duration::from_nanos(1_999_999)).as_nanos(),
-            1_999_999
-        );
-        assert_eq!(RealSpan::from_std(std::time::Duration::MAX), RealSpan::MAX);
-        assert_eq!(RealSpan::from_nanos(-5).to_std(), std::time::Duration::ZERO);
-        assert_eq!(
-            RealSpan::from_secs(i64::MAX),
-            RealSpan::MAX,
-            "it stops at the end of the range"
-        );
+    fn spans_convert_without_being_cut_downwards_and_stop_at_the_end_of_the_range() {
+        let duration = Duration::from_nanos(1_999_999);
+        assert_eq!(RealSpan::from_std(duration), RealSpan::from_nanos(1_999_999));
+        assert_eq!(RealSpan::from_nanos(-5).to_std(), Duration::ZERO);
+        for end in [RealSpan::from_std(Duration::MAX), RealSpan::from_secs(i64::MAX)] {
+            assert_eq!(end, RealSpan::MAX);
+        }
     }
 
     #[test]

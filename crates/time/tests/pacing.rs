@@ -42,22 +42,6 @@ fn a_changed_rate_makes_no_burst_and_loses_no_wait() {
     }
 }
 
-#[test]
-fn changing_the_rate_all_the_time_does_not_delay_a_call() {
-    for pacing in [Pacing::Spacing, Pacing::Grid] {
-        let mut pacer = Pacer::new(pace(10.0), pacing);
-        let calls = (0..10_000).filter(|ms| {
-            pacer.set_pace(pace(if ms % 2 == 0 { 10.0 } else { 10.5 }));
-            pacer.call(at(ms * 1_000_000)).is_some()
-        });
-        let calls = calls.count();
-        assert!(
-            (95..=106).contains(&calls),
-            "{calls} calls in ten seconds at ten to ten and a half"
-        );
-    }
-}
-
 /// A system at thirty calls a second, beside another one whose calls take time.
 #[test]
 fn a_rate_is_kept_for_a_minute_whatever_else_runs() {
@@ -86,10 +70,7 @@ fn a_rate_is_kept_for_a_minute_whatever_else_runs() {
             now = (now + RealSpan::from_nanos(1)).max(due[0].min(due[1]));
         }
         let made = thirty.calls();
-        assert!(
-            calls.contains(&made),
-            "{made} calls by {pacing:?} beside {cost_us} µs"
-        );
+        assert!(calls.contains(&made), "{made} by {pacing:?} beside {cost_us} µs");
     }
 }
 

@@ -170,7 +170,7 @@ fn engine(seed: u64) -> Engine {
 
 fn faces_east(engine: &Engine) -> bool {
     let agent = engine.game().world().agent(AgentId(0));
-    agent.is_some_and(|agent| agent.facing() == Direction::East)
+    agent.is_some_and(|agent| agent.facing == Direction::East)
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -149,7 +149,7 @@ impl Engine {
             .filter(|actor| actor.outstanding() < OUTSTANDING_MAX)?;
         let (receivers, bytes) = match command {
             Command::Broadcast(text) => (world.agents().len(), text.len()),
-            _ => (world.agents_on(actor.tile()).len(), 0),
+            _ => (world.agents_on(actor.tile).len(), 0),
         };
         let others = u32::try_from(receivers - 1).unwrap_or(u32::MAX);
         let estimate = tokens(bytes).saturating_mul(others);
@@ -157,7 +157,7 @@ impl Engine {
             return None;
         }
         let per_second = self.config.limits.fan_out_per_second_of_team(self.fan_out.len());
-        let bucket = self.fan_out.get_mut(usize::from(actor.team().0))?;
+        let bucket = self.fan_out.get_mut(usize::from(actor.team.0))?;
         let session = self.sessions.get_mut(self.sessions.of_agent(agent)?)?;
         session.flow.prepaid_tokens = session.flow.prepaid_tokens.saturating_add(estimate);
         let at = bucket.next_at(now, per_second);
@@ -180,7 +180,7 @@ impl Engine {
                 _ => prepaid.saturating_sub(sent_tokens),
             };
         }
-        if let Some(bucket) = self.fan_out.get_mut(usize::from(actor.team().0)) {
+        if let Some(bucket) = self.fan_out.get_mut(usize::from(actor.team.0)) {
             bucket.take(unpaid);
         }
     }

@@ -174,7 +174,7 @@ impl Engine {
 
     /// Disconnects all agents at the end of the game, after what is in their outboxes and without another line.
     pub(super) fn remove_agents(&mut self) {
-        let agents: Vec<AgentId> = self.game.world().agents().map(|agent| agent.id()).collect();
+        let agents: Vec<AgentId> = self.game.world().agents().map(|agent| agent.id).collect();
         for agent in agents {
             self.remove_agent(agent, CloseReason::GameOver);
         }

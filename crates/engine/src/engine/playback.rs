@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use trantor_game::replay::{
-    Cursor, Divergence, Mark as Recorded, MarkKind as RecordedKind, Recording, Replayed,
-};
+use trantor_game::replay::{Cursor, Divergence, Recording, Replayed};
 use trantor_game::{Game, GameInput, PaceChange};
 use trantor_protocol::limits::MARKS_MAX;
 use trantor_protocol::text::GuiEvent;
@@ -289,26 +287,13 @@ impl Playback {
 fn recording_info(recording: &Recording) -> RecordingInfo {
     let (begin, end) = (recording.begin(), recording.end());
     // The speed that a recording begins with is no change of speed.
-    let is_sent = |mark: &&Recorded| mark.at > begin || !matches!(mark.kind, RecordedKind::Speed(_));
-    let marks: Vec<Mark> = recording.marks().iter().filter(is_sent).map(mark_of).collect();
+    let is_sent = |mark: &&Mark| mark.at > begin || !matches!(mark.kind, MarkKind::Speed { .. });
+    let marks: Vec<Mark> = recording.marks().iter().filter(is_sent).copied().collect();
     RecordingInfo {
         begin,
         end,
         marks: thinned(marks, begin, end),
     }
-}
-
-fn mark_of(mark: &Recorded) -> Mark {
-    let kind = match mark.kind {
-        RecordedKind::Died(team) => MarkKind::Died { team },
-        RecordedKind::Rose(team, level) => MarkKind::Rose { team, level },
-        RecordedKind::Speed(frequency) => MarkKind::Speed { frequency },
-        RecordedKind::Paused => MarkKind::Paused,
-        RecordedKind::Resumed => MarkKind::Resumed,
-        RecordedKind::Won(team) => MarkKind::Won { team },
-    };
-    let (at, count) = (mark.at, 1);
-    Mark { at, count, kind }
 }
 
 /// At most [`MARKS_MAX`] of them. If they are more, those of one kind that lie in one cell of the time-line become one,

@@ -234,7 +234,7 @@ impl Engine {
             viewers: count(stats.text_viewers + stats.viewers),
             teams: teams
                 .map(|team| TeamStats {
-                    agents: team.living(),
+                    agents: team.living,
                     places: team.places(),
                 })
                 .collect(),

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use trantor_game::{Agent, Egg, Game, Ritual, RitualId};
+use trantor_game::{Agent, Egg, Game, RitualId};
 use trantor_model::{AgentId, AgentView, EggId, Tile};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
@@ -106,8 +106,8 @@ fn write_next_agent(
     let ids = quirks.ids;
     let here = game.world().agents_from(from).next();
     let before = known.agent_from(from);
-    let id = here.map(Agent::id).into_iter().chain(before).min()?;
-    match here.filter(|agent| agent.id() == id) {
+    let id = here.map(|agent| agent.id).into_iter().chain(before).min()?;
+    match here.filter(|agent| agent.id == id) {
         Some(agent) if before == Some(id) => write_agent_again(out, ids, agent),
         Some(agent) => write_agent(out, quirks, game, agent),
         None => write_gui_event(out, ids, &GuiEvent::Died { agent: id }),
@@ -149,17 +149,17 @@ fn write_next_ritual(
     let here = game.world().rituals_from(from).next();
     let before = known.ritual_from(from);
     let known_id = before.map(|(id, _)| id);
-    let id = here.map(Ritual::id).into_iter().chain(known_id).min()?;
+    let id = here.map(|ritual| ritual.id).into_iter().chain(known_id).min()?;
     if let Some((_, tile)) = before.filter(|(known, _)| *known == id) {
         let success = false;
         write_gui_event(out, ids, &GuiEvent::RitualEnded { tile, success });
     }
-    let ritual = here.filter(|ritual| ritual.id() == id);
-    if let Some(ritual) = ritual.filter(|ritual| !ritual.participants().is_empty()) {
+    let ritual = here.filter(|ritual| ritual.id == id);
+    if let Some(ritual) = ritual.filter(|ritual| !ritual.participants.is_empty()) {
         let line = GuiEvent::RitualStarted {
-            tile: ritual.tile(),
-            level: ritual.level(),
-            participants: Cow::Borrowed(ritual.participants()),
+            tile: ritual.tile,
+            level: ritual.level,
+            participants: Cow::Borrowed(&ritual.participants),
         };
         write_gui_event(out, ids, &line);
     }
@@ -193,7 +193,7 @@ pub(super) fn joined<'a>(game: &'a Game, agent: &AgentView) -> GuiEvent<'a> {
 
 /// Where an agent is.
 pub(crate) fn position(agent: &Agent) -> GuiEvent<'static> {
-    let (id, tile, facing) = (agent.id(), agent.tile(), agent.facing());
+    let (id, tile, facing) = (agent.id, agent.tile, agent.facing);
     GuiEvent::Position {
         agent: id,
         tile,
@@ -204,14 +204,14 @@ pub(crate) fn position(agent: &Agent) -> GuiEvent<'static> {
 /// What an agent carries.
 pub(crate) fn inventory(agent: &Agent) -> GuiEvent<'static> {
     GuiEvent::Inventory {
-        agent: agent.id(),
-        tile: Some(agent.tile()),
-        inventory: *agent.inventory(),
+        agent: agent.id,
+        tile: Some(agent.tile),
+        inventory: agent.inventory,
     }
 }
 
 pub(crate) fn level(agent: &Agent) -> GuiEvent<'static> {
-    let (agent, level) = (agent.id(), agent.level());
+    let (agent, level) = (agent.id, agent.level);
     GuiEvent::Level { agent, level }
 }
 

@@ -46,9 +46,9 @@ impl FrameUpdates {
     /// As [`Self::note`].
     pub(crate) fn note_hunger(&mut self, game: &Game) -> Result<(), TooManyChanges> {
         for agent in game.world().agents() {
-            let (inventory, food_ends) = (*agent.inventory(), agent.food_ends());
+            let (inventory, food_ends) = (agent.inventory, agent.food_ends());
             let change = Change::Inventory {
-                agent: agent.id(),
+                agent: agent.id,
                 inventory,
                 food_ends,
             };

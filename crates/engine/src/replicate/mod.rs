@@ -32,7 +32,7 @@ pub(crate) fn send_agent_line(
 ) -> Option<(AgentId, usize)> {
     let (agent, line) = line_of(event, config.food_told)?;
     let conn = sessions.of_agent(agent)?;
-    if let AiLine::Look(sights) = line
+    if let AiLine::Look(sights) = &line
         && objects_in(sights) > limits::LOOK_OBJECTS_AT_ONCE
     {
         sessions.push_look(conn, LongLook::new(config.dialect, sights.to_vec()));
@@ -88,18 +88,18 @@ fn line_of_reply(reply: &Reply, food_told: FoodTold) -> AiLine<'_> {
     match reply {
         Reply::Ok => AiLine::Ok,
         Reply::Ko => AiLine::Ko,
-        Reply::Look(sights) => AiLine::Look(sights),
+        Reply::Look(sights) => AiLine::Look(sights.into()),
         Reply::Inventory {
             inventory,
             life_units,
         } => AiLine::Inventory {
-            inventory,
+            inventory: *inventory,
             life_units: match food_told {
                 FoodTold::Life => *life_units,
                 FoodTold::Meals => inventory[Resource::Food],
             },
         },
-        Reply::ConnectNbr(places) => AiLine::ConnectNbr(*places),
+        Reply::ConnectNbr(places) => AiLine::Places(*places),
         Reply::ElevationUnderway => AiLine::ElevationUnderway,
         Reply::CurrentLevel(level) => AiLine::CurrentLevel(*level),
     }

@@ -157,12 +157,12 @@ impl Known {
     pub(crate) fn all(game: &Game) -> Self {
         Self {
             teams: game.config().teams.len(),
-            agents: game.world().agents().map(|agent| agent.id()).collect(),
+            agents: game.world().agents().map(|agent| agent.id).collect(),
             eggs: game.world().eggs().map(|egg| egg.id).collect(),
             rituals: game
                 .world()
                 .rituals()
-                .map(|ritual| (ritual.id(), ritual.tile()))
+                .map(|ritual| (ritual.id, ritual.tile))
                 .collect(),
             winner: game.winner(),
         }

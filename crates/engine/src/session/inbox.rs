@@ -154,9 +154,9 @@ fn first_line(line: &[u8], is_first: bool, game: &GameConfig) -> Request {
     let owned = |token: Option<&[u8]>| token.map(<[u8]>::to_vec);
     match read_greeting(line, is_first, |name| game.team_named(name).is_some()) {
         Greeting::Player(name) => Request::Join(game.team_named(name)),
-        Greeting::TextViewer { token } => Request::WatchText(owned(token)),
-        Greeting::Frames { token } => Request::WatchFrames(owned(token)),
-        Greeting::Operator { token } => Request::Operate {
+        Greeting::TextViewer(token) => Request::WatchText(owned(token)),
+        Greeting::Frames(token) => Request::WatchFrames(owned(token)),
+        Greeting::Operator(token) => Request::Operate {
             token: owned(token),
             rest: Vec::new(),
         },

@@ -70,7 +70,7 @@ impl Observer {
     pub(crate) fn new(reference: RealTime) -> Self {
         Self {
             reference,
-            numbers: ReceivedNumbers::new(),
+            numbers: ReceivedNumbers::default(),
             stream_time: StreamTime::default(),
             in_flight: 0,
             feed: Feed::Silent,

@@ -79,7 +79,7 @@ fn a_large_population_is_sent_piece_by_piece_while_it_changes() {
                 .game()
                 .world()
                 .agents()
-                .map(|agent| agent.id())
+                .map(|agent| agent.id)
                 .collect();
             match draw(4) {
                 0 => bench.act(AdminAction::Kill {

@@ -2,7 +2,7 @@
 //! at which it came, also where that lies within a pass, after deadlines that the pass has not carried out yet.
 
 use trantor_engine::{CloseReason, Control, EngineConfig, FiredKind, JournalPressure, limits};
-use trantor_game::{AdminAction, Agent, DueKind, Replay};
+use trantor_game::{AdminAction, DueKind, Replay};
 use trantor_model::AgentId;
 use trantor_time::{GameTime, RealSpan};
 
@@ -171,7 +171,13 @@ fn read_late(bench: &mut Bench, peers: &[usize], line: &[u8]) {
 
 /// The agent ids of the living.
 fn living(bench: &Bench) -> Vec<AgentId> {
-    bench.engine.game().world().agents().map(Agent::id).collect()
+    bench
+        .engine
+        .game()
+        .world()
+        .agents()
+        .map(|agent| agent.id)
+        .collect()
 }
 
 #[test]

@@ -1,39 +1,13 @@
 //! What of a recording is worth a mark on its time-line, gathered while it is played.
 
-use trantor_model::{Level, TeamId};
-use trantor_time::{Frequency, GameTime};
+use trantor_model::{Mark, MarkKind, TeamId};
+use trantor_time::Frequency;
 
 use super::Replayed;
 use crate::event::GameEvent;
 use crate::game::Game;
 use crate::history::History;
 use crate::input::{GameInput, PaceChange};
-
-/// Something worth a mark on a time-line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// When it happened.
-    pub at: GameTime,
-    /// What.
-    pub kind: MarkKind,
-}
-
-/// What a mark stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MarkKind {
-    /// An agent of this team died.
-    Died(TeamId),
-    /// An elevation succeeded: agents of this team (that of the first) reached the level.
-    Rose(TeamId, Level),
-    /// Another speed, or the one at the beginning.
-    Speed(Frequency),
-    /// Game time was stopped.
-    Paused,
-    /// Game time went on.
-    Resumed,
-    /// A team won.
-    Won(TeamId),
-}
 
 /// Gathers marks while a piece is played.
 pub(super) struct Marker {
@@ -53,23 +27,23 @@ impl Marker {
     }
 
     pub(super) fn note(&mut self, game: &mut Game, replayed: &Replayed) {
-        let at = game.now();
         if let Replayed::Input(GameInput::Pace(change)) = replayed {
             let kind = match *change {
                 PaceChange::Frequency(frequency) if self.speed == Some(frequency) => None,
-                PaceChange::Frequency(frequency) => Some(MarkKind::Speed(frequency)),
+                PaceChange::Frequency(frequency) => Some(MarkKind::Speed { frequency }),
                 PaceChange::Paused => Some(MarkKind::Paused),
                 PaceChange::Resumed => Some(MarkKind::Resumed),
                 PaceChange::Stepped | PaceChange::WaitEnded => None,
             };
-            if let Some(MarkKind::Speed(frequency)) = kind {
+            if let Some(MarkKind::Speed { frequency }) = kind {
                 self.speed = Some(frequency);
             }
-            self.marks.extend(kind.map(|kind| Mark { at, kind }));
+            self.mark(game, kind);
         }
+        let died = |team: TeamId| MarkKind::Died { team };
         while let Some(event) = game.poll_event() {
             let kind = match &event {
-                GameEvent::Died { agent } => self.history.team_of(*agent).map(MarkKind::Died),
+                GameEvent::Died { agent } => self.history.team_of(*agent).map(died),
                 GameEvent::RitualEnded {
                     success: true,
                     participants,
@@ -80,13 +54,18 @@ impl Marker {
                         .first()
                         .and_then(|agent| self.history.team_of(*agent));
                     let risen = team.zip(level.next());
-                    risen.map(|(team, level)| MarkKind::Rose(team, level))
+                    risen.map(|(team, level)| MarkKind::Rose { team, level })
                 }
-                GameEvent::Won { team } => Some(MarkKind::Won(*team)),
+                GameEvent::Won { team } => Some(MarkKind::Won { team: *team }),
                 _ => None,
             };
             self.history.note(game, &event);
-            self.marks.extend(kind.map(|kind| Mark { at, kind }));
+            self.mark(game, kind);
         }
+    }
+
+    fn mark(&mut self, game: &Game, kind: Option<MarkKind>) {
+        let (at, count) = (game.now(), 1);
+        self.marks.extend(kind.map(|kind| Mark { at, count, kind }));
     }
 }

@@ -10,9 +10,10 @@
 
 use std::sync::Arc;
 
+use trantor_model::{Mark, MarkKind};
 use trantor_time::{Frequency, GameTime};
 
-use super::marks::{Mark, MarkKind, Marker};
+use super::marks::Marker;
 use super::states::{KeptState, States};
 use super::{Divergence, Replay, Replayed, Track};
 use crate::config::GameConfig;
@@ -33,8 +34,8 @@ pub struct IndexedPiece {
     end: GameTime,
     /// Deadlines carried out until the end of all of it.
     end_steps: u64,
-    /// Where all of it ends, and how.
-    last_state: Snapshot,
+    /// The digest and the time of the state in which all of it ends.
+    last_state: (u64, GameTime),
     /// What happened in all of it.
     history: History,
     ends: RecordingEnd,
@@ -76,16 +77,10 @@ pub enum RecordingError {
 /// A recording, ready to be shown from any moment.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// Those of all pieces, in order; by piece they are found in [`Self::pieces`].
-    states: Vec<KeptState>,
-    /// For each piece the place of its first state.
-    pieces: Vec<usize>,
-    config: GameConfig,
+    /// In order, and at least one; what is shown ends with the last.
+    pieces: Vec<IndexedPiece>,
+    /// Those of all pieces.
     marks: Vec<Mark>,
-    end: GameTime,
-    /// Deadlines carried out until then.
-    end_steps: u64,
-    ends: RecordingEnd,
 }
 
 /// A place in a recording. The game it is used with is the caller's.
@@ -142,10 +137,14 @@ impl IndexedPiece {
             marks,
             end,
             end_steps: replay.game.steps(),
-            last_state: replay.game.snapshot(),
+            last_state: (replay.game.digest(), replay.game.now()),
             history: marker.history,
             ends,
         })
+    }
+
+    fn begin(&self) -> GameTime {
+        self.states[0].at
     }
 }
 
@@ -155,46 +154,46 @@ impl Recording {
     /// # Errors
     /// If they do not fit together.
     pub fn join(pieces: Vec<IndexedPiece>) -> Result<Self, RecordingError> {
-        let first = pieces.first().ok_or(RecordingError::Nothing)?;
+        if pieces.is_empty() {
+            return Err(RecordingError::Nothing);
+        }
         for pair in pieces.windows(2) {
             check_seam(&pair[0], &pair[1])?;
         }
         let mut joined = Self {
-            states: Vec::new(),
             pieces: Vec::new(),
-            config: first.config.clone(),
             marks: Vec::new(),
-            end: first.end,
-            end_steps: first.end_steps,
-            ends: first.ends.clone(),
         };
-        let mut before: Option<History> = None;
         for mut piece in pieces {
-            if let Some(before) = &before {
+            if let Some(before) = joined.pieces.last() {
                 let histories = piece.states.iter_mut().map(|state| &mut state.history);
                 histories
                     .chain([&mut piece.history])
-                    .for_each(|history| history.follow(before));
+                    .for_each(|history| history.follow(&before.history));
             }
-            before = Some(piece.history);
-            joined.pieces.push(joined.states.len());
-            joined.states.extend(piece.states);
-            for mark in piece.marks {
+            for mark in std::mem::take(&mut piece.marks) {
                 joined.push_mark(mark);
             }
-            (joined.end, joined.end_steps, joined.ends) = (piece.end, piece.end_steps, piece.ends);
-            if joined.ends_with_victory() {
-                joined.ends = RecordingEnd::Closed;
+            let is_won = joined.ends_with_victory();
+            if is_won {
+                piece.ends = RecordingEnd::Closed;
+            }
+            joined.pieces.push(piece);
+            if is_won {
                 break;
             }
         }
         Ok(joined)
     }
 
+    fn last(&self) -> &IndexedPiece {
+        self.pieces.last().expect("a recording has a piece")
+    }
+
     /// A piece repeats its speed; that is no change.
     fn push_mark(&mut self, mark: Mark) {
         let is_again = match mark.kind {
-            MarkKind::Speed(frequency) => self.speed_at(mark.at) == Some(frequency),
+            MarkKind::Speed { frequency } => self.speed_at(mark.at) == Some(frequency),
             _ => false,
         };
         if !is_again {
@@ -208,22 +207,22 @@ impl Recording {
 
     /// What the game was made from.
     pub fn config(&self) -> &GameConfig {
-        &self.config
+        &self.last().config
     }
 
     /// The first moment.
     pub fn begin(&self) -> GameTime {
-        self.states[0].at
+        self.pieces[0].begin()
     }
 
     /// The last moment: that of the victory, if there is one.
     pub fn end(&self) -> GameTime {
-        self.end
+        self.last().end
     }
 
     /// How it ends.
     pub fn ends(&self) -> &RecordingEnd {
-        &self.ends
+        &self.last().ends
     }
 
     /// What is worth a mark, in order of time. The first speed is among them, at the beginning.
@@ -233,14 +232,14 @@ impl Recording {
 
     /// States that are kept, each a place from which to play.
     pub fn states_kept(&self) -> usize {
-        self.states.len()
+        self.pieces.iter().map(|piece| piece.states.len()).sum()
     }
 
     /// The speed at which the game ran at a moment; `None` if that was not recorded.
     pub fn speed_at(&self, at: GameTime) -> Option<Frequency> {
         let until = self.marks.partition_point(|mark| mark.at <= at);
         self.marks[..until].iter().rev().find_map(|mark| match mark.kind {
-            MarkKind::Speed(frequency) => Some(frequency),
+            MarkKind::Speed { frequency } => Some(frequency),
             _ => None,
         })
     }
@@ -251,17 +250,15 @@ impl Recording {
     /// # Errors
     /// If it is not what it was when it was indexed, which no input can cause.
     pub fn seek(self: &Arc<Self>, to: GameTime) -> Result<(Game, Cursor), Divergence> {
-        let to = to.clamp(self.begin(), self.end);
-        let place = self
-            .states
-            .partition_point(|state| state.at <= to)
-            .saturating_sub(1);
-        let state = &self.states[place];
+        let to = to.clamp(self.begin(), self.end());
+        let piece = self.pieces.partition_point(|piece| piece.begin() <= to) - 1;
+        let states = &self.pieces[piece].states;
+        let state = &states[states.partition_point(|state| state.at <= to) - 1];
         let snapshot = Snapshot::decode(&state.bytes).expect("a state that was kept is whole");
         let mut game = Game::restore(snapshot).expect("a state that was reached can go on");
         let mut cursor = Cursor {
             recording: Arc::clone(self),
-            piece: self.pieces.partition_point(|first| *first <= place) - 1,
+            piece,
             track: state.track.clone(),
             history: state.history.clone(),
         };
@@ -301,13 +298,13 @@ impl Cursor {
     /// Whether the next step is the one that gave something else when it was played first.
     fn is_where_it_differs(&self, game: &Game) -> bool {
         let recording = &self.recording;
-        let RecordingEnd::Different(divergence) = &recording.ends else {
+        let RecordingEnd::Different(divergence) = recording.ends() else {
             return false;
         };
         let is_last_piece = self.piece + 1 == recording.pieces.len();
         is_last_piece
             && self.track.played().records >= divergence.record
-            && game.steps() >= recording.end_steps
+            && game.steps() >= recording.last().end_steps
     }
 
     /// Plays one deadline or one record on `game`, if it lies no later than `until`; `None` without one.
@@ -326,10 +323,10 @@ impl Cursor {
     /// At the end of a piece, continues at the beginning of the next, which is the same state.
     fn advance_to_next_piece(&mut self) {
         while self.track.next_stamp().is_none()
-            && let Some(first) = self.recording.pieces.get(self.piece + 1)
+            && let Some(next) = self.recording.pieces.get(self.piece + 1)
         {
             self.piece += 1;
-            self.track = self.recording.states[*first].track.clone();
+            self.track = next.states[0].track.clone();
         }
     }
 }
@@ -343,14 +340,15 @@ fn check_seam(piece: &IndexedPiece, next: &IndexedPiece) -> Result<(), Recording
     if piece.ends != RecordingEnd::Closed {
         return Err(RecordingError::CutOff(first));
     }
-    match Snapshot::decode(&next.states[0].bytes).is_ok_and(|begins| begins == piece.last_state) {
+    let begins = Snapshot::decode(&next.states[0].bytes).map(|state| (state.digest().whole, state.now()));
+    match begins == Ok(piece.last_state) {
         true => Ok(()),
         false => Err(RecordingError::Seam(second)),
     }
 }
 
 fn is_victory(mark: &Mark) -> bool {
-    matches!(mark.kind, MarkKind::Won(_))
+    matches!(mark.kind, MarkKind::Won { .. })
 }
 
 fn end_of(track: &Track) -> RecordingEnd {

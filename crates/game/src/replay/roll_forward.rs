@@ -38,19 +38,19 @@ pub fn roll_forward(
         return Ok(None);
     };
     loop {
-        while replay.game().winner().is_none() && step(&mut replay)? {}
-        let ending = replay.ending().filter(|_| replay.game().winner().is_none());
+        while replay.game.winner().is_none() && step(&mut replay)? {}
+        let ending = replay.track.ending().filter(|_| replay.game.winner().is_none());
         let next = match ending {
             Some(Ending::Continued) if piece + 1 < pieces => open(piece + 1),
             _ => None,
         };
-        let follows = |next: &Replay| next.head().number == replay.head().number + 1;
+        let follows = |next: &Replay| next.head.number == replay.head.number + 1;
         let Some(next) = next.filter(follows) else {
-            let game = replay.game().clone();
+            let game = replay.game.clone();
             return Ok(Some(RolledForward { game, piece, ending }));
         };
-        if next.game().snapshot() != replay.game().snapshot() {
-            let number = next.head().number;
+        if next.game.snapshot() != replay.game.snapshot() {
+            let number = next.head.number;
             return Err(format!(
                 "piece {number} begins with another state than the piece before ended with"
             ));
@@ -66,7 +66,7 @@ fn find(
     pieces: usize,
     open: &impl Fn(usize) -> Option<Replay>,
 ) -> Result<Option<(usize, Replay)>, String> {
-    let begins_before = |replay: &Replay| replay.game().steps() <= saved.steps();
+    let begins_before = |replay: &Replay| replay.game.steps() <= saved.steps();
     let first = if pieces > 0 { open(0) } else { None };
     if !first.is_some_and(|first| begins_before(&first)) {
         return Ok(None);
@@ -76,9 +76,9 @@ fn find(
         let Some(mut replay) = open(piece).filter(begins_before) else {
             continue;
         };
-        let is_only_one = replay.game().steps() < saved.steps();
-        while replay.game().steps() <= saved.steps() {
-            let game = replay.game();
+        let is_only_one = replay.game.steps() < saved.steps();
+        while replay.game.steps() <= saved.steps() {
+            let game = &replay.game;
             if game.steps() == saved.steps() && game.digest() == digest {
                 return Ok(Some((piece, replay)));
             }
@@ -97,6 +97,6 @@ fn find(
 /// Plays the next thing that was recorded, if there is one.
 fn step(replay: &mut Replay) -> Result<bool, String> {
     let played = replay.step(END_OF_TIME).map_err(|error| error.to_string())?;
-    while replay.poll_event().is_some() {}
+    while replay.game.poll_event().is_some() {}
     Ok(played.is_some())
 }

@@ -17,14 +17,21 @@ use crate::rules::hunger::Digestion;
 /// A living agent. What is serialized is part of the snapshot format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    pub(crate) id: AgentId,
-    pub(crate) team: TeamId,
-    pub(crate) tile: Tile,
-    pub(crate) facing: Direction,
-    pub(crate) level: Level,
-    pub(crate) inventory: Counts,
+    /// Its number.
+    pub id: AgentId,
+    /// Its team.
+    pub team: TeamId,
+    /// Where it stands.
+    pub tile: Tile,
+    /// Where it faces.
+    pub facing: Direction,
+    /// Its level.
+    pub level: Level,
+    /// What it carries; the food being digested is not counted.
+    pub inventory: Counts,
     pub(crate) digestion: Digestion,
-    pub(crate) ritual: Option<RitualId>,
+    /// The ritual that holds it.
+    pub ritual: Option<RitualId>,
     /// The deadline of the food it digests.
     #[serde(skip)]
     pub(crate) hunger_timer: Option<Ticket>,
@@ -46,39 +53,9 @@ pub struct RunningAction {
 }
 
 impl Agent {
-    /// Its number.
-    pub fn id(&self) -> AgentId {
-        self.id
-    }
-
-    /// Its team.
-    pub fn team(&self) -> TeamId {
-        self.team
-    }
-
-    /// Where it stands.
-    pub fn tile(&self) -> Tile {
-        self.tile
-    }
-
     /// The commands that wait behind the one it is doing, in their order.
     pub fn waiting(&self) -> impl ExactSizeIterator<Item = &Command> {
         self.commands.waiting.iter()
-    }
-
-    /// Where it faces.
-    pub fn facing(&self) -> Direction {
-        self.facing
-    }
-
-    /// Its level.
-    pub fn level(&self) -> Level {
-        self.level
-    }
-
-    /// What it carries; the food being digested is not counted.
-    pub fn inventory(&self) -> &Counts {
-        &self.inventory
     }
 
     /// When the food it digests is used up; `None` where an operator has stopped hunger.
@@ -113,11 +90,6 @@ impl Agent {
                 ..commands
             },
         )
-    }
-
-    /// The ritual that holds it.
-    pub fn ritual(&self) -> Option<RitualId> {
-        self.ritual
     }
 
     /// What it is doing.
@@ -276,27 +248,18 @@ mod tests {
     #[test]
     fn the_living_are_found_and_listed_in_order() {
         let mut agents = Agents::default();
-        for number in 0..3_000 {
-            agents.insert(agent(number));
+        (0..3_000).for_each(|number| agents.insert(agent(number)));
+        let survivors = [3, 703, 1_403, 2_103, 2_803].map(AgentId);
+        for id in (0..3_000).map(AgentId).rev().filter(|id| !survivors.contains(id)) {
+            let removed = [agents.remove(id), agents.remove(id)];
+            assert_eq!(removed.map(|agent| agent.map(|agent| agent.id)), [Some(id), None]);
         }
-        for number in (0..3_000).rev().filter(|number| number % 700 != 3) {
-            assert_eq!(
-                agents.remove(AgentId(number)).map(|agent| agent.id.0),
-                Some(number)
-            );
-            assert!(agents.remove(AgentId(number)).is_none());
-        }
-        let survivors = [3, 703, 1_403, 2_103, 2_803];
-        assert!(agents.iter().map(|agent| agent.id.0).eq(survivors));
-        assert_eq!(
-            agents.pages.iter().flatten().count(),
-            survivors.len(),
-            "the other pages are dropped"
-        );
-        for number in 0..3_100 {
-            assert_eq!(agents.get(AgentId(number)).is_some(), survivors.contains(&number));
+        assert_eq!(agents.ids(), survivors);
+        let pages = agents.pages.iter().flatten().count();
+        assert_eq!(pages, survivors.len(), "the other pages are dropped");
+        for id in (0..3_100).chain([u32::MAX]).map(AgentId) {
+            assert_eq!(agents.get(id).is_some(), survivors.contains(&id));
         }
         assert_eq!(agents.next_id(), Some(AgentId(3_000)));
-        assert!(agents.get(AgentId(u32::MAX)).is_none());
     }
 }

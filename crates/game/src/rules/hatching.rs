@@ -36,8 +36,10 @@ pub struct Egg {
 /// A team and what it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Team {
-    pub(crate) name: String,
-    pub(crate) living: u32,
+    /// The name with which agents join it.
+    pub name: String,
+    /// Agents alive.
+    pub living: u32,
     /// All its eggs, those that cannot be hatched yet included.
     pub(crate) eggs: u32,
     /// Eggs that can be hatched, in ascending order.
@@ -52,16 +54,6 @@ impl Team {
             eggs: 0,
             hatchable: SmallVec::new(),
         }
-    }
-
-    /// The name given at the door.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Agents alive.
-    pub fn living(&self) -> u32 {
-        self.living
     }
 
     /// Places left: eggs that can be hatched now.

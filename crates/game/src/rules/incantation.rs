@@ -20,12 +20,18 @@ use crate::rules::{Events, reply, reply_done};
 /// A running elevation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ritual {
-    pub(crate) id: RitualId,
-    pub(crate) tile: Tile,
-    pub(crate) level: Level,
-    pub(crate) asker: AgentId,
-    pub(crate) participants: Vec<AgentId>,
-    pub(crate) end: GameTime,
+    /// Its number.
+    pub id: RitualId,
+    /// Where it was begun.
+    pub tile: Tile,
+    /// The level before it.
+    pub level: Level,
+    /// The agent that began it, alive or not.
+    pub asker: AgentId,
+    /// Living participants: the asker first, the others by number.
+    pub participants: Vec<AgentId>,
+    /// When it ends.
+    pub end: GameTime,
     /// Participants whose action ended meanwhile, in the order the ends fell due.
     pub(crate) withheld: Vec<AgentId>,
 }
@@ -37,36 +43,6 @@ impl Ritual {
             ritual: self.id,
             asker: self.asker,
         }
-    }
-
-    /// Its number.
-    pub fn id(&self) -> RitualId {
-        self.id
-    }
-
-    /// Where it was begun.
-    pub fn tile(&self) -> Tile {
-        self.tile
-    }
-
-    /// The level before it.
-    pub fn level(&self) -> Level {
-        self.level
-    }
-
-    /// The agent that began it, alive or not.
-    pub fn asker(&self) -> AgentId {
-        self.asker
-    }
-
-    /// Living participants: the asker first, the others by number.
-    pub fn participants(&self) -> &[AgentId] {
-        &self.participants
-    }
-
-    /// When it ends.
-    pub fn end(&self) -> GameTime {
-        self.end
     }
 }
 

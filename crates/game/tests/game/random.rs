@@ -157,7 +157,7 @@ pub(crate) fn with_agent_of(game: &Game, input: &GameInput) -> Option<GameInput>
         ) => {
             let mut living = game.world().agents();
             let place = agent.0 as usize % living.len().max(1);
-            *agent = living.nth(place)?.id();
+            *agent = living.nth(place)?.id;
         }
         _ => {}
     }
@@ -223,12 +223,12 @@ impl Watcher {
             self.count(&event, game.now());
         }
         for agent in game.world().agents().filter(|_| game.winner().is_none()) {
-            let unanswered = self.unanswered.get(&agent.id()).copied().unwrap_or(0);
+            let unanswered = self.unanswered.get(&agent.id).copied().unwrap_or(0);
             assert_eq!(
                 unanswered,
                 agent.outstanding(),
                 "each command of {:?} is answered",
-                agent.id()
+                agent.id
             );
         }
     }

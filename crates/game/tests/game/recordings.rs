@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use trantor_game::journal::CutShort;
-use trantor_game::replay::{IndexedPiece, Mark, MarkKind, Recording, RecordingEnd, RecordingError};
+use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd, RecordingError};
 use trantor_game::{AdminAction, Game, GameInput, LeaveCause, PaceChange, Replay};
-use trantor_model::{Command, TeamId};
+use trantor_model::{Command, Mark, MarkKind, TeamId};
 use trantor_time::{Frequency, GameTime};
 
 use crate::arena::{config, level, units};
@@ -30,10 +30,10 @@ fn played_to(pieces: &[Vec<u8>], at: GameTime) -> Game {
         .iter()
         .map(|piece| Replay::open(&piece[..]).expect("a piece"));
     let mut replay = replays
-        .rfind(|replay| replay.game().now() <= at)
+        .rfind(|replay| replay.game.now() <= at)
         .expect("not before the beginning");
     replay.run_to(at).expect("it is what was");
-    replay.game().clone()
+    replay.game.clone()
 }
 
 /// Plays on from a moment to the end, one thing at a time.
@@ -96,7 +96,7 @@ fn deaths_elevations_speeds_and_the_victory_are_marked() {
     let _ = recorded.input(pace(100));
     let red = recorded.join(0);
     let blue = recorded.join(1);
-    let tile = recorded.game.world().agent(red).expect("it lives").tile();
+    let tile = recorded.game.world().agent(red).expect("it lives").tile;
     let ground = trantor_model::Counts([1; 7]);
     let _ = recorded.input(GameInput::Admin(AdminAction::SetGround { tile, ground }));
     recorded.run_to(units(5));
@@ -115,16 +115,29 @@ fn deaths_elevations_speeds_and_the_victory_are_marked() {
     let _ = recorded.input(GameInput::Admin(AdminAction::EndMatch));
     let recording = join(&[first, recorded.close().0]);
 
-    let speed = |hertz| MarkKind::Speed(Frequency::new(hertz).expect("a speed"));
-    let mark = |at, kind| Mark { at: units(at), kind };
+    let speed = |hertz| {
+        let frequency = Frequency::new(hertz).expect("a speed");
+        MarkKind::Speed { frequency }
+    };
+    let mark = |at, kind| {
+        let (at, count) = (units(at), 1);
+        Mark { at, count, kind }
+    };
+    let [red, blue] = [TeamId(0), TeamId(1)];
     let expected = [
         mark(0, speed(100)),
         mark(5, speed(200)),
-        mark(305, MarkKind::Rose(TeamId(0), level(2))),
-        mark(400, MarkKind::Died(TeamId(1))),
+        mark(
+            305,
+            MarkKind::Rose {
+                team: red,
+                level: level(2),
+            },
+        ),
+        mark(400, MarkKind::Died { team: blue }),
         mark(500, MarkKind::Paused),
         mark(500, MarkKind::Resumed),
-        mark(500, MarkKind::Won(TeamId(0))),
+        mark(500, MarkKind::Won { team: red }),
     ];
     assert_eq!(recording.marks(), expected);
     let hertz = |at| recording.speed_at(units(at)).map(Frequency::get);

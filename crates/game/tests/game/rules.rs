@@ -24,7 +24,7 @@ fn released_agents_leave_places_where_they_stood() {
         for team in 0..2 {
             let agent = arena.join(team);
             let born = arena.game.world().agent(agent).expect("it lives");
-            assert_eq!(born.tile(), tile(3, 4 + team));
+            assert_eq!(born.tile, tile(3, 4 + team));
             assert_eq!(arena.try_join(team), Handled::Refused(Refusal::NoPlace));
         }
     }

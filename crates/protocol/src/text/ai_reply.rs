@@ -1,6 +1,8 @@
-//! What an agent is sent, one value to one line.
+//! What an agent is sent, one value to one line. [`super::client`] reads it back.
 //!
 //! No line ever holds a carriage return, and none but the text of a broadcast is longer than what is in sight.
+
+use std::borrow::Cow;
 
 use trantor_model::{Counts, Level, MapSize, Resource, Sight};
 
@@ -8,7 +10,7 @@ use super::dialect::{Dialect, Layout, Words};
 use super::number::{push_number, push_spaced};
 
 /// One message to an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AiLine<'a> {
     /// The server's first line on each connection.
     Welcome,
@@ -24,17 +26,17 @@ pub enum AiLine<'a> {
     Ok,
     /// It was not, or could not be.
     Ko,
-    /// What is in sight, nearest row first, each from left to right.
-    Look(&'a [Sight]),
+    /// What is in sight, nearest row first, each from left to right. The 42 dialects leave the looker out.
+    Look(Cow<'a, [Sight]>),
     /// What is carried.
     Inventory {
-        /// All seven counts.
-        inventory: &'a Counts,
+        /// All seven counts; as it is read from a 42 dialect, with food in units of life.
+        inventory: Counts,
         /// What the dialects of School 42 send instead of its food: units of life left, as their subject has it.
         life_units: u32,
     },
     /// Places the team has left.
-    ConnectNbr(u32),
+    Places(u32),
     /// A sound.
     Message {
         /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
@@ -44,7 +46,7 @@ pub enum AiLine<'a> {
     },
     /// The agent was pushed off its tile.
     Ejected {
-        /// From where, seen by the agent: 1, 3, 5 or 7.
+        /// From where, seen by the agent; 1, 3, 5 or 7 from servers that keep to the protocol.
         direction: u8,
     },
     /// An elevation began, with this agent in it.
@@ -53,6 +55,12 @@ pub enum AiLine<'a> {
     CurrentLevel(Level),
     /// The agent died. The connection ends after this line.
     Dead,
+    /// The second line of [`Self::Accepted`] as it is read: the map's width and height.
+    Size(u32, u32),
+    /// Both of its lines in one, as some servers send them.
+    PlacesAndSize(u32, u32, u32),
+    /// A line in words of another server's own.
+    Unknown(&'a [u8]),
 }
 
 /// Appends the bytes of one line, with its end.
@@ -63,19 +71,19 @@ pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
         AiLine::Accepted { places, size } => {
             push_number(out, places);
             out.push(b'\n');
-            push_number(out, u32::from(size.width()));
-            push_spaced(out, u32::from(size.height()));
+            let size = AiLine::Size(size.width().into(), size.height().into());
+            return write_ai_line(out, dialect, &size);
         }
         AiLine::Ok => push(out, "ok"),
         AiLine::Ko => push(out, "ko"),
-        AiLine::Look(sights) => {
+        AiLine::Look(ref sights) => {
             push_look(out, words, sights, &mut LookPlace::default(), usize::MAX);
         }
         AiLine::Inventory {
-            inventory,
+            ref inventory,
             life_units,
         } => push_inventory(out, words, inventory, life_units),
-        AiLine::ConnectNbr(places) => push_number(out, places),
+        AiLine::Places(places) => push_number(out, places),
         AiLine::Message { direction, text } => {
             push(out, "message ");
             push_number(out, u32::from(direction));
@@ -92,6 +100,16 @@ pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
             push_number(out, u32::from(level.get()));
         }
         AiLine::Dead => push(out, words.dead),
+        AiLine::Size(width, height) => {
+            push_number(out, width);
+            push_spaced(out, height);
+        }
+        AiLine::PlacesAndSize(places, width, height) => {
+            push_number(out, places);
+            push_spaced(out, width);
+            push_spaced(out, height);
+        }
+        AiLine::Unknown(line) => out.extend_from_slice(line),
     }
     out.push(b'\n');
 }
@@ -239,7 +257,7 @@ mod tests {
         ];
         for dialect in Dialect::ALL {
             let mut whole = Vec::new();
-            write_ai_line(&mut whole, dialect, &AiLine::Look(&sights));
+            write_ai_line(&mut whole, dialect, &AiLine::Look(Cow::Borrowed(&sights)));
             for bytes in 1..40 {
                 let mut look = LongLook::new(dialect, sights.to_vec());
                 let (mut out, mut piece) = (Vec::new(), Vec::new());

@@ -6,8 +6,7 @@
 use trantor_model::{AgentId, Tile};
 use trantor_time::Frequency;
 
-use super::line::words;
-use super::number::{parse_coordinate, parse_id, parse_number};
+use super::line::Line;
 use crate::limits::TEXT_FREQUENCY_MAX;
 
 /// A request that was understood.
@@ -44,38 +43,27 @@ pub enum GuiRefusal {
 
 /// Understands one line, without its end. Numbers of agents may have their `#` or not.
 pub fn parse_gui_request(line: &[u8]) -> Result<GuiRequest, GuiRefusal> {
-    let mut arguments = words(line);
-    let word = arguments.next().ok_or(GuiRefusal::Unknown)?;
+    let mut line = Line(line);
+    let word = line.word().ok_or(GuiRefusal::Unknown)?;
     let request = match word {
         b"msz" => Some(GuiRequest::MapSize),
         b"mct" => Some(GuiRequest::Map),
         b"tna" => Some(GuiRequest::Teams),
         b"sgt" => Some(GuiRequest::Frequency),
-        b"bct" => tile(&mut arguments).map(GuiRequest::Tile),
-        b"ppo" => agent(&mut arguments).map(GuiRequest::Position),
-        b"plv" => agent(&mut arguments).map(GuiRequest::Level),
-        b"pin" => agent(&mut arguments).map(GuiRequest::Inventory),
-        b"sst" => frequency(&mut arguments).map(GuiRequest::SetFrequency),
+        b"bct" => line.tile().map(GuiRequest::Tile),
+        b"ppo" => line.agent().map(GuiRequest::Position),
+        b"plv" => line.agent().map(GuiRequest::Level),
+        b"pin" => line.agent().map(GuiRequest::Inventory),
+        b"sst" => line.number().and_then(frequency).map(GuiRequest::SetFrequency),
         _ => return Err(GuiRefusal::Unknown),
     };
-    match (request, arguments.next()) {
+    match (request, line.word()) {
         (Some(request), None) => Ok(request),
         _ => Err(GuiRefusal::BadParameter),
     }
 }
 
-fn tile<'a>(arguments: &mut impl Iterator<Item = &'a [u8]>) -> Option<Tile> {
-    let x = arguments.next().and_then(parse_coordinate)?;
-    let y = arguments.next().and_then(parse_coordinate)?;
-    Some(Tile { x, y })
-}
-
-fn agent<'a>(arguments: &mut impl Iterator<Item = &'a [u8]>) -> Option<AgentId> {
-    arguments.next().and_then(parse_id).map(AgentId)
-}
-
-fn frequency<'a>(arguments: &mut impl Iterator<Item = &'a [u8]>) -> Option<Frequency> {
-    let hertz = arguments.next().and_then(parse_number)?;
-    let in_range = (1..=TEXT_FREQUENCY_MAX).contains(&hertz);
-    in_range.then(|| Frequency::new(u64::from(hertz)).ok()).flatten()
+fn frequency(hertz: u32) -> Option<Frequency> {
+    let in_range = hertz <= TEXT_FREQUENCY_MAX;
+    in_range.then(|| Frequency::new(u64::from(hertz)).ok())?
 }

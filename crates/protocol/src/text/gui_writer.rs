@@ -1,25 +1,20 @@
 //! Events for text viewers as bytes.
 
-use trantor_model::{Counts, Direction, Level, Tile};
+use trantor_model::{Counts, Direction, Level, Resource, Tile};
 
 use super::gui_event::{GuiEvent, GuiIds};
 use super::number::{push_number, push_spaced};
 
 /// Appends the bytes of one line, with its end.
 pub fn write_gui_event(out: &mut Vec<u8>, ids: GuiIds, event: &GuiEvent<'_>) {
-    let mut line = LineWriter { out, ids };
-    match *event {
+    let line = &mut LineWriter { out, ids };
+    let line = match *event {
         GuiEvent::MapSize(size) => {
-            line.word(b"msz")
-                .number(u32::from(size.width()))
-                .number(u32::from(size.height()));
+            let (width, height) = (u32::from(size.width()), u32::from(size.height()));
+            line.word(b"msz").number(width).number(height)
         }
-        GuiEvent::Tile { tile, ref ground } => {
-            line.word(b"bct").tile(tile).counts(ground);
-        }
-        GuiEvent::Team(name) => {
-            line.word(b"tna").text(name);
-        }
+        GuiEvent::Tile { tile, ref ground } => line.word(b"bct").tile(tile).counts(ground),
+        GuiEvent::Team(name) => line.word(b"tna").text(name),
         GuiEvent::Joined {
             agent,
             tile,
@@ -30,95 +25,55 @@ pub fn write_gui_event(out: &mut Vec<u8>, ids: GuiIds, event: &GuiEvent<'_>) {
             if ids == GuiIds::Pnw {
                 line.ids = GuiIds::Hash;
             }
-            line.word(b"pnw")
-                .id(agent.0)
-                .tile(tile)
-                .facing(facing)
-                .level(level)
-                .text(team);
+            let line = line.word(b"pnw").id(agent.0).tile(tile);
+            line.facing(facing).level(level).text(team)
         }
-        GuiEvent::Position { agent, tile, facing } => {
-            line.word(b"ppo").id(agent.0).tile(tile).facing(facing);
-        }
-        GuiEvent::Level { agent, level } => {
-            line.word(b"plv").id(agent.0).level(level);
-        }
+        GuiEvent::Position { agent, tile, facing } => line.word(b"ppo").id(agent.0).tile(tile).facing(facing),
+        GuiEvent::Level { agent, level } => line.word(b"plv").id(agent.0).level(level),
         GuiEvent::Inventory {
             agent,
             tile,
             ref inventory,
         } => {
-            line.word(b"pin").id(agent.0);
+            let line = line.word(b"pin").id(agent.0);
             if let Some(tile) = tile {
                 line.tile(tile);
             }
-            line.counts(inventory);
+            line.counts(inventory)
         }
-        GuiEvent::Ejected { agent } => {
-            line.word(b"pex").id(agent.0);
-        }
-        GuiEvent::Said { agent, text } => {
-            line.word(b"pbc").id(agent.0).text(text);
-        }
+        GuiEvent::Ejected { agent } => line.word(b"pex").id(agent.0),
+        GuiEvent::Said { agent, text } => line.word(b"pbc").id(agent.0).text(text),
         GuiEvent::RitualStarted {
             tile,
             level,
             ref participants,
         } => {
-            line.word(b"pic").tile(tile).level(level);
-            for agent in participants.iter() {
-                line.id(agent.0);
-            }
+            let line = line.word(b"pic").tile(tile).level(level);
+            participants.iter().fold(line, |line, agent| line.id(agent.0))
         }
-        GuiEvent::RitualEnded { tile, success } => {
-            line.word(b"pie").tile(tile).number(u32::from(success));
-        }
-        GuiEvent::ForkStarted { agent } => {
-            line.word(b"pfk").id(agent.0);
-        }
-        GuiEvent::Put { agent, resource } => {
-            line.word(b"pdr").id(agent.0).number(resource.index() as u32);
-        }
-        GuiEvent::Took { agent, resource } => {
-            line.word(b"pgt").id(agent.0).number(resource.index() as u32);
-        }
-        GuiEvent::Died { agent } => {
-            line.word(b"pdi").id(agent.0);
-        }
+        GuiEvent::RitualEnded { tile, success } => line.word(b"pie").tile(tile).number(u32::from(success)),
+        GuiEvent::ForkStarted { agent } => line.word(b"pfk").id(agent.0),
+        GuiEvent::Put { agent, resource } => line.word(b"pdr").id(agent.0).resource(resource),
+        GuiEvent::Took { agent, resource } => line.word(b"pgt").id(agent.0).resource(resource),
+        GuiEvent::Died { agent } => line.word(b"pdi").id(agent.0),
         GuiEvent::EggLaid { egg, layer, tile } => {
-            line.word(b"enw").id(egg.0);
-            match layer {
+            let line = line.word(b"enw").id(egg.0);
+            let line = match layer {
                 Some(agent) => line.id(agent.0),
                 None => line.no_agent(),
             };
-            line.tile(tile);
+            line.tile(tile)
         }
-        GuiEvent::EggMatured { egg } => {
-            line.word(b"eht").id(egg.0);
-        }
-        GuiEvent::EggHatched { egg } => {
-            line.word(b"ebo").id(egg.0);
-        }
-        GuiEvent::EggDestroyed { egg } => {
-            line.word(b"edi").id(egg.0);
-        }
-        GuiEvent::Frequency(frequency) => {
-            line.word(b"sgt").number(frequency.get());
-        }
-        GuiEvent::Won { team } => {
-            line.word(b"seg").text(team);
-        }
-        GuiEvent::Message(text) => {
-            line.word(b"smg").text(text);
-        }
-        GuiEvent::UnknownRequest => {
-            line.word(b"suc");
-        }
-        GuiEvent::BadParameter => {
-            line.word(b"sbp");
-        }
-    }
-    out.push(b'\n');
+        GuiEvent::EggMatured { egg } => line.word(b"eht").id(egg.0),
+        GuiEvent::EggHatched { egg } => line.word(b"ebo").id(egg.0),
+        GuiEvent::EggDestroyed { egg } => line.word(b"edi").id(egg.0),
+        GuiEvent::Frequency(frequency) => line.word(b"sgt").number(frequency.get()),
+        GuiEvent::Won { team } => line.word(b"seg").text(team),
+        GuiEvent::Message(text) => line.word(b"smg").text(text),
+        GuiEvent::UnknownRequest => line.word(b"suc"),
+        GuiEvent::BadParameter => line.word(b"sbp"),
+    };
+    line.out.push(b'\n');
 }
 
 /// Appends the parts of one line, each after the first with one space before it.
@@ -157,6 +112,10 @@ impl LineWriter<'_> {
 
     fn tile(&mut self, tile: Tile) -> &mut Self {
         self.number(u32::from(tile.x)).number(u32::from(tile.y))
+    }
+
+    fn resource(&mut self, resource: Resource) -> &mut Self {
+        self.number(resource.index() as u32)
     }
 
     fn facing(&mut self, facing: Direction) -> &mut Self {

@@ -4,6 +4,9 @@
 //! and no word of the protocol contains one. Everything else, NUL and invalid UTF-8 included, stays in its
 //! line. Where the pieces were cut makes no difference to what comes out.
 
+use trantor_model::{AgentId, Tile};
+
+use super::number::{parse_coordinate, parse_id, parse_number};
 use crate::limits::{LINE_BYTES_MAX, LINE_ROOM_KEPT_BYTES};
 
 /// Collects pieces into lines, in bounded memory.
@@ -143,6 +146,45 @@ pub fn without_nuls_before(line: &[u8]) -> &[u8] {
     &line[start.unwrap_or(line.len())..]
 }
 
+/// What is left of a line.
+pub(super) struct Line<'a>(pub(super) &'a [u8]);
+
+impl<'a> Line<'a> {
+    /// The next word, and the separators before it.
+    pub(super) fn word(&mut self) -> Option<&'a [u8]> {
+        let start = self.0.iter().position(|&byte| !is_separator(byte))?;
+        let rest = &self.0[start..];
+        let end = rest
+            .iter()
+            .position(|&byte| is_separator(byte))
+            .unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        self.0 = rest;
+        Some(word)
+    }
+
+    /// All that follows the one separator after the last word; `None` if nothing does.
+    pub(super) fn rest(&mut self) -> Option<&'a [u8]> {
+        let (_, rest) = self.0.split_first()?;
+        self.0 = &[];
+        (!rest.is_empty()).then_some(rest)
+    }
+
+    pub(super) fn number(&mut self) -> Option<u32> {
+        self.word().and_then(parse_number)
+    }
+
+    pub(super) fn agent(&mut self) -> Option<AgentId> {
+        self.word().and_then(parse_id).map(AgentId)
+    }
+
+    pub(super) fn tile(&mut self) -> Option<Tile> {
+        let x = self.word().and_then(parse_coordinate)?;
+        let y = self.word().and_then(parse_coordinate)?;
+        Some(Tile { x, y })
+    }
+}
+
 /// Whether words end at this byte.
 pub(super) fn is_separator(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
@@ -200,36 +242,10 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_whole_from_any_pieces() {
-        assert_eq!(
-            cut_all([&b"For"[..], b"ward\nInv", b"entory\n"]),
-            lines(&[b"Forward", b"Inventory"])
-        );
-        assert_eq!(
-            cut_all([&b"b\nInventory\nForward\n"[..]]),
-            lines(&[b"b", b"Inventory", b"Forward"])
-        );
-    }
-
-    #[test]
-    fn one_carriage_return_is_dropped() {
-        assert_eq!(
-            cut_all([&b"Forward\r\nLook\r\r\n\r\na\rb\n"[..]]),
-            lines(&[b"Forward", b"Look\r", b"", b"a\rb"])
-        );
-        assert_eq!(
-            cut_all([&b"Forward\r"[..], b"\n"]),
-            lines(&[b"Forward"]),
-            "also across pieces"
-        );
-    }
-
-    #[test]
-    fn nul_and_control_bytes_stay() {
-        assert_eq!(
-            cut_all([&b"For\0ward\n\x01\xff\n"[..]]),
-            lines(&[b"For\0ward", b"\x01\xff"])
-        );
+    fn one_carriage_return_is_dropped_and_all_else_stays() {
+        let pieces = [&b"Forward\r"[..], b"\nLook\r\r\n\r\na\rb\n\x01\xff\0\n"];
+        let expected = lines(&[b"Forward", b"Look\r", b"", b"a\rb", b"\x01\xff\0"]);
+        assert_eq!(cut_all(pieces), expected);
     }
 
     #[test]
@@ -263,14 +279,6 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_line_is_left_to_the_caller() {
-        let mut cutter = LineCutter::new();
-        let mut piece = &b"TRANTOR\n\x05\0\0\0"[..];
-        assert_eq!(cutter.next(&mut piece), Some(Cut::Line(b"TRANTOR")));
-        assert_eq!(piece, b"\x05\0\0\0");
-    }
-
-    #[test]
     fn memory_of_a_long_line_is_given_back() {
         let mut cutter = LineCutter::new();
         let mut piece = &vec![b'a'; LINE_BYTES_MAX][..];
@@ -280,14 +288,6 @@ mod tests {
         assert_eq!(cutter.next(&mut piece), None);
         assert_eq!(cutter.pending_bytes(), 4);
         assert!(cutter.pending.capacity() <= LINE_ROOM_KEPT_BYTES.max(4));
-    }
-
-    #[test]
-    fn words_stand_between_runs_of_spaces_and_tabs() {
-        let cut = |line: &'static [u8]| words(line).collect::<Vec<_>>();
-        assert_eq!(cut(b" \tTake  \t food\t"), [&b"Take"[..], b"food"]);
-        assert_eq!(cut(b"a\x0bb\0"), [&b"a\x0bb\0"[..]]);
-        assert!(cut(b" \t ").is_empty());
     }
 
     proptest! {

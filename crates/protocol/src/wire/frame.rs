@@ -39,8 +39,7 @@ impl FrameMessage for ToClient {
 pub fn write_frame<M: FrameMessage>(out: &mut Vec<u8>, message: &M) -> Result<(), FrameError> {
     let start = out.len();
     out.extend_from_slice(&[0; PREFIX_BYTES]);
-    let sink = Appending(std::mem::take(out));
-    *out = postcard::serialize_with_flavor(message, sink)
+    *out = postcard::to_extend(message, std::mem::take(out))
         .expect("messages hold no type that postcard refuses, and memory grows as needed");
     let len = out.len() - start - PREFIX_BYTES;
     if len > M::FRAME_BYTES_MAX {
@@ -108,20 +107,18 @@ impl FrameCutter {
             self.pending.clear();
             self.pending.shrink_to(FRAME_ROOM_KEPT_BYTES);
         }
-        if self.pending.is_empty() && piece.len() >= PREFIX_BYTES {
-            let len = self.announced(piece)?;
-            if let Some(frame) = piece.get(PREFIX_BYTES..PREFIX_BYTES + len) {
-                *piece = &piece[PREFIX_BYTES + len..];
-                return Ok(Some(frame));
-            }
+        if self.pending.is_empty()
+            && let Some((&prefix, rest)) = piece.split_first_chunk()
+            && let Some((frame, rest)) = rest.split_at_checked(self.announced(prefix)?)
+        {
+            *piece = rest;
+            return Ok(Some(frame));
         }
-        if self.pending.len() < PREFIX_BYTES {
-            self.collect(piece, PREFIX_BYTES);
-            if self.pending.len() < PREFIX_BYTES {
-                return Ok(None);
-            }
-        }
-        let whole = PREFIX_BYTES + self.announced_by_pending()?;
+        self.collect(piece, PREFIX_BYTES);
+        let Some(&prefix) = self.pending.first_chunk() else {
+            return Ok(None);
+        };
+        let whole = PREFIX_BYTES + self.announced(prefix)?;
         self.collect(piece, whole);
         if self.pending.len() < whole {
             return Ok(None);
@@ -143,15 +140,8 @@ impl FrameCutter {
         *piece = rest;
     }
 
-    fn announced_by_pending(&mut self) -> Result<usize, FrameError> {
-        let mut prefix = [0; PREFIX_BYTES];
-        prefix.copy_from_slice(&self.pending[..PREFIX_BYTES]);
-        self.announced(&prefix)
-    }
-
-    /// The length at the front of `bytes`, which are at least as many as a length has.
-    fn announced(&mut self, bytes: &[u8]) -> Result<usize, FrameError> {
-        let len = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    fn announced(&mut self, prefix: [u8; PREFIX_BYTES]) -> Result<usize, FrameError> {
+        let len = u32::from_le_bytes(prefix);
         if len as usize > self.frame_bytes_max {
             let max = self.frame_bytes_max as u32;
             let error = FrameError::TooLong { len, max };
@@ -165,27 +155,6 @@ impl FrameCutter {
 /// Room a frame cutter keeps between frames, in bytes: beyond it memory grown for one large frame goes back.
 const FRAME_ROOM_KEPT_BYTES: usize = 64 * 1024;
 
-/// Lets postcard append to a buffer that already holds other frames.
-struct Appending(Vec<u8>);
-
-impl postcard::ser_flavors::Flavor for Appending {
-    type Output = Vec<u8>;
-
-    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
-        self.0.extend_from_slice(data);
-        Ok(())
-    }
-
-    fn try_push(&mut self, data: u8) -> postcard::Result<()> {
-        self.0.push(data);
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<Vec<u8>> {
-        Ok(self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -193,11 +162,9 @@ mod tests {
     use super::*;
     use crate::wire::{ClientHello, StepKind, WIRE_VERSION};
 
-    fn hello() -> ToServer {
-        ToServer::Hello(ClientHello {
-            version: WIRE_VERSION,
-            program: "viewer 1".to_owned(),
-        })
+    fn hello(program: &str) -> ToServer {
+        let (version, program) = (WIRE_VERSION, program.to_owned());
+        ToServer::Hello(ClientHello { version, program })
     }
 
     /// All frames of a stream that comes in `pieces`, and the error that ended it.
@@ -221,7 +188,7 @@ mod tests {
     #[test]
     fn messages_come_back_from_any_pieces() {
         let messages = [
-            hello(),
+            hello("viewer 1"),
             ToServer::Pause,
             ToServer::Step(StepKind::Event),
             ToServer::Goodbye,
@@ -257,29 +224,20 @@ mod tests {
     }
 
     #[test]
-    fn a_message_too_long_for_its_direction_leaves_the_buffer_alone() {
+    fn a_message_too_long_or_with_bytes_behind_it_is_refused() {
         let mut out = b"before".to_vec();
-        let message = ToServer::Hello(ClientHello {
-            version: WIRE_VERSION,
-            program: "x".repeat(FRAME_TO_SERVER_BYTES_MAX),
-        });
-        assert!(matches!(
-            write_frame(&mut out, &message),
-            Err(FrameError::TooLong { .. })
-        ));
+        let too_long = hello(&"x".repeat(FRAME_TO_SERVER_BYTES_MAX));
+        let refused = write_frame(&mut out, &too_long);
+        assert!(matches!(refused, Err(FrameError::TooLong { .. })));
         assert_eq!(out, b"before");
-    }
-
-    #[test]
-    fn bytes_after_the_message_are_refused() {
-        let mut stream = Vec::new();
-        write_frame(&mut stream, &ToServer::Pause).unwrap();
-        stream.push(0);
+        let pause = postcard::to_stdvec(&ToServer::Pause).unwrap();
+        let read = |frame: &[u8]| read_frame::<ToServer>(frame);
+        assert_eq!(read(&pause), Ok(ToServer::Pause));
         assert_eq!(
-            read_frame::<ToServer>(&stream[PREFIX_BYTES..]),
+            read(&[&pause[..], b"!"].concat()),
             Err(FrameError::Trailing { extra: 1 })
         );
-        assert_eq!(read_frame::<ToServer>(b""), Err(FrameError::Malformed { len: 0 }));
+        assert_eq!(read(b""), Err(FrameError::Malformed { len: 0 }));
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub use frame::{FrameCutter, FrameMessage, read_frame, write_frame};
 pub use hello::{ClientHello, ServerHello, WIRE_VERSION, WIRE_WORD};
 pub use seq::{ReceivedNumbers, SentNumbers};
 pub use to_client::{
-    ActionState, AgentState, Change, ClockAnchor, EggState, FeedEntry, History, Mark, MarkKind,
-    RecordingInfo, RitualState, ScorePoint, ServerStats, SnapshotPart, TeamStats, ToClient,
+    ActionState, AgentState, Change, ClockAnchor, EggState, FeedEntry, History, RecordingInfo, RitualState,
+    ScorePoint, ServerStats, SnapshotPart, TeamStats, ToClient,
 };
 pub use to_server::{StepKind, ToServer};
+pub use trantor_model::{Mark, MarkKind};

@@ -19,11 +19,6 @@ pub struct ReceivedNumbers {
 }
 
 impl SentNumbers {
-    /// Nothing sent yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Counts a message that is being sent, and answers its number.
     pub fn send(&mut self) -> u64 {
         self.sent += 1;
@@ -35,30 +30,15 @@ impl SentNumbers {
     /// # Errors
     /// If the number is not greater than the last, or greater than what was sent.
     pub fn ack(&mut self, number: u64) -> Result<(), SeqError> {
-        if number <= self.acked {
-            return Err(SeqError::NotGreater {
-                number,
-                last: self.acked,
-            });
+        let Self { sent, acked: last } = *self;
+        if number <= last {
+            return Err(SeqError::NotGreater { number, last });
         }
-        if number > self.sent {
-            return Err(SeqError::NotSent {
-                number,
-                sent: self.sent,
-            });
+        if number > sent {
+            return Err(SeqError::NotSent { number, sent });
         }
         self.acked = number;
         Ok(())
-    }
-
-    /// The number of the last message sent; 0 before the first.
-    pub fn sent(&self) -> u64 {
-        self.sent
-    }
-
-    /// The number up to which all was processed; 0 before the first acknowledgement.
-    pub fn acked(&self) -> u64 {
-        self.acked
     }
 
     /// Messages sent and not yet acknowledged.
@@ -68,11 +48,6 @@ impl SentNumbers {
 }
 
 impl ReceivedNumbers {
-    /// Nothing received yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Counts a message that was processed, and answers its number.
     pub fn receive(&mut self) -> u64 {
         self.received += 1;
@@ -82,16 +57,8 @@ impl ReceivedNumbers {
     /// The acknowledgement owed, if any, after the effects of the message were sent. Several messages of one
     /// pass may share one.
     pub fn take_ack(&mut self) -> Option<u64> {
-        if self.acked == self.received {
-            return None;
-        }
-        self.acked = self.received;
-        Some(self.acked)
-    }
-
-    /// The number of the last message received; 0 before the first.
-    pub fn received(&self) -> u64 {
-        self.received
+        let acked = std::mem::replace(&mut self.acked, self.received);
+        (acked < self.received).then_some(self.received)
     }
 }
 
@@ -100,40 +67,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_count_from_one() {
-        let mut sent = SentNumbers::new();
-        let mut received = ReceivedNumbers::new();
-        for number in 1..=100 {
-            assert_eq!(sent.send(), number);
-            assert_eq!(received.receive(), number);
-        }
-    }
-
-    #[test]
-    fn an_ack_covers_all_before_it_and_is_owed_once() {
-        let mut received = ReceivedNumbers::new();
+    fn an_ack_covers_all_before_it_and_one_that_cannot_be_right_is_an_error() {
+        let (mut sent, mut received) = (SentNumbers::default(), ReceivedNumbers::default());
         assert_eq!(received.take_ack(), None);
-        received.receive();
-        received.receive();
-        assert_eq!(received.take_ack(), Some(2));
-        assert_eq!(received.take_ack(), None);
-        received.receive();
-        assert_eq!(received.take_ack(), Some(3));
-    }
-
-    #[test]
-    fn an_ack_that_cannot_be_right_is_an_error() {
-        let mut sent = SentNumbers::new();
-        assert_eq!(sent.ack(0), Err(SeqError::NotGreater { number: 0, last: 0 }));
-        assert_eq!(sent.ack(1), Err(SeqError::NotSent { number: 1, sent: 0 }));
-        for _ in 0..3 {
-            sent.send();
+        for number in 1..=3 {
+            assert_eq!((sent.send(), received.receive()), (number, number));
         }
-        assert_eq!(sent.ack(2), Ok(()));
-        assert_eq!(sent.in_flight(), 1);
-        assert_eq!(sent.ack(2), Err(SeqError::NotGreater { number: 2, last: 2 }));
-        assert_eq!(sent.ack(4), Err(SeqError::NotSent { number: 4, sent: 3 }));
-        assert_eq!(sent.ack(3), Ok(()));
-        assert_eq!((sent.acked(), sent.in_flight()), (3, 0));
+        assert_eq!([received.take_ack(), received.take_ack()], [Some(3), None]);
+        let not_greater = |number, last| Err(SeqError::NotGreater { number, last });
+        for (number, result, in_flight) in [
+            (0, not_greater(0, 0), 3),
+            (2, Ok(()), 1),
+            (2, not_greater(2, 2), 1),
+            (4, Err(SeqError::NotSent { number: 4, sent: 3 }), 1),
+            (3, Ok(()), 0),
+        ] {
+            assert_eq!((sent.ack(number), sent.in_flight()), (result, in_flight));
+        }
     }
 }

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Level, Resource, TeamId, Tile,
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Level, Mark, Resource, TeamId, Tile,
 };
 use trantor_time::{Frequency, GameTime};
 
@@ -119,41 +119,6 @@ pub struct RecordingInfo {
     pub end: GameTime,
     /// What is worth a mark on its time-line, in order of time; at most [`crate::limits::MARKS_MAX`].
     pub marks: Vec<Mark>,
-}
-
-/// Something worth a mark on the time-line of a recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
-    pub at: GameTime,
-    /// How often the same happened until shortly after, this one included: a long recording has more entries than
-    /// a time-line can show. At least 1.
-    pub count: u32,
-    pub kind: MarkKind,
-}
-
-/// What a mark on a time-line stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum MarkKind {
-    /// An agent died.
-    Died {
-        /// Whose it was.
-        team: TeamId,
-    },
-    /// An elevation succeeded.
-    Rose {
-        /// Whose agents rose; that of the first, if they were of several.
-        team: TeamId,
-        /// The level they reached.
-        level: Level,
-    },
-    /// The game was given another speed.
-    Speed { frequency: Frequency },
-    /// Game time was stopped.
-    Paused,
-    /// Game time went on.
-    Resumed,
-    /// A team won.
-    Won { team: TeamId },
 }
 
 /// Game time as a function of real time: at `real_us` it was `game`, and it moves at `frequency` units a second.

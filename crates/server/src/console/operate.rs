@@ -190,7 +190,7 @@ fn clients(engine: &Engine, team: Option<&str>) -> Answer {
     let is_wanted = |client: &Client| match (team, client.kind) {
         (None, _) => true,
         (Some(team), ClientKind::Agent(agent)) => {
-            engine.game().world().agent(agent).map(|agent| agent.team()) == Some(team)
+            engine.game().world().agent(agent).map(|agent| agent.team) == Some(team)
         }
         (Some(_), _) => false,
     };
@@ -232,11 +232,11 @@ fn agent_line(engine: &Engine, id: AgentId) -> String {
     let Some(agent) = game.world().agent(id) else {
         return format!("agent {}", id.0);
     };
-    let (team, at) = (&game.config().teams[usize::from(agent.team().0)], agent.tile());
+    let (team, at) = (&game.config().teams[usize::from(agent.team.0)], agent.tile);
     format!(
         "agent {} of {team}, level {} at {} {}",
         id.0,
-        agent.level().get(),
+        agent.level.get(),
         at.x,
         at.y
     )

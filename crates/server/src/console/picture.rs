@@ -26,7 +26,7 @@ pub(super) fn of(world: &World, resource: Option<Resource>) -> String {
         .max(size.height().div_ceil(ROWS_MAX));
     let columns = usize::from(size.width().div_ceil(block));
     let mut agents = vec![0_u32; columns * usize::from(size.height().div_ceil(block))];
-    for at in world.agents().map(|agent| agent.tile()) {
+    for at in world.agents().map(|agent| agent.tile) {
         agents[usize::from(at.y / block) * columns + usize::from(at.x / block)] += 1;
     }
     let mut agents = agents.into_iter();

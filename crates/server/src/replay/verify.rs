@@ -16,7 +16,7 @@ pub fn verify_bytes(bytes: impl Into<Arc<[u8]>>) -> Outcome {
         Ok(replay) => replay,
         Err(error) => return Outcome::of_unopened(&error),
     };
-    let (number, begin) = (replay.head().number, replay.game().snapshot().digest());
+    let (number, begin) = (replay.head.number, replay.game.snapshot().digest());
     match replay.verify() {
         Ok(verified) => Outcome::Played {
             number,

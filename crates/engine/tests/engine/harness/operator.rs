@@ -116,7 +116,7 @@ fn read_action(words: &[&str]) -> AdminAction {
             lag: Some(Lag {
                 speed: NonZeroU64::new(1_000 * number::<u64>(tiles_per_unit)),
                 latency: GameSpan::from_nanounits(number(latency_nu)),
-                ..Lag::perfect(GameSpan::ZERO)
+                ..Lag::PERFECT
             }),
         },
         ["lag", "off"] => AdminAction::SetLag { lag: None },

@@ -170,7 +170,7 @@ pub fn assert_same(copy: &Copy, world: &World, now: GameTime) {
     assert!(copy.eggs().map(|egg| of(egg.egg, egg.team, egg.tile)).eq(eggs));
     let rituals = world.rituals();
     let mut rituals: Vec<_> = rituals
-        .map(|it| (it.end(), it.tile(), it.level(), it.participants().to_vec()))
+        .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
         .collect();
     let copied = copy.rituals().iter().map(|it| &it.state);
     let mut copied: Vec<_> = copied
@@ -186,10 +186,10 @@ fn assert_same_agents(copy: &Copy, world: &World, now: GameTime) {
     let ids = |ids: &mut dyn Iterator<Item = AgentId>| ids.collect::<Vec<_>>();
     assert_eq!(
         ids(&mut copy.agents().map(|agent| agent.view.id)),
-        ids(&mut world.agents().map(|agent| agent.id()))
+        ids(&mut world.agents().map(|agent| agent.id))
     );
     for (copied, agent) in copy.agents().zip(world.agents()) {
-        let id = agent.id().0;
+        let id = agent.id.0;
         assert_eq!(copied.view, agent.view());
         // Once a team has won no agent eats.
         assert!(

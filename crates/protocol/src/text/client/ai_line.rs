@@ -2,59 +2,19 @@
 
 use trantor_model::{Counts, Level, Resource, Sight};
 
+use crate::text::ai_reply::AiLine;
 use crate::text::dialect::{Dialect, Words};
 use crate::text::line::{without_nuls_before, words};
 use crate::text::number::parse_number;
 
-/// One line from a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServerLine<'a> {
-    /// The greeting; now the team's name can be said.
-    Welcome,
-    /// It was done.
-    Ok,
-    /// It was not, or could not be.
-    Ko,
-    /// What is in sight, nearest row first, each from left to right. The 42 dialects leave the looker out.
-    Look(Vec<Sight>),
-    /// What is carried. The 42 dialects send food in units of life left.
-    Inventory(Counts),
-    /// A number: places left.
-    Number(u32),
-    /// Two numbers: the map's width and height.
-    Size(u32, u32),
-    /// Three numbers: places left, and the map's width and height behind them.
-    NumberAndSize(u32, u32, u32),
-    /// A sound.
-    Message {
-        /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
-        direction: u8,
-        /// What was said, byte for byte.
-        text: &'a [u8],
-    },
-    /// The agent was pushed off its tile.
-    Ejected {
-        /// From where, seen by the agent; 1, 3, 5 or 7 from servers that keep to the protocol.
-        direction: u8,
-    },
-    /// An elevation began.
-    ElevationUnderway,
-    /// An elevation succeeded.
-    CurrentLevel(Level),
-    /// The agent died.
-    Dead,
-    /// Nothing that is known; other servers have words of their own.
-    Unknown(&'a [u8]),
-}
-
 /// Understands one line, without its end.
-pub fn parse_server_line(dialect: Dialect, line: &[u8]) -> ServerLine<'_> {
+pub fn parse_server_line(dialect: Dialect, line: &[u8]) -> AiLine<'_> {
     let vocabulary = dialect.words();
     let line = without_nuls_before(line);
     let trimmed = line.trim_ascii();
     let known = match trimmed {
-        b"ok" => Some(ServerLine::Ok),
-        b"ko" => Some(ServerLine::Ko),
+        b"ok" => Some(AiLine::Ok),
+        b"ko" => Some(AiLine::Ko),
         [b'[' | b'{', ..] => list(trimmed),
         [b'0'..=b'9', ..] => numbers(trimmed),
         _ if trimmed.starts_with(b"message ") => message(vocabulary, line),
@@ -62,25 +22,25 @@ pub fn parse_server_line(dialect: Dialect, line: &[u8]) -> ServerLine<'_> {
     };
     known
         .or_else(|| bare_list(trimmed))
-        .unwrap_or(ServerLine::Unknown(line))
+        .unwrap_or(AiLine::Unknown(line))
 }
 
 /// `9` or `10 10`, or both as one line.
-fn numbers(line: &[u8]) -> Option<ServerLine<'static>> {
+fn numbers(line: &[u8]) -> Option<AiLine<'static>> {
     let mut numbers = words(line).map(parse_number);
     let first = numbers.next()??;
     let Some(second) = numbers.next() else {
-        return Some(ServerLine::Number(first));
+        return Some(AiLine::Places(first));
     };
     match (second, numbers.next(), numbers.next()) {
-        (Some(second), None, _) => Some(ServerLine::Size(first, second)),
-        (Some(second), Some(Some(third)), None) => Some(ServerLine::NumberAndSize(first, second, third)),
+        (Some(second), None, _) => Some(AiLine::Size(first, second)),
+        (Some(second), Some(Some(third)), None) => Some(AiLine::PlacesAndSize(first, second, third)),
         _ => None,
     }
 }
 
 /// `message K, TEXT`. The one space after the comma is a dialect's or part of the text.
-fn message<'a>(vocabulary: &Words, line: &'a [u8]) -> Option<ServerLine<'a>> {
+fn message<'a>(vocabulary: &Words, line: &'a [u8]) -> Option<AiLine<'a>> {
     let rest = line.trim_ascii_start().strip_prefix(b"message ")?;
     let comma = rest.iter().position(|&byte| byte == b',')?;
     let direction = direction(&rest[..comma])?;
@@ -89,37 +49,37 @@ fn message<'a>(vocabulary: &Words, line: &'a [u8]) -> Option<ServerLine<'a>> {
         Some(stripped) if vocabulary.message_separator == ", " => stripped,
         _ => text,
     };
-    Some(ServerLine::Message { direction, text })
+    Some(AiLine::Message { direction, text })
 }
 
 /// The lines that are words: greeting, elevation, level, push, death. Case and colons vary between servers.
-fn sentence(vocabulary: &Words, line: &[u8]) -> Option<ServerLine<'static>> {
+fn sentence(vocabulary: &Words, line: &[u8]) -> Option<AiLine<'static>> {
     let after = |prefix: &str| strip_prefix_any_case(line, prefix.trim_end());
     if line == vocabulary.greeting.as_bytes() {
-        return Some(ServerLine::Welcome);
+        return Some(AiLine::Welcome);
     }
     if line.eq_ignore_ascii_case(vocabulary.dead.as_bytes()) {
-        return Some(ServerLine::Dead);
+        return Some(AiLine::Dead);
     }
     let current_level = without_colon(vocabulary.current_level);
     let level = |rest| {
         let number = parse_number(after_colon(rest)).and_then(|level| u8::try_from(level).ok())?;
-        Level::new(number).ok().map(ServerLine::CurrentLevel)
+        Level::new(number).ok().map(AiLine::CurrentLevel)
     };
     if let Some(rest) = after("elevation") {
         // Many servers of School 42 send the end on the same line as the beginning.
         let reached = (0..rest.len()).find_map(|at| strip_prefix_any_case(&rest[at..], current_level));
-        return reached.and_then(level).or(Some(ServerLine::ElevationUnderway));
+        return reached.and_then(level).or(Some(AiLine::ElevationUnderway));
     }
     if let Some(rest) = after(current_level) {
         return level(rest);
     }
     let rest = after(without_colon(vocabulary.ejected))?;
-    direction(after_colon(rest)).map(|direction| ServerLine::Ejected { direction })
+    direction(after_colon(rest)).map(|direction| AiLine::Ejected { direction })
 }
 
 /// `[ … ]` or `{ … }`: an inventory if its items are words with numbers, else what is in sight.
-fn list(line: &[u8]) -> Option<ServerLine<'static>> {
+fn list(line: &[u8]) -> Option<AiLine<'static>> {
     let inside = &line[1..];
     match inside.split_last() {
         Some((b']' | b'}', inside)) => look_or_inventory(inside),
@@ -128,7 +88,7 @@ fn list(line: &[u8]) -> Option<ServerLine<'static>> {
 }
 
 /// The same without brackets, as some servers write it: commas between words that are all known.
-fn bare_list(line: &[u8]) -> Option<ServerLine<'static>> {
+fn bare_list(line: &[u8]) -> Option<AiLine<'static>> {
     let is_known =
         |word| is_player(word) || is_egg(word) || resource(word).is_some() || parse_number(word).is_some();
     let is_list = line.contains(&b',') && items(line).all(|item| names(item).all(is_known));
@@ -136,10 +96,10 @@ fn bare_list(line: &[u8]) -> Option<ServerLine<'static>> {
 }
 
 /// `None` for an inventory in which no name is known: an agent that took it for an empty one would think it starves.
-fn look_or_inventory(list: &[u8]) -> Option<ServerLine<'static>> {
+fn look_or_inventory(list: &[u8]) -> Option<AiLine<'static>> {
     let is_inventory = items(list).any(|item| names(item).any(|word| parse_number(word).is_some()));
     if !is_inventory {
-        return Some(ServerLine::Look(items(list).map(sight).collect()));
+        return Some(AiLine::Look(items(list).map(sight).collect()));
     }
     let mut carried = None;
     for item in items(list) {
@@ -150,7 +110,10 @@ fn look_or_inventory(list: &[u8]) -> Option<ServerLine<'static>> {
             carried.get_or_insert(Counts::ZERO)[resource] = count;
         }
     }
-    carried.map(ServerLine::Inventory)
+    carried.map(|inventory| AiLine::Inventory {
+        inventory,
+        life_units: inventory[Resource::Food],
+    })
 }
 
 fn items(list: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -30,28 +30,25 @@ pub fn write_command(out: &mut Vec<u8>, dialect: Dialect, command: &Command) {
 
 /// Appends the line of one request of a text viewer, with its end.
 pub fn write_gui_request(out: &mut Vec<u8>, request: GuiRequest) {
-    let agent = |out: &mut Vec<u8>, word: &[u8], number: u32| {
-        out.extend_from_slice(word);
-        out.extend_from_slice(b" #");
-        push_number(out, number);
+    let none = [None; 2];
+    let (word, agent, numbers) = match request {
+        GuiRequest::MapSize => ("msz", None, none),
+        GuiRequest::Tile(tile) => ("bct", None, [tile.x, tile.y].map(|side| Some(u32::from(side)))),
+        GuiRequest::Map => ("mct", None, none),
+        GuiRequest::Teams => ("tna", None, none),
+        GuiRequest::Position(agent) => ("ppo", Some(agent), none),
+        GuiRequest::Level(agent) => ("plv", Some(agent), none),
+        GuiRequest::Inventory(agent) => ("pin", Some(agent), none),
+        GuiRequest::Frequency => ("sgt", None, none),
+        GuiRequest::SetFrequency(frequency) => ("sst", None, [Some(frequency.get()), None]),
     };
-    match request {
-        GuiRequest::MapSize => out.extend_from_slice(b"msz"),
-        GuiRequest::Tile(tile) => {
-            out.extend_from_slice(b"bct");
-            push_spaced(out, u32::from(tile.x));
-            push_spaced(out, u32::from(tile.y));
-        }
-        GuiRequest::Map => out.extend_from_slice(b"mct"),
-        GuiRequest::Teams => out.extend_from_slice(b"tna"),
-        GuiRequest::Position(id) => agent(out, b"ppo", id.0),
-        GuiRequest::Level(id) => agent(out, b"plv", id.0),
-        GuiRequest::Inventory(id) => agent(out, b"pin", id.0),
-        GuiRequest::Frequency => out.extend_from_slice(b"sgt"),
-        GuiRequest::SetFrequency(frequency) => {
-            out.extend_from_slice(b"sst");
-            push_spaced(out, frequency.get());
-        }
+    out.extend_from_slice(word.as_bytes());
+    if let Some(agent) = agent {
+        out.extend_from_slice(b" #");
+        push_number(out, agent.0);
+    }
+    for number in numbers.into_iter().flatten() {
+        push_spaced(out, number);
     }
     out.push(b'\n');
 }

@@ -9,8 +9,8 @@ use trantor_model::{AgentId, Counts, Direction, EggId, Level, MapSize, Resource,
 use trantor_time::Frequency;
 
 use crate::text::gui_event::GuiEvent;
-use crate::text::line::{is_separator, without_nuls_before, words};
-use crate::text::number::{parse_coordinate, parse_id, parse_number};
+use crate::text::line::{Line, without_nuls_before, words};
+use crate::text::number::{parse_id, parse_number};
 
 /// Understands one line, without its end; `None` if it is none of the protocol, or holds what cannot be.
 pub fn parse_gui_event(line: &[u8]) -> Option<GuiEvent<'_>> {
@@ -100,38 +100,7 @@ pub fn parse_tiles(line: &[u8]) -> impl Iterator<Item = (Tile, Counts)> {
     std::iter::from_fn(move || Some((line.tile()?, line.counts()?)))
 }
 
-/// What is left of a line.
-struct Line<'a>(&'a [u8]);
-
-impl<'a> Line<'a> {
-    /// The next word, and the separators before it.
-    fn word(&mut self) -> Option<&'a [u8]> {
-        let start = self.0.iter().position(|&byte| !is_separator(byte))?;
-        let rest = &self.0[start..];
-        let end = rest
-            .iter()
-            .position(|&byte| is_separator(byte))
-            .unwrap_or(rest.len());
-        let (word, rest) = rest.split_at(end);
-        self.0 = rest;
-        Some(word)
-    }
-
-    /// All that follows the one separator after the last word; `None` if nothing does.
-    fn rest(&mut self) -> Option<&'a [u8]> {
-        let (_, rest) = self.0.split_first()?;
-        self.0 = &[];
-        (!rest.is_empty()).then_some(rest)
-    }
-
-    fn number(&mut self) -> Option<u32> {
-        self.word().and_then(parse_number)
-    }
-
-    fn agent(&mut self) -> Option<AgentId> {
-        self.word().and_then(parse_id).map(AgentId)
-    }
-
+impl Line<'_> {
     fn agents(&mut self) -> Option<Vec<AgentId>> {
         let mut agents = Vec::new();
         while let Some(word) = self.word() {
@@ -151,12 +120,6 @@ impl<'a> Line<'a> {
             return Some(None);
         }
         parse_id(word).map(|id| Some(AgentId(id)))
-    }
-
-    fn tile(&mut self) -> Option<Tile> {
-        let x = self.word().and_then(parse_coordinate)?;
-        let y = self.word().and_then(parse_coordinate)?;
-        Some(Tile { x, y })
     }
 
     /// The tile of an inventory; some servers leave it out, so that seven numbers follow and no more.

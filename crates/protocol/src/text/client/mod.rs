@@ -8,6 +8,6 @@ mod ai_line;
 mod command;
 mod gui_line;
 
-pub use ai_line::{ServerLine, parse_server_line};
+pub use ai_line::parse_server_line;
 pub use command::{write_command, write_gui_request};
 pub use gui_line::{parse_gui_event, parse_tiles};

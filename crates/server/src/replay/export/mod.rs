@@ -74,7 +74,7 @@ fn tell(bytes: impl Into<Arc<[u8]>>, run: &str, out: &mut impl Write) -> io::Res
         Ok(replay) => replay,
         Err(error) => return Ok(Outcome::of_unopened(&error)),
     };
-    let (number, begins) = (replay.head().number, replay.game().snapshot().digest());
+    let (number, begins) = (replay.head.number, replay.game.snapshot().digest());
     loop {
         let replayed = match replay.step(END_OF_TIME) {
             Ok(Some(replayed)) => replayed,
@@ -83,27 +83,27 @@ fn tell(bytes: impl Into<Arc<[u8]>>, run: &str, out: &mut impl Write) -> io::Res
         };
         let stamp = now(&replay);
         if let Replayed::Input(input) = &replayed {
-            let value = input_value(replay.game(), input);
+            let value = input_value(&replay.game, input);
             line(out, &stamped(value, stamp, run))?;
         }
-        while let Some(event) = replay.poll_event() {
-            let value = event_value(replay.game(), &event);
+        while let Some(event) = replay.game.poll_event() {
+            let value = event_value(&replay.game, &event);
             line(out, &stamped(value, stamp, run))?;
         }
     }
     Ok(Outcome::Played {
         number,
-        states: (begins, replay.game().snapshot().digest()),
-        played: replay.played(),
+        states: (begins, replay.game.snapshot().digest()),
+        played: replay.track.played(),
         end: now(&replay),
-        ending: replay.ending().expect("the entries are used up"),
+        ending: replay.track.ending().expect("the entries are used up"),
     })
 }
 
 fn now(replay: &Replay) -> Stamp {
     Stamp {
-        steps: replay.game().steps(),
-        at: replay.game().now(),
+        steps: replay.game.steps(),
+        at: replay.game.now(),
     }
 }
 

@@ -123,7 +123,7 @@ fn reply_value(agent: AgentId, reply: &Reply) -> Value {
 /// As the line of the protocol.
 fn sight_line(sights: &[Sight]) -> String {
     let mut line = Vec::new();
-    write_ai_line(&mut line, Dialect::Epitech, &AiLine::Look(sights));
+    write_ai_line(&mut line, Dialect::Epitech, &AiLine::Look(sights.into()));
     words(line.trim_ascii_end())
 }
 
