@@ -91,10 +91,10 @@ fn matches_go_as_they_went() {
     };
     section("a small and an odd map", &mut [small, odd].into_iter());
     let struck = |seed| Setup {
-        kill_every_units: Some(500),
+        kill_every_units: Some(1_500),
         ..seeded(seed)
     };
-    section("every 500 units an agent dies", &mut (1..=5).map(struck));
+    section("every 1,500 units an agent dies", &mut (1..=5).map(struck));
     let late = Setup {
         lag_units: Some(10),
         ..USUAL
