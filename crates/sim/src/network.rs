@@ -17,7 +17,7 @@ use trantor_server::conn::Socket;
 use trantor_server::keep_alive::KeepAlive;
 use trantor_server::listener::Acceptor;
 use trantor_server::wait::Ready;
-use trantor_time::{Clock, Delivery, GameTime, Link, LinkSettings, ManualClock, RealSpan, RealTime};
+use trantor_time::{Clock, Delivery, GameTime, Link, LinkSettings, ManualClock, RealTime};
 
 use crate::fault::{Fault, FaultInjector};
 use crate::plan::NetworkFaults;
