@@ -57,6 +57,8 @@ pub struct SoakOptions {
 enum Bench {
     /// The viewer's loop beside displays of 60, 75 and 144 pictures a second
     Pacing,
+    /// The viewer's loop on a machine too slow for the picture, for the events, or for both
+    Stress,
     /// An idle server: wake-ups in ten seconds
     Idle,
     /// Completions against the real clock, chains, speed changes
@@ -115,7 +117,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     let value = options.what.to_possible_value().expect("none is skipped");
     let name = value.get_name();
     let target: &[&str] = match options.what {
-        Bench::Pacing => &["trantor-viewer", "view", "--", name],
+        Bench::Pacing | Bench::Stress => &["trantor-viewer", "view", "--", name],
         Bench::View => &["trantor-viewer", "view", "--"],
         Bench::Leap => &["trantor-engine", "leap", "--"],
         _ => return measure(name, &options.passed_on),

@@ -11,7 +11,7 @@ use trantor_time::{Clock, RealTime};
 use super::{EndReason, Ended, EventLoop};
 use crate::listener::{Acceptor, Listener};
 use crate::passes::{REAL_KINDS, StageUse};
-use crate::shell::Shell;
+use crate::shell::{Shell, disk::Work};
 use crate::wait::Ready;
 
 impl EventLoop {
@@ -62,7 +62,7 @@ impl EventLoop {
     }
 
     /// The next disk job that waits for a worker: its name and its work. Its end comes to the next pass.
-    pub fn take_disk_job(&mut self) -> Option<(&'static str, Box<dyn FnOnce() + Send>)> {
+    pub fn take_disk_job(&mut self) -> Option<(&'static str, Work)> {
         self.shell.disk.take_work()
     }
 

@@ -24,7 +24,7 @@ use super::Shell;
 use super::tasks::{Task, TaskSender};
 
 /// The work of a job, with its end.
-type Work = Box<dyn FnOnce() + Send>;
+pub type Work = Box<dyn FnOnce() + Send>;
 
 /// Jobs in flight: a sync, a pack and a save, of which there is one each.
 const JOBS_MAX: usize = 3;

@@ -11,17 +11,20 @@ use std::io::Write as _;
 use clap::{Parser, ValueEnum};
 use trantor_runtime::real_clock::{RealClock, processor_time_for_measurement};
 use trantor_runtime::wait::Parker;
-use trantor_time::{Clock as _, RealSpan};
+use trantor_time::{Clock as _, RealSpan, RealTime};
 use trantor_viewer::demo::DemoScene;
 use trantor_viewer::game_loop::pretend::PretendScreen;
 use trantor_viewer::game_loop::{GameLoop, Wake};
 use trantor_viewer::state::ViewerState;
 
+/// Time to handle an event.
+const EVENT: RealSpan = RealSpan::from_micros(100);
+
 #[derive(Parser)]
 struct Arguments {
     #[arg(value_enum, default_value = "worlds")]
     what: What,
-    /// Seconds of each row of pacing
+    /// Seconds of each row of pacing and stress
     #[arg(long, default_value_t = 10)]
     seconds: i64,
     /// Frames measured of each row of worlds
@@ -44,6 +47,8 @@ enum What {
     Worlds,
     /// The whole loop beside displays of several rates
     Pacing,
+    /// The whole loop on a machine too slow for the picture, for the events, or for both
+    Stress,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -51,10 +56,95 @@ fn main() -> anyhow::Result<()> {
     match arguments.what {
         What::Worlds => worlds::measure(arguments.frames, arguments.side, arguments.fine),
         What::Pacing => pacing(RealSpan::from_secs(arguments.seconds)),
+        What::Stress => stress(RealSpan::from_secs(arguments.seconds)),
     }
 }
 
-/// The whole loop, with all its systems, a synthetic scene of 20 × 20 tiles and 36 agents, and a screen that shows nothing.
+/// A run of the whole loop, with all its systems, a synthetic scene of 20 × 20 tiles and 36 agents, and a screen that shows
+/// nothing.
+struct Run {
+    game_loop: GameLoop<PretendScreen, RealClock>,
+    seconds: f64,
+    processor_percent: f64,
+    /// From the instant an event came to its handling.
+    event_delays: Vec<RealSpan>,
+}
+
+/// `events`: the interval at which events come; zero is a flood, of which one always waits.
+fn run(screen: PretendScreen, events: Option<RealSpan>, length: RealSpan) -> Run {
+    let clock = RealClock::new();
+    let state = ViewerState::demo(DemoScene::Overview);
+    let mut game_loop = GameLoop::new(state, screen, clock);
+    let (used, start) = (processor_time(), clock.now());
+    let (mut next_event, mut event_delays) = (start, Vec::new());
+    let mut parker = Parker::new();
+    while clock.now() < start + length {
+        while let Some(interval) = events
+            && next_event <= clock.now()
+            && clock.now() < start + length
+        {
+            let came = if interval == RealSpan::ZERO {
+                clock.now()
+            } else {
+                next_event
+            };
+            next_event += interval;
+            game_loop.event(|_, now| {
+                event_delays.push(now.since(came));
+                busy_until(now + EVENT);
+            });
+        }
+        if let Wake::At(wake) = game_loop.turn() {
+            parker.wait(Some(events.map_or(wake, |_| wake.min(next_event))));
+        }
+    }
+    let seconds = (clock.now() - start).as_secs_f64();
+    Run {
+        game_loop,
+        seconds,
+        processor_percent: (processor_time() - used).as_secs_f64() * 100.0 / seconds,
+        event_delays,
+    }
+}
+
+fn busy_until(until: RealTime) {
+    let clock = RealClock::new();
+    while clock.now() < until {
+        std::hint::spin_loop();
+    }
+}
+
+fn stress(length: RealSpan) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "| stressed | frames a second | share of events | processor | event delay p99 |\n|---|---|---|---|---|"
+    )?;
+    // What the loop itself does in a frame is part of its cost; the screen takes the rest.
+    let fast: fn(RealTime) = |began| busy_until(began + RealSpan::from_millis(2));
+    let slow: fn(RealTime) = |began| busy_until(began + RealSpan::from_millis(30));
+    for (name, work, interval_ms) in [
+        ("nothing", fast, 7),
+        ("rendering", slow, 100),
+        ("events", fast, 0),
+        ("both", slow, 0),
+    ] {
+        let mut screen = PretendScreen::new(60.0);
+        screen.work = work;
+        let mut row = run(screen, Some(RealSpan::from_millis(interval_ms)), length);
+        let pacer = &row.game_loop.viewer().pacer;
+        writeln!(
+            out,
+            "| {name} | {:.2} | {:.3} | {:.1} % | {:.2} ms |",
+            pacer.frames() as f64 / row.seconds,
+            pacer.time_in_events.as_secs_f64() / row.seconds,
+            row.processor_percent,
+            quantile(&row.event_delays, 0.99).as_millis_f64(),
+        )?;
+    }
+    Ok(())
+}
+
 fn pacing(length: RealSpan) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
@@ -62,18 +152,9 @@ fn pacing(length: RealSpan) -> anyhow::Result<()> {
         "| display, Hz | frames a second | interval p50 | p99 off the period | longest | processor |\n|---|---|---|---|---|---|"
     )?;
     for hertz in [60.0, 75.0, 144.0] {
-        let clock = RealClock::new();
-        let state = ViewerState::demo(DemoScene::Overview);
-        let mut game_loop = GameLoop::new(state, PretendScreen::new(hertz), clock);
-        let (used, start) = (processor_time(), clock.now());
-        let mut parker = Parker::new();
-        while clock.now() < start + length {
-            if let Wake::At(wake) = game_loop.turn() {
-                parker.wait(Some(wake));
-            }
-        }
-        let used = (processor_time() - used).as_secs_f64() / (clock.now() - start).as_secs_f64();
-        let intervals: Vec<f64> = game_loop
+        let mut row = run(PretendScreen::new(hertz), None, length);
+        let intervals: Vec<f64> = row
+            .game_loop
             .viewer()
             .screen
             .intervals()
@@ -90,7 +171,7 @@ fn pacing(length: RealSpan) -> anyhow::Result<()> {
             quantile(&intervals, 0.5),
             quantile(&off, 0.99),
             quantile(&intervals, 1.0),
-            used * 100.0,
+            row.processor_percent,
         )?;
     }
     Ok(())
