@@ -44,12 +44,24 @@ pub(crate) struct SimAsked {
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = whole::<u64>(0, u64::MAX))]
     seed: u64,
     /// Columns of the map
-    #[arg(long, short = 'x', visible_alias = "x", value_name = "NUMBER")]
-    #[arg(default_value = "20", value_parser = whole::<u32>(1, 1_000))]
+    #[arg(
+        long,
+        short = 'x',
+        visible_alias = "x",
+        value_name = "NUMBER",
+        default_value = "20"
+    )]
+    #[arg(value_parser = whole::<u32>(1, 1_000))]
     width: u32,
     /// Rows of the map
-    #[arg(long, short = 'y', visible_alias = "y", value_name = "NUMBER")]
-    #[arg(default_value = "20", value_parser = whole::<u32>(1, 1_000))]
+    #[arg(
+        long,
+        short = 'y',
+        visible_alias = "y",
+        value_name = "NUMBER",
+        default_value = "20"
+    )]
+    #[arg(value_parser = whole::<u32>(1, 1_000))]
     height: u32,
     /// Places each team starts with; all are taken
     #[arg(long, short, value_name = "NUMBER", default_value = "6", value_parser = whole::<u32>(1, 100_000))]

@@ -33,6 +33,20 @@ impl Histogram {
     pub(crate) fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }
+
+    /// The upper bound, in seconds, of the bucket in which this quantile lies.
+    pub(crate) fn quantile(&self, quantile: f64) -> f64 {
+        let rank = (quantile * self.count() as f64).ceil() as u64;
+        let mut seen = 0;
+        let holds = |count: &u64| {
+            seen += count;
+            seen >= rank.max(1)
+        };
+        let bucket = self.buckets.iter().position(holds);
+        bucket.map_or(0.0, |bucket| {
+            bounds_seconds().nth(bucket).unwrap_or(f64::INFINITY)
+        })
+    }
 }
 
 pub(crate) fn bounds_seconds() -> impl Iterator<Item = f64> {

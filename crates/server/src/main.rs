@@ -80,13 +80,12 @@ fn run(
         event_loop.reload_at_hang_up(Reload::new(running, logging, Box::new(resolve_again)));
     }
     // Before the line that it listens: a script may rely on all of it then.
-    let exporter = options.metrics.map(|address| {
-        let hosts = options.metrics_hosts.clone().unwrap_or_default();
-        Exporter::start(address, hosts, event_loop.tasks())
-    });
-    let exporter = match exporter.transpose() {
-        Ok(exporter) => exporter,
-        Err(error) => return refuse(error),
+    let exporter = match options.metrics.are_wanted() {
+        false => None,
+        true => match Exporter::start(&options.metrics, event_loop.tasks()) {
+            Ok(exporter) => Some(exporter),
+            Err(error) => return refuse(error),
+        },
     };
     event_loop.serve(ServiceManager::from_environment(), &line);
     tell(&format!("{PROGRAM}: {line}"));
@@ -101,7 +100,7 @@ fn run(
             Err(error) => return refuse(error),
         },
     };
-    if let Some(address) = exporter.as_ref().map(Exporter::address) {
+    if let Some(address) = exporter.as_ref().and_then(Exporter::address) {
         tell(&format!("{PROGRAM}: metrics on http://{address}/metrics"));
     }
 

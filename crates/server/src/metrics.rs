@@ -26,6 +26,15 @@ use crate::shell::Shell;
 /// What every name begins with, followed by an underscore.
 const PREFIX: &str = "trantor";
 
+/// What the log line of `--metrics-log` shows; the rest is for scrapers.
+const LOGGED: [&str; 5] = [
+    "deadline_lateness_seconds",
+    "loop_pass_seconds",
+    "loop_utilization_ratio",
+    "sessions_agents",
+    "game_slips",
+];
+
 #[derive(Debug)]
 struct Metric {
     /// Without the prefix and, for a counter, without `_total`.
@@ -94,6 +103,20 @@ impl Table {
         let mut page = String::new();
         text::encode(&mut page, &registry).expect("writing to a string does not fail");
         page
+    }
+
+    /// The line for the log: a histogram by its p50, p99 and p99.9.
+    pub(crate) fn to_log_line(&self) -> String {
+        let logged = self.0.iter().filter(|metric| LOGGED.contains(&metric.name));
+        let shown = logged.map(|Metric { name, value, .. }| match value {
+            Value::Counter(value) | Value::Gauge(value) => format!("{name}={value:.3}"),
+            Value::Family(_, _, samples) => format!("{name}={samples:?}"),
+            Value::Histogram(histogram) => {
+                let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|quantile| histogram.quantile(quantile));
+                format!("{name}={p50}/{p99}/{p999}")
+            }
+        });
+        shown.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -450,7 +473,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_histogram_is_scraped_with_cumulative_buckets() {
+    fn a_histogram_is_scraped_with_cumulative_buckets_and_logged_by_quantiles() {
         let mut spans = Histogram::default();
         for millis in [1, 3, 3, 20_000] {
             spans.record(RealSpan::from_millis(millis));
@@ -458,6 +481,10 @@ mod tests {
         let mut table = Table::default();
         table.help("Duration").histogram("loop_pass_seconds", &spans);
         table.help("Slips").counter("game_slips", 7);
+        assert_eq!(
+            table.to_log_line(),
+            "loop_pass_seconds=0.005/inf/inf game_slips=7.000"
+        );
         let page = table.into_text();
         for line in [
             "# TYPE trantor_loop_pass_seconds histogram",

@@ -34,6 +34,8 @@ const PLAY_OPTIONS: &[&str] = &[
     "console",
     "lag-limit",
     "metrics",
+    "metrics-log",
+    "metrics-every",
     "log",
 ];
 

@@ -1,11 +1,12 @@
-//! The exporter: `/metrics` and `/health` over HTTP.
+//! The exporter: `/metrics` and `/health` over HTTP, and the log line of `--metrics-log`.
 //!
 //! ```text
 //!  peer ─ GET ─> its thread ─ one task at a time ─> server's loop
 //!  peer <─ page ─ its thread <──── the metrics ─────────┘
 //! ```
 //!
-//! One thread accepts, and each connection has a thread for its one request; all of them sleep until a peer asks. Every answer shows that the server's loop runs, since that loop collects the
+//! One thread accepts, one thread writes the log line, and each connection has a thread for its one request; all of them
+//! sleep until a peer asks or a line is due. Every answer shows that the server's loop runs, since that loop collects the
 //! metrics itself ([`crate::metrics`]). Connections are bounded in number, rate, time and bytes.
 
 mod http;
@@ -25,7 +26,7 @@ use trantor_time::{Clock, RealSpan, RealTime};
 use self::http::{OK, Page, UNAVAILABLE};
 use self::stop_pair::Stop;
 use crate::metrics::{self, Table};
-use crate::options::Hosts;
+use crate::options::MetricsOptions;
 use crate::shell::Shell;
 use crate::shell::tasks::TaskSender;
 
@@ -57,40 +58,55 @@ const LAST_READS_MAX: usize = 16;
 
 /// A running exporter; dropping it ends it.
 pub struct Exporter {
-    address: SocketAddr,
-    /// Closed first, it ends the thread, which is then joined.
+    address: Option<SocketAddr>,
+    /// Closed first, it ends the threads, which are then joined.
     _stop: Stop,
-    _thread: Thread<()>,
+    _threads: Vec<Thread<()>>,
 }
 
 impl Exporter {
-    /// Starts serving the metrics of the loop behind `tasks` on `wanted`, for peers that call this host by its address or
-    /// by one of `hosts`.
+    /// Starts serving the metrics of the loop behind `tasks`, as `options` say.
     ///
     /// # Errors
     /// If the address cannot be listened on, or there is no thread. One line.
-    pub fn start(wanted: SocketAddr, hosts: Hosts, tasks: TaskSender) -> io::Result<Self> {
+    pub fn start(options: &MetricsOptions, tasks: TaskSender) -> io::Result<Self> {
         let (stop, stopped) = stop_pair::pair()?;
-        let cannot =
-            |error: io::Error| io::Error::new(error.kind(), format!("no metrics on {wanted}: {error}"));
-        let listener = TcpListener::bind(wanted).map_err(cannot)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
         let source = Arc::new(Source {
             tasks,
-            hosts,
+            hosts: options.hosts.clone().unwrap_or_default(),
             state: Mutex::default(),
         });
-        let thread = threads::spawn("metrics", move || accept(&listener, &stopped, &source))?;
+        let (mut address, mut threads) = (None, Vec::new());
+        if let Some(wanted) = options.address {
+            let cannot =
+                |error: io::Error| io::Error::new(error.kind(), format!("no metrics on {wanted}: {error}"));
+            let listener = TcpListener::bind(wanted).map_err(cannot)?;
+            listener.set_nonblocking(true)?;
+            address = Some(listener.local_addr()?);
+            let (stopped, source) = (stopped.try_clone()?, Arc::clone(&source));
+            let serve = move || accept(&listener, &stopped, &source);
+            threads.push(threads::spawn("metrics", serve)?);
+        }
+        if let Some(level) = options.log.to_level() {
+            let every = options.every;
+            let write_lines = move || {
+                while !is_stopped(&stopped, None, Some(every)) {
+                    if let Some(table) = source.collect() {
+                        log::log!(level, "metrics: {}", table.to_log_line());
+                    }
+                }
+            };
+            threads.push(threads::spawn("metrics log", write_lines)?);
+        }
         Ok(Self {
             address,
             _stop: stop,
-            _thread: thread,
+            _threads: threads,
         })
     }
 
-    /// Where it listens, with the port that the system chose for port 0.
-    pub fn address(&self) -> SocketAddr {
+    /// Where it listens, if it does, with the port that the system chose for port 0.
+    pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 }
@@ -218,7 +234,7 @@ fn serve(mut socket: &TcpStream, source: &Source) -> io::Result<()> {
 /// The server's loop, for all connections.
 struct Source {
     tasks: TaskSender,
-    hosts: Hosts,
+    hosts: Vec<String>,
     /// Held while the loop is asked, so that it has one question at a time.
     state: Mutex<SourceState>,
 }

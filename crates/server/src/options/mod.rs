@@ -15,6 +15,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::ArgAction;
+use log::LevelFilter;
 use trantor_engine::limits::{self, Limits};
 use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
@@ -31,7 +32,7 @@ pub use log_filter::LogFilter;
 pub use record_keep::RecordKeep;
 pub use values::ConsoleInput;
 use values::{
-    CONSOLES, CONTROLS, DIALECTS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, choice, fits, frequency,
+    CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, choice, fits, frequency,
     host_names, lag_limit, log_filter, number, path, record_keep, save_span, seconds, seconds_or_never,
     socket_address, switch, whole,
 };
@@ -42,7 +43,7 @@ pub type OrNone<T> = Option<T>;
 /// Names of hosts, from one word. An alias, since clap takes a `Vec` for a flag with many words.
 pub type Hosts = Vec<String>;
 
-/// Longest of most times: a day. A peer's limits, and a wait in lock-step, for a person who
+/// Longest of most times: a day. The interval of log lines, a peer's limits, and a wait in lock-step, for a person who
 /// debugs a bot.
 const SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Longest match: a year. No arithmetic on it can overflow.
@@ -197,12 +198,9 @@ pub struct Options {
     /// How the game is saved, and whether it goes on from a save.
     #[command(flatten)]
     pub save: SaveOptions,
-    /// Serve /metrics and /health over HTTP on this port of this machine, or on ADDRESS:PORT
-    #[arg(long, value_name = "ADDRESS", value_parser = socket_address())]
-    pub metrics: Option<SocketAddr>,
-    /// Names of this host that --metrics answers to, separated by commas; its addresses and localhost always count
-    #[arg(long, value_name = "NAMES", value_parser = host_names())]
-    pub metrics_hosts: Option<Hosts>,
+    /// How metrics are exported.
+    #[command(flatten)]
+    pub metrics: MetricsOptions,
     /// Least level logged on standard error, for all (info) or by module (warn,trantor_engine=trace)
     #[arg(long, value_name = "LEVEL", value_parser = log_filter())]
     pub log: LogFilter,
@@ -275,6 +273,30 @@ pub struct SaveOptions {
     #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = switch())]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     pub resume: bool,
+}
+
+/// How metrics are exported. Off by default.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
+pub struct MetricsOptions {
+    /// Serve /metrics and /health over HTTP on this port of this machine, or on ADDRESS:PORT
+    #[arg(id = "metrics", long = "metrics", value_name = "ADDRESS", value_parser = socket_address())]
+    pub address: Option<SocketAddr>,
+    /// Names of this host that --metrics answers to, separated by commas; its addresses and localhost always count
+    #[arg(long = "metrics-hosts", value_name = "NAMES", value_parser = host_names())]
+    pub hosts: Option<Hosts>,
+    /// Log a line with the most important metrics at this level
+    #[arg(id = "metrics-log", long = "metrics-log", value_name = "LEVEL", value_parser = choice(&LEVELS))]
+    pub log: LevelFilter,
+    /// How often that line is logged
+    #[arg(id = "metrics-every", long = "metrics-every", value_name = "SECONDS")]
+    #[arg(value_parser = seconds(1, SECONDS_MAX))]
+    pub every: RealSpan,
+}
+
+impl MetricsOptions {
+    pub fn are_wanted(&self) -> bool {
+        self.address.is_some() || self.log != LevelFilter::Off
+    }
 }
 
 impl Default for Options {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use log::LevelFilter;
 use trantor_engine::{Control, RefillNews};
 use trantor_game::GameConfig;
 use trantor_protocol::check_team_name;
@@ -200,6 +201,14 @@ pub(super) const CONSOLES: [(&str, ConsoleInput); 4] = [
     ("on", ConsoleInput::On),
     ("off", ConsoleInput::Off),
     ("until-end", ConsoleInput::UntilEnd),
+];
+pub(super) const LEVELS: [(&str, LevelFilter); 6] = [
+    ("off", LevelFilter::Off),
+    ("error", LevelFilter::Error),
+    ("warn", LevelFilter::Warn),
+    ("info", LevelFilter::Info),
+    ("debug", LevelFilter::Debug),
+    ("trace", LevelFilter::Trace),
 ];
 
 /// What is wrong with teams of these names, if anything is.

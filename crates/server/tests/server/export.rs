@@ -95,8 +95,10 @@ fn requests_are_answered_to_their_end_and_ask_the_loop_once() {
 fn health_asks_the_loop_itself() {
     let any_port = "127.0.0.1:0".parse().unwrap();
     let server = Background::start(any_port, Options::default().engine_config(7)).unwrap();
-    let exporter = Exporter::start(any_port, Vec::new(), server.tasks().clone()).unwrap();
-    let metrics = exporter.address();
+    let mut options = Options::default().metrics;
+    options.address = Some(any_port);
+    let exporter = Exporter::start(&options, server.tasks().clone()).unwrap();
+    let metrics = exporter.address().unwrap();
     assert_eq!(
         get(metrics, "/health"),
         ("HTTP/1.1 200 OK".to_owned(), "ok\n".to_owned())

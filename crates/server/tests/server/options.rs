@@ -86,8 +86,8 @@ fn values_are_read_in_the_unit_of_their_option() {
         ..Options::default()
     };
     expected.save.every = RealSpan::from_secs(300);
-    expected.metrics = Some("127.0.0.1:9100".parse().unwrap());
-    expected.metrics_hosts = Some(vec!["arena.example".to_owned(), "arena".to_owned()]);
+    expected.metrics.address = Some("127.0.0.1:9100".parse().unwrap());
+    expected.metrics.hosts = Some(vec!["arena.example".to_owned(), "arena".to_owned()]);
     expected.limits.idle_span = Some(RealSpan::from_secs(90));
     expected.limits.agent_outbox_bytes_max = 128 * 1024;
     expected.limits.output_bytes_max = 16 * 1024 * 1024;
@@ -186,7 +186,7 @@ fn the_sample_file_names_every_option_and_its_examples_hold() {
     let mut all = Options::default();
     read_file(&mut all, &uncommented).unwrap();
     assert_eq!(all.seed, Some(1));
-    assert_eq!(all.metrics, Some("127.0.0.1:9100".parse().unwrap()));
+    assert_eq!(all.metrics.address, Some("127.0.0.1:9100".parse().unwrap()));
     assert_eq!(all.match_duration, Some(RealSpan::from_secs(1200)));
 }
 
