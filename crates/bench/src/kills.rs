@@ -141,7 +141,7 @@ fn kill_and_resume(program: &ServerProgram, folder: &Path, kill: u32, after_us: 
     drop(server);
 
     let (pieces, records, is_torn) = verify(&journal)?;
-    let recording = load(&[journal.clone()])?;
+    let recording = load(std::slice::from_ref(&journal))?;
     let lines = check_received(&recording, &viewer, &heard.concat())?;
     let (save, path) = newest_good(&SystemFiles, &saves)?.context("no save loads")?;
     ensure!(

@@ -48,7 +48,7 @@ fn film(file: &Path) -> Output {
         "50",
     ]);
     let viewer = viewer.args(["--size", "96x64", "--quality", "swift", "--film"]);
-    viewer.arg(file).output().unwrap()
+    viewer.arg(file).output().expect("the viewer runs")
 }
 
 /// Where there is nothing to draw with, the test says so and ends; with `CI=true` it fails.

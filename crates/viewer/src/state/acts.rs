@@ -66,11 +66,8 @@ impl ViewerState {
                 }
             }
             Action::NextAgent => self.next_agent(),
-            Action::Clear => {
-                if !self.hud.close_top() {
-                    self.select(Selection::None);
-                }
-            }
+            Action::Clear if self.hud.close_top() => {}
+            Action::Clear => self.select(Selection::None),
             Action::Search => self.hud.toggle_search(),
             Action::HeatMap => self.paint_mode = next_heat_map(self.paint_mode),
             Action::Trails => self.shows_trails = !self.shows_trails,
