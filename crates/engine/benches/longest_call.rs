@@ -98,7 +98,7 @@ fn play(size: (u32, u32), kind: Kind, delay: RealSpan) -> (Arc<Recording>, Durat
     stone[Resource::Linemate] = 1;
     for slot in 0..agents {
         let agent = game.engine.game().world().agent(AgentId(slot));
-        let tile = agent.expect("it lives").tile();
+        let tile = agent.expect("it lives").tile;
         let action = AdminAction::SetGround { tile, ground: stone };
         game.engine
             .admin(AdminRequest::Act(action), game.now)
