@@ -107,7 +107,7 @@ status() {
     grep -rhoE '(JOURNAL|SNAPSHOT|WIRE)_VERSION: u16 = [0-9]+' crates/*/src |
         sed -E 's/^([A-Z]+)_VERSION: u16 = /format: version of \1 /'
     for crate in server viewer bot runtime; do
-        grep -rlE 'env::(var|vars)' "crates/$crate/src" | xargs -r grep -hoE '"[A-Z][A-Z_]{3,}"' |
+        grep -rlE --exclude=transcripts.rs 'env::(var|vars)' "crates/$crate/src" | xargs -r grep -hoE '"[A-Z][A-Z_]{3,}"' |
             grep -v POSIX | sed -E "s/\"(.*)\"/trantor-$crate: environment \1/"
     done
 } >"$work/interface"
