@@ -217,6 +217,10 @@ pub const ANSWER_SPACING: RealSpan = RealSpan::from_micros(100);
 /// four megabytes a second, which any link to a viewer takes. A map of 24 x 24 is one piece.
 pub const MAP_NEWS_SPACING: RealSpan = RealSpan::from_millis(4);
 
+/// Bytes that a viewer has yet to read of the log from which on pieces after a seek come as slowly as those of a refill: a viewer that
+/// reads a megabyte a second keeps up with a recording that is moved again and again, and one that reads nothing stops no other.
+pub const SEEK_UNREAD_BYTES: usize = 256 * 1024;
+
 /// Text viewers that have pieces of the difference after a seek come later; with more of them the pieces are copied up to 250 megabytes
 /// a second.
 pub const SEEK_VIEWERS_MAX: usize = 160;

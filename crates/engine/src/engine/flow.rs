@@ -174,8 +174,10 @@ impl Engine {
         }
         // What comes behind it is in the log, which is about all of the world once a seek is shown.
         if answer.next < answer.until() || (answer.is_world() && is_seeking) {
+            // A viewer that has all waits for the end of the seek, or for another.
+            let is_sent = answer.next == answer.until();
             session.flow.answer = Some(answer);
-            if session.outbox.len() < limits::OUTBOX_PAUSE_BYTES {
+            if !is_sent && session.outbox.len() < limits::OUTBOX_PAUSE_BYTES {
                 let at = session.flow.bucket.next_at(now, per_second);
                 self.continue_answer_at(conn, at.unwrap_or(now));
             }
@@ -247,13 +249,21 @@ impl Engine {
 
     /// Schedules the next piece of what all text viewers are sent piece by piece: the more they are, the later.
     pub(super) fn schedule_text_piece(&mut self) {
+        let viewers = &mut self.sessions.text_viewers;
+        if std::mem::take(&mut viewers.is_joining_resumed) {
+            for conn in viewers.joining.clone() {
+                self.continue_answer_at(conn, self.sessions.now());
+            }
+        }
         let viewers = &self.sessions.text_viewers;
         let Some(answer) = viewers.broadcast.as_ref().filter(|_| !self.is_text_piece_due) else {
             return;
         };
         let (spacing, viewers_max) = match answer.is_world() {
-            true => (limits::ANSWER_SPACING, limits::SEEK_VIEWERS_MAX),
-            false => (limits::MAP_NEWS_SPACING, limits::TEXT_VIEWERS_AT_ONCE_MAX),
+            true if viewers.unread_bytes() < limits::SEEK_UNREAD_BYTES => {
+                (limits::ANSWER_SPACING, limits::SEEK_VIEWERS_MAX)
+            }
+            _ => (limits::MAP_NEWS_SPACING, limits::TEXT_VIEWERS_AT_ONCE_MAX),
         };
         let viewers = i64::try_from(viewers.len().clamp(1, viewers_max)).unwrap_or(1);
         let at = self

@@ -25,6 +25,8 @@ pub(crate) struct TextViewers {
     released: u64,
     /// What all that watch are sent piece by piece.
     pub(crate) broadcast: Option<Answer>,
+    /// A seek has begun or was shown: those that join are sent the rest, or read the log.
+    pub(crate) is_joining_resumed: bool,
     /// There was a refill meanwhile: all are sent the map once more.
     is_refilled: bool,
     /// So many of `watching` may have unread updates without being dirty, from `next_turn` on and round the end.
@@ -61,6 +63,11 @@ impl TextViewers {
         kind == Some(AnswerKind::Seek)
     }
 
+    /// What the slowest has yet to read, and up to a chunk more.
+    pub(crate) fn unread_bytes(&self) -> usize {
+        (self.log.end - self.log.begin) as usize
+    }
+
     fn delayed_bytes(&self) -> usize {
         (self.log.end - self.released) as usize
     }
@@ -92,9 +99,10 @@ impl Sessions {
         if self.text_viewers.watching.is_empty() {
             let viewers = &mut self.text_viewers;
             (viewers.turns_left, viewers.next_turn, viewers.unserved) = (0, 0, 0);
-            viewers
+            let seek = viewers
                 .broadcast
                 .take_if(|answer| answer.kind == AnswerKind::Seek);
+            viewers.is_joining_resumed |= seek.is_some();
             viewers.log.forget_before(viewers.log.end);
         }
     }
@@ -162,18 +170,27 @@ impl Sessions {
         let Some(mut answer) = self.text_viewers.broadcast.take() else {
             return;
         };
-        let mut piece = Vec::new();
+        if self.text_viewers.is_empty() {
+            return;
+        }
+        let (mut piece, start) = (Vec::new(), answer.next);
         write(&mut piece, &mut answer);
         if answer.kind == AnswerKind::Map {
             for conn in self.text_viewers.joining.clone() {
-                self.push(conn, |outbox| outbox.extend_from_slice(&piece));
+                let joining = self.get(conn).and_then(|session| session.flow.answer.as_ref());
+                if joining.is_some_and(|joining| joining.has_sent(start)) {
+                    self.push(conn, |outbox| outbox.extend_from_slice(&piece));
+                }
             }
         }
         self.append_text(&piece);
         let viewers = &mut self.text_viewers;
         if answer.next < answer.until() {
             viewers.broadcast = Some(answer);
-        } else if std::mem::take(&mut viewers.is_refilled) {
+            return;
+        }
+        viewers.is_joining_resumed |= answer.is_world();
+        if std::mem::take(&mut viewers.is_refilled) {
             viewers.broadcast = Some(Answer::new(AnswerKind::Map));
         }
     }
@@ -237,7 +254,7 @@ impl Sessions {
             }
         }
         let viewers = &mut self.text_viewers;
-        viewers.is_refilled = false;
+        (viewers.is_refilled, viewers.is_joining_resumed) = (false, true);
         match &mut viewers.broadcast {
             Some(answer) if answer.is_world() => answer.restart(before),
             broadcast => {
