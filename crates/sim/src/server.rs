@@ -49,6 +49,8 @@ pub(crate) struct Server {
     /// Some viewers see the game with a delay.
     pub(crate) has_delay: bool,
     ticks: u64,
+    /// Connections closed until the last pass.
+    closed: u64,
     /// When the last pass ended.
     ended: RealTime,
     /// What stages may spend, and the longest turn of one in the last pass.
@@ -96,6 +98,7 @@ impl Server {
             begins: GameTime::ZERO,
             has_delay: false,
             ticks: 0,
+            closed: 0,
             ended: clock.now(),
             budgets: Vec::new(),
             longest_turn: RealSpan::ZERO,
@@ -129,7 +132,7 @@ impl Server {
         self.event_loop = Some(event_loop);
         self.pictures.clear();
         self.connections.clear();
-        self.ticks = 0;
+        (self.ticks, self.closed) = (0, 0);
         self.ended = self.clock.clock.now();
         self.is_late_expected = true;
         Ok(())
@@ -350,15 +353,19 @@ impl Server {
         Ok(())
     }
 
-    /// Keeps the world of a tick, if nothing else happened after it in its pass.
+    /// Keeps the world of a tick, if nothing else happened after it in its pass: no other deadline, and no connection was found
+    /// closed when it was written to.
     fn note_tick(&mut self) {
+        let event_loop = self.event_loop.as_mut().expect("the server runs");
+        let counters = event_loop.shell().engine.stats(self.ended).counters;
+        let closed = counters.closed_by_peer + counters.closed.iter().sum::<u64>();
         let event_loop = self.event_loop();
         let ticks = event_loop.ticks_run();
         let is_alone = event_loop
             .stages()
             .iter()
             .any(|turn| turn.name == "deadlines" && turn.items == 1);
-        if is_alone && ticks > self.ticks {
+        if is_alone && ticks > self.ticks && closed == self.closed {
             let engine = self.engine();
             let up_to_date: BTreeSet<ConnId> = engine
                 .clients()
@@ -368,7 +375,7 @@ impl Server {
             let picture = Picture::of_world(engine.game().world());
             self.pictures.insert(ticks - 1, Ticked { picture, up_to_date });
         }
-        self.ticks = ticks;
+        (self.ticks, self.closed) = (ticks, closed);
     }
 
     /// Invariants while the loop sleeps.

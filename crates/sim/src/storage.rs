@@ -45,6 +45,8 @@ pub(crate) struct Storage {
     run: Option<PathBuf>,
     is_one_run: bool,
     syncs: u64,
+    /// Of autosave: saves completed.
+    saves: u64,
     /// After the last pass: deadlines fired; run and deadlines in its journal; and its pieces with their lengths.
     steps: u64,
     written: (PathBuf, u64),
@@ -82,6 +84,7 @@ impl Storage {
             run: None,
             is_one_run: false,
             syncs: 0,
+            saves: 0,
             steps: 0,
             written: Default::default(),
             lengths: Vec::new(),
@@ -116,6 +119,7 @@ impl Storage {
             self.begin_save();
             let attempts = (0..ATTEMPTS_MAX).map(|_| autosave.save_now(event_loop.engine().state_to_save()));
             attempts.reduce(|first, next| first.or(next));
+            self.saves = autosave.stats().saved;
             event_loop.save(autosave, self.plan.save_every).map_err(failed)?;
             self.note_saved();
         }
@@ -131,7 +135,6 @@ impl Storage {
     pub(crate) fn run_jobs(&mut self, now: RealTime) {
         while let Some((_, job)) = self.jobs.pop_front_if(|(at, _)| *at <= now) {
             self.disk.job(None, job);
-            self.note_saved();
         }
     }
 
@@ -148,6 +151,14 @@ impl Storage {
         };
         let (run, stats) = (recorder.run().map(Path::to_owned), recorder.stats());
         self.is_one_run = stats.failures == 0;
+        let saves = storage
+            .autosave
+            .as_ref()
+            .map_or(0, |autosave| autosave.stats().saved);
+        if saves > self.saves {
+            self.saves = saves;
+            self.note_saved();
+        }
         if stats.synced > self.syncs {
             self.syncs = stats.synced;
             let (written, lengths) = std::mem::take(&mut self.syncing);
@@ -202,7 +213,7 @@ impl Storage {
         });
     }
 
-    /// Notes a save that has its final name.
+    /// Notes a save that the server believes to be on the disk.
     fn note_saved(&mut self) {
         let entries = self.disk.list(Path::new(SAVES)).unwrap_or_default();
         let files: BTreeSet<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
@@ -232,7 +243,6 @@ impl Storage {
         if let Some((_, job)) = self.jobs.pop_front() {
             let power = self.rng.below(OPERATIONS_MAX);
             self.disk.job(Some(power), job);
-            self.note_saved();
         }
         let jobs = std::mem::take(&mut self.jobs);
         self.disk.job(Some(0), || drop((event_loop, jobs)));
