@@ -98,6 +98,20 @@ impl Settings {
         settings
     }
 
+    /// What a value must be that is not within its limits.
+    fn out_of_limits(&self) -> Option<String> {
+        let is_side = |side: &u32| SIDES.contains(side);
+        let window = self
+            .window
+            .filter(|sides| !<[u32; 2]>::from(*sides).iter().all(is_side));
+        let scale = self.scale.filter(|scale| !PANEL_SCALE.contains(scale));
+        let view = self.view.filter(|view| !view.pose.is_finite());
+        window
+            .map(|_| format!("a side takes {} to {} pixels", SIDES.start(), SIDES.end()))
+            .or_else(|| scale.map(|_| format!("takes {} to {}", PANEL_SCALE.start(), PANEL_SCALE.end())))
+            .or_else(|| view.map(|_| "takes finite numbers".to_owned()))
+    }
+
     /// Writes the file, if it could be read; whole or not at all.
     pub fn save(&self) {
         let Some(path) = &self.path else { return };
@@ -117,7 +131,7 @@ impl Settings {
     }
 }
 
-/// The settings of a file, and what is wrong with those that are left out. Values out of their limits are left out.
+/// The settings of a file, and what is wrong with those that are left out.
 fn read(text: &str) -> (Settings, Vec<String>) {
     let mut table = match text.parse::<toml::Table>() {
         Ok(table) => table,
@@ -127,22 +141,16 @@ fn read(text: &str) -> (Settings, Vec<String>) {
     // Each setting alone, so that a mistake costs no other.
     table.retain(|name, value| {
         let alone = toml::Table::from_iter([(name.to_owned(), value.clone())]);
-        let mistake = alone.try_into::<Settings>().err();
-        // The rest of the message is a long list.
-        let what = |error: &toml::de::Error| error.message().split(", expected").next().map(str::to_owned);
-        mistakes.extend(
-            mistake
-                .as_ref()
-                .and_then(what)
-                .map(|what| format!("{name}: {what}")),
-        );
-        mistake.is_none()
+        let mistake = match alone.try_into::<Settings>() {
+            Ok(settings) => settings.out_of_limits(),
+            // The rest of the message is a long list.
+            Err(error) => error.message().split(", expected").next().map(str::to_owned),
+        };
+        let is_good = mistake.is_none();
+        mistakes.extend(mistake.map(|what| format!("{name}: {what}")));
+        is_good
     });
-    let mut settings: Settings = table.try_into().unwrap_or_default();
-    let is_window = |&(width, height): &(u32, u32)| [width, height].iter().all(|side| SIDES.contains(side));
-    settings.window = settings.window.filter(is_window);
-    settings.scale = settings.scale.filter(|scale| PANEL_SCALE.contains(scale));
-    settings.view = settings.view.filter(|view| view.pose.is_finite());
+    let settings = table.try_into().unwrap_or_default();
     (settings, mistakes)
 }
 
@@ -168,7 +176,7 @@ mod tests {
         [keys]\nfull-screen = [\"g\"]\n";
 
     #[test]
-    fn what_is_written_is_read_again_and_values_out_of_limits_are_left_out() {
+    fn what_is_written_is_read_again_and_values_out_of_limits_are_mistakes() {
         let (settings, mistakes) = read(WHOLE);
         assert_eq!(
             (toml::to_string(&settings).unwrap(), mistakes.len()),
@@ -182,8 +190,13 @@ mod tests {
             ("scale = 1.5", "scale = nan"),
             ("yaw = 0.5", "yaw = nan"),
         ] {
-            let text = toml::to_string(&read(&WHOLE.replace(from, to)).0).unwrap();
+            let (settings, mistakes) = read(&WHOLE.replace(from, to));
+            let text = toml::to_string(&settings).unwrap();
             assert!(text.len() < WHOLE.len() && !text.contains(to), "{text}");
+            assert!(
+                mistakes.len() == 1 && mistakes[0].contains("takes"),
+                "{mistakes:?}"
+            );
         }
         let far = read(&WHOLE.replace("3.5", "1e9")).0.view.unwrap();
         assert!(far.pose_over(size).unwrap().target.x < 20.0);

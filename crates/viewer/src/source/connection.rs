@@ -83,7 +83,8 @@ impl Connection {
             return 0;
         };
         stream.write(bytes).unwrap_or_else(|error| {
-            if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+            use ErrorKind::{Interrupted, TimedOut, WouldBlock};
+            if !matches!(error.kind(), Interrupted | TimedOut | WouldBlock) {
                 log::info!("sending failed: {error}");
                 // The thread then ends, and reports that.
                 self.shut();
