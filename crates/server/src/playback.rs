@@ -97,8 +97,8 @@ pub fn load(paths: &[PathBuf]) -> anyhow::Result<Arc<Recording>> {
         read_piece(path, &bytes_read, states_bytes_max)
     })?;
     let pieces = in_order(&files, pieces)?;
-    let recording = Recording::join(pieces)
-        .map_err(|error| anyhow!("{error}; trantor-server replay verify tells more"))?;
+    let recording =
+        Recording::join(pieces).map_err(|error| anyhow!("{error}; see trantor-server replay verify"))?;
     match recording.ends() {
         RecordingEnd::Closed => {}
         RecordingEnd::CutOff(why) => log::info!("the recording ends after its last whole record: {why}"),

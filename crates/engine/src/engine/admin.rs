@@ -130,7 +130,7 @@ pub enum AdminRefusal {
     #[error("a message is one line: it must not contain a line feed")]
     NotOneLine,
     /// No connection plays that agent.
-    #[error("nobody plays agent {}", .0.0)]
+    #[error("no connection plays agent {}", .0.0)]
     NobodyPlays(AgentId),
     /// There is no such connection.
     #[error("there is no connection {0}")]
@@ -139,7 +139,7 @@ pub enum AdminRefusal {
     #[error("in lock-step the game is as fast as its players")]
     SprintInLockStep,
     /// A sprint needs a clock that moves.
-    #[error("the game is paused: let it go on first")]
+    #[error("the game is paused: resume it first")]
     SprintWhilePaused,
     /// A sprint of no units, or of too many.
     #[error("a sprint is 1 to {max} units, not {0}", max = crate::limits::SPRINT_UNITS_MAX)]

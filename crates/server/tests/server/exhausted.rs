@@ -1,4 +1,5 @@
-//! What the program does when the system gives it no more: no room on the disk, no memory, no processor for a while.
+//! What the program does when the system gives it no more: no room on the disk, no processor for a while;
+//! and how much memory peers can take.
 
 use std::io::Write;
 
