@@ -9,6 +9,7 @@ pub mod grid;
 pub mod ids;
 pub mod level;
 pub mod resource;
+pub mod show;
 pub mod sight;
 
 pub use agent::AgentView;
@@ -18,4 +19,5 @@ pub use grid::{Direction, MapSize, Tile, Turn};
 pub use ids::{AgentId, EggId, TeamId};
 pub use level::{Level, Requirement};
 pub use resource::{Counts, Resource};
+pub use show::{Show, Shown, ShownBy, TileMark};
 pub use sight::Sight;
