@@ -138,18 +138,24 @@ fn read(text: &str) -> (Settings, Vec<String>) {
         Err(error) => return (Settings::default(), vec![error.message().to_owned()]),
     };
     let mut mistakes = Vec::new();
-    // Each setting alone, so that a mistake costs no other.
-    table.retain(|name, value| {
-        let alone = toml::Table::from_iter([(name.to_owned(), value.clone())]);
+    let only = |name: &str, value| toml::Table::from_iter([(name.to_owned(), value)]);
+    let mut is_good = |name: &str, alone: toml::Table| {
         let mistake = match alone.try_into::<Settings>() {
             Ok(settings) => settings.out_of_limits(),
             // The rest of the message is a long list.
             Err(error) => error.message().split(", expected").next().map(str::to_owned),
         };
-        let is_good = mistake.is_none();
-        mistakes.extend(mistake.map(|what| format!("{name}: {what}")));
-        is_good
-    });
+        mistakes.extend(mistake.iter().map(|what| format!("{name}: {what}")));
+        mistake.is_none()
+    };
+    // Each setting alone, and each binding, so that a mistake costs no other.
+    if let Some(toml::Value::Table(keys)) = table.get_mut("keys") {
+        keys.retain(|action, bound| {
+            let binding = toml::Value::Table(only(action, bound.clone()));
+            is_good(&format!("keys: {action}"), only("keys", binding))
+        });
+    }
+    table.retain(|name, value| is_good(name, only(name, value.clone())));
     let settings = table.try_into().unwrap_or_default();
     (settings, mistakes)
 }
@@ -211,11 +217,21 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             Settings::load_from(path.clone())
         };
-        let some = load(b"theme = \"light\"\nvolume_percent = \"loud\"\ncolour = 3\n[keys]\nfly = [\"x\"]\n");
+        let some = load(
+            b"theme = \"light\"\nvolume_percent = \"loud\"\ncolour = 3\n\
+            [keys]\nfly = [\"x\"]\nmute = 3\npause = [\"p\"]\n",
+        );
         let mistake = some.mistake.as_deref().unwrap();
-        for part in ["volume_percent: ", "colour: ", "keys: ", "toml.old"] {
+        for part in [
+            "volume_percent: ",
+            "colour: ",
+            "keys: fly: ",
+            "keys: mute: ",
+            "toml.old",
+        ] {
             assert!(mistake.contains(part), "{part}: {mistake}");
         }
+        assert_eq!(some.keys, BTreeMap::from([(Action::Pause, vec!["p".to_owned()])]));
         some.save();
         let saved = Settings::load_from(path.clone());
         assert_eq!((saved.mistake, saved.theme), (None, Some(Theme::Light)));
