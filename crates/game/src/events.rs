@@ -48,21 +48,17 @@ impl Events {
     /// The next one in order.
     pub(crate) fn poll(&mut self) -> Option<GameEvent> {
         let Some(event) = self.waiting.get_mut(self.polled) else {
-            self.forget_polled();
+            self.waiting.clear();
+            self.polled = 0;
             return None;
         };
         self.polled += 1;
         Some(std::mem::replace(event, GameEvent::Refilled))
     }
 
-    /// Exchanges all that were not polled for `buffer`.
+    /// Exchanges all events for `buffer`.
     pub(crate) fn swap(&mut self, buffer: &mut Vec<GameEvent>) {
-        self.forget_polled();
+        assert_eq!(self.polled, 0, "events are polled or swapped");
         std::mem::swap(&mut self.waiting, buffer);
-    }
-
-    fn forget_polled(&mut self) {
-        self.waiting.drain(..self.polled);
-        self.polled = 0;
     }
 }

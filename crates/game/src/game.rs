@@ -194,11 +194,11 @@ impl Game {
         self.events.has_some()
     }
 
-    /// Exchanges all events that were not polled yet for `buffer`: the quick way for a driver
-    /// that reads events in place, and hands the buffer back emptied.
+    /// Exchanges all events for `buffer`: the quick way for a driver that reads events in place, and hands the buffer back
+    /// emptied.
     ///
     /// # Panics
-    /// If `buffer` is not empty.
+    /// If `buffer` is not empty, or some of the events were polled and others not.
     pub fn swap_events(&mut self, buffer: &mut Vec<GameEvent>) {
         assert!(buffer.is_empty(), "events handed in would come again");
         self.events.swap(buffer);

@@ -202,21 +202,46 @@ fn ensure_counts(counts: &Counts) -> Result<(), &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use trantor_model::MapSize;
+    use trantor_model::{AgentId, Command, MapSize};
 
     use super::*;
-    use crate::Rules;
+    use crate::{GameInput, Rules};
 
-    #[test]
-    fn piles_that_no_game_makes_are_refused() {
-        let config = GameConfig {
+    fn game() -> Game {
+        Game::new(GameConfig {
             size: MapSize::new(5, 5).unwrap(),
             teams: vec!["red".to_owned()],
             places_per_team: 1,
             seed: 1,
             rules: Rules::default(),
+        })
+    }
+
+    #[test]
+    fn actions_that_end_too_late_are_refused() {
+        let mut game = game();
+        let _joined = game.handle(GameInput::Join { team: TeamId(0) }, GameTime::ZERO);
+        let (agent, command) = (AgentId(0), Command::Forward);
+        let _done = game.handle(GameInput::Command { agent, command }, GameTime::ZERO);
+        game.fire_next(GameTime::ZERO);
+        let mut snapshot = game.snapshot();
+        let action = Due::Action(agent);
+        snapshot.agenda.retain(|due| *due != action);
+        snapshot.agenda.push(action);
+        let refused_with = |end| {
+            let mut snapshot = snapshot.clone();
+            snapshot.commands[0].running.as_mut().expect("it walks").end = end;
+            Game::restore(snapshot).err()
         };
-        let mut snapshot = Game::new(config).snapshot();
+        let latest = GameTime::ZERO + AHEAD_MAX;
+        assert_eq!(refused_with(latest), None);
+        let late = SaveError::Inconsistent("a deadline is out of range");
+        assert_eq!(refused_with(latest + GameSpan::from_nanounits(1)), Some(late));
+    }
+
+    #[test]
+    fn piles_that_no_game_makes_are_refused() {
+        let mut snapshot = game().snapshot();
         snapshot.ground[7].0[3] = COUNT_MAX;
         assert!(Game::restore(snapshot.clone()).is_ok());
         snapshot.ground[7].0[3] += 1;
