@@ -1,4 +1,4 @@
-//! The project's tasks as one program: run, demo, ci, tidy, sim, bench.
+//! The project's tasks as one program: run and demo, ci and tidy, dist, sim, fuzz, kills, bench, soak.
 //!
 //! `cargo xtask` is an alias of `.cargo/config.toml`. What CI runs, anyone can run: `cargo xtask ci` is that list.
 //! Nothing of the product lives here.

@@ -2,7 +2,7 @@
 //!
 //! Agents play, and broadcast so much that pieces of the journal end and are packed all the time; the game is saved ten times a
 //! second; one kill in three follows a victory. After each SIGKILL the journal must verify to its last whole record and show
-//! every line that a text viewer received and every message that an agent heard. The newest save must load. The server must
+//! every line that a text viewer received and every message that an agent received. The newest save must load. The server must
 //! resume at the end of the journal, with its victory, let an agent play, and end in order.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -136,13 +136,13 @@ fn kill_and_resume(program: &ServerProgram, folder: &Path, kill: u32, after_us: 
         sleep(RealSpan::from_micros(i64::from(after_us % KILL_AFTER_VICTORY_US)));
     }
     server.process.0.kill()?;
-    let heard: Vec<Received> = agents.into_iter().map(Thread::join).collect::<Result<_, _>>()?;
+    let messages: Vec<Received> = agents.into_iter().map(Thread::join).collect::<Result<_, _>>()?;
     let viewer = viewer.join()?;
     drop(server);
 
     let (pieces, records, is_torn) = verify(&journal)?;
     let recording = load(std::slice::from_ref(&journal))?;
-    let lines = check_received(&recording, &viewer, &heard.concat())?;
+    let lines = check_received(&recording, &viewer, &messages.concat())?;
     let (save, path) = newest_good(&SystemFiles, &saves)?.context("no save loads")?;
     ensure!(
         newest_save(&saves)?.as_ref() == Some(&path),
@@ -175,21 +175,21 @@ fn kill_and_resume(program: &ServerProgram, folder: &Path, kill: u32, after_us: 
     })
 }
 
-/// Starts an agent that plays until its connection ends. Returns the messages that it heard.
+/// Starts an agent that plays until its connection ends. Returns the messages that it received.
 fn start_agent(server: SocketAddr, seed: u64) -> Result<Thread<Received>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut agent = join(server, ["red", "blue"][seed as usize % 2])?;
     agent.send(&command(&mut random))?;
     let body = move || {
-        let mut heard = Received::new();
+        let mut messages = Received::new();
         while let Some(line) = next_line(&mut agent) {
             if line.starts_with(b"message ") {
-                heard.push(line);
+                messages.push(line);
             }
             // If the server is gone, there may be more to read.
             let _gone = agent.0.get_mut().write_all(command(&mut random).as_bytes());
         }
-        heard
+        messages
     };
     Ok(threads::spawn(&format!("agent {seed}"), body)?)
 }
@@ -261,9 +261,9 @@ fn verify(journal: &Path) -> Result<(usize, u64, bool)> {
     Ok((files.len(), records, is_torn))
 }
 
-/// Checks that the recording sends a text viewer the lines that one received, and has the messages that agents heard. Returns
+/// Checks that the recording sends a text viewer the lines that one received, and has the messages that agents received. Returns
 /// their number.
-fn check_received(recording: &Arc<Recording>, viewer: &Received, heard: &Received) -> Result<usize> {
+fn check_received(recording: &Arc<Recording>, viewer: &Received, messages: &Received) -> Result<usize> {
     let mut sent: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     let config = EngineConfig::new(recording.config().clone());
     for (_, line) in lines_to_text_viewer(recording, config).map_err(anyhow::Error::msg)? {
@@ -273,12 +273,12 @@ fn check_received(recording: &Arc<Recording>, viewer: &Received, heard: &Receive
     let texts: BTreeSet<_> = broadcasts
         .map(|line| line.splitn(3, |byte| *byte == b' ').nth(2))
         .collect();
-    for message in heard {
+    for message in messages {
         let text = message.splitn(2, |byte| *byte == b',').nth(1);
         let is_sent = texts.contains(&text.map(<[u8]>::trim_ascii_start));
         ensure!(
             is_sent,
-            "an agent heard a broadcast that the journal does not show"
+            "an agent received a broadcast that the journal does not show"
         );
     }
     // Lines about the shutdown are not in the journal.
@@ -291,7 +291,7 @@ fn check_received(recording: &Arc<Recording>, viewer: &Received, heard: &Receive
             format!("the viewer received what the journal does not show: {line}")
         })? -= 1;
     }
-    Ok(heard.len() + until)
+    Ok(messages.len() + until)
 }
 
 /// Checks that the second run began with `end` and ended in order.

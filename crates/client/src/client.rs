@@ -124,7 +124,7 @@ impl Client {
 
     fn read(&mut self, mut bytes: &[u8], now: RealTime) -> Result<(), ProtocolError> {
         let session = &mut self.session;
-        session.heard = session.heard.max(now);
+        session.received = session.received.max(now);
         session.stats.bytes_in = session.stats.bytes_in.saturating_add(bytes.len() as u64);
         if let Some(greeting) = &mut self.greeting {
             if !greeting.take(&mut bytes)? {
@@ -136,13 +136,13 @@ impl Client {
         self.decoder.read(bytes, session, now)
     }
 
-    /// Does what is due at `now`: sends probes, and ends a connection on which nothing is heard.
+    /// Does what is due at `now`: sends probes, and ends a connection that receives nothing.
     pub fn handle_timeout(&mut self, now: RealTime) {
         if self.ended.is_some() {
             return;
         }
         if self.silence_ends_at() <= now {
-            let secs = now.since(self.session.heard).as_nanos() / NANOS;
+            let secs = now.since(self.session.received).as_nanos() / NANOS;
             self.end(ProtocolError::Silent { secs }, now);
         } else if self.session.unsent().len() > OUTBOX_BYTES_MAX {
             self.end(ProtocolError::NotReading, now);
@@ -166,7 +166,7 @@ impl Client {
 
     fn silence_ends_at(&self) -> RealTime {
         match self.session.is_joined {
-            true => self.session.heard.saturating_add(SILENT_MAX),
+            true => self.session.received.saturating_add(SILENT_MAX),
             false => self.opened.saturating_add(HANDSHAKE_MAX),
         }
     }
@@ -314,7 +314,7 @@ impl Client {
 
     /// The state of the connection.
     pub fn link(&self, now: RealTime) -> LinkState {
-        let silent = now.since(self.session.heard);
+        let silent = now.since(self.session.received);
         let silent_after = match self.session.config.language {
             Language::Frames => FRAMES_SILENT_AFTER,
             Language::Text => TEXT_SILENT_AFTER,
@@ -342,7 +342,7 @@ impl Client {
     pub fn stats(&self, now: RealTime) -> ClientStats {
         let session = &self.session;
         let mut stats = session.stats.clone();
-        stats.network_age_ns = now.since(session.heard).as_nanos();
+        stats.network_age_ns = now.since(session.received).as_nanos();
         stats.unacknowledged = session.numbers.in_flight();
         self.decoder.count(now, &mut stats);
         if let Some(timeline) = &session.timeline {

@@ -28,7 +28,7 @@ pub const PROBE_SPACING: RealSpan = RealSpan::from_millis(20);
 const ROUNDS_KEPT: usize = 64;
 
 /// From the first round to the second; each further interval is twice as long, up to [`ROUND_INTERVAL`]. On a
-/// quick link the drift is thereby known before it has done harm.
+/// quick link the drift is thereby known before it matters.
 pub const ROUND_INTERVAL_FIRST: RealSpan = RealSpan::from_secs(1);
 
 /// A drift is believed once the rounds leave less doubt about it than this, in parts per billion: within a

@@ -219,7 +219,7 @@ pub enum LinkState {
     Loading { tiles: u32, of: u32 },
     /// The world is there and is being kept up to date.
     Live,
-    /// As `Live`, but nothing was heard for this long, which is more than it should be.
+    /// As `Live`, but nothing was received for this long, which is more than it should be.
     Silent { for_ms: u64 },
     /// The connection is over; the last picture remains.
     Ended { reason: Arc<str> },

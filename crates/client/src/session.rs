@@ -51,7 +51,7 @@ pub(crate) trait Decoder: Debug + Send {
     /// When [`Self::handle_timeout`] has something to do.
     fn next_timeout(&self, session: &Session) -> RealTime;
 
-    /// The state of a link on which something was heard lately.
+    /// The state of a link that received something lately.
     fn link(&self, session: &Session, now: RealTime) -> LinkState;
 
     /// The server's clock at `now`; `None` before it is known.
@@ -87,7 +87,7 @@ pub(crate) struct Session {
     /// Numbers of what was sent, as the server acknowledges it.
     pub numbers: SentNumbers,
     /// When anything was received last.
-    pub heard: RealTime,
+    pub received: RealTime,
     pub stats: ClientStats,
     outbox: Vec<u8>,
     /// How many bytes of the outbox were sent.
@@ -107,7 +107,7 @@ impl Session {
             clock: DisplayClock::new(0),
             timeline: None,
             numbers: SentNumbers::default(),
-            heard: now,
+            received: now,
             stats: ClientStats::default(),
             outbox: Vec::new(),
             sent: 0,

@@ -17,7 +17,7 @@ pub struct ClientStats {
     pub clock: ClockEstimate,
     /// How far the picture is behind the server's present, in nanoseconds.
     pub display_delay_ns: i64,
-    /// Since anything was heard, in nanoseconds.
+    /// Since anything was received, in nanoseconds.
     pub network_age_ns: i64,
     /// How late the last tick arrived here, counted from its instant on the server's clock, in nanoseconds.
     pub tick_age_ns: i64,

@@ -227,7 +227,7 @@ impl TextSession {
         // Other lines do not move this end: servers send something all the time.
         let at_latest = self.tile_at.saturating_add(LOADING_MAX);
         match world.tiles_missing() {
-            0 => at_latest.min(session.heard.saturating_add(COMPLETE_AFTER)),
+            0 => at_latest.min(session.received.saturating_add(COMPLETE_AFTER)),
             _ => at_latest,
         }
     }

@@ -80,7 +80,7 @@ fn game((side, agents): (u32, u32), delay: RealSpan) -> EngineConfig {
         rules: Rules::default(),
     });
     config.spectator_delay = delay;
-    config.control = Control::Nobody;
+    config.control = Control::Off;
     config
 }
 

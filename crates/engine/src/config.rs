@@ -144,8 +144,8 @@ pub enum Control {
     User,
     /// Those that show the server's token, wherever they are.
     Token,
-    /// None.
-    Nobody,
+    /// No peer: only the server's own console.
+    Off,
 }
 
 impl Control {
@@ -155,7 +155,7 @@ impl Control {
             Self::Everyone => true,
             Self::Loopback => peer.to_canonical().is_loopback(),
             Self::User | Self::Token => has_token,
-            Self::Nobody => false,
+            Self::Off => false,
         }
     }
 
@@ -175,7 +175,7 @@ impl Control {
             Self::Everyone | Self::Loopback => "this server is controlled from its own machine only",
             Self::User => "this server is controlled by the user who runs it (--token-file, --control)",
             Self::Token => "this server is controlled only by those who show its token (--token-file)",
-            Self::Nobody => "this server is controlled from its own console only",
+            Self::Off => "this server is controlled from its own console only",
         }
     }
 }
@@ -204,7 +204,7 @@ impl Token {
     pub fn is(&self, shown: &[u8]) -> bool {
         let has_other_length = u8::from(shown.len() != self.len);
         let shown = padded(&shown[..shown.len().min(TOKEN_BYTES_MAX)]);
-        // The compiler must not find out that one difference settles it.
+        // Keeps the compiler from ending the comparison at the first difference.
         let difference = self
             .bytes
             .iter()

@@ -110,7 +110,7 @@ impl Leap {
         }
     }
 
-    /// Reaches into the game, as an operator does.
+    /// Carries out an operator's action.
     pub fn operate(&mut self, action: AdminAction) -> Handled {
         self.begin();
         let handled = self.hand_in(GameInput::Admin(action));
@@ -118,7 +118,7 @@ impl Leap {
         handled
     }
 
-    /// Lets all agents go in the order of their numbers, as a server does once a team has won.
+    /// Removes all agents in the order of their numbers, as a server does once a team has won.
     pub fn remove_agents(&mut self) {
         let agents: Vec<AgentId> = self.game.world().agents().map(|agent| agent.id).collect();
         for agent in agents {

@@ -11,8 +11,8 @@ use trantor_model::TeamId;
 /// Names one connection, for the shell and the engine alike. Chosen by the shell.
 ///
 /// `slot` is the connection's place in the shell's table, the smallest free one: the engine keeps its own
-/// table by it. `generation` is raised each time a place is taken again, so that a late word about a
-/// connection that is gone is not taken for one about its successor.
+/// table by it. `generation` is raised each time a place is taken again, so that a late event of a closed
+/// connection is not applied to its successor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId {
     /// Place in the shell's table.

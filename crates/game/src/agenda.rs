@@ -186,7 +186,7 @@ impl Rows {
         let row = self.rows.entry((at, rank));
         let row = row.or_insert_with(|| spare.pop().unwrap_or_default());
         let pending = Pending { owner, number, due };
-        // Whoever schedules goes through the agents by number most of the time.
+        // Most callers schedule the agents in the order of their numbers.
         match row.back() {
             Some(last) if last.owner > owner => {
                 let place = row.partition_point(|other| other.owner <= owner);

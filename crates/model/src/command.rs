@@ -18,7 +18,7 @@ pub enum Command {
     Look,
     /// What is carried.
     Inventory,
-    /// Says something to everybody. The bytes are passed on as they came, UTF-8 or not.
+    /// Broadcasts a text. The bytes are passed on unchanged, UTF-8 or not.
     Broadcast(Box<[u8]>),
     /// How many places the team has left.
     ConnectNbr,

@@ -9,7 +9,7 @@ use crate::resource::Counts;
 #[serde(try_from = "u8", into = "u8")]
 pub struct Level(u8);
 
-/// What must stand and lie on a tile for an elevation; more does no harm.
+/// What must stand and lie on a tile for an elevation; more is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// Agents of the same level, the one who asks included.

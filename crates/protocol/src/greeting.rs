@@ -24,7 +24,7 @@ pub enum Greeting<'a> {
     /// To operate the server: every line after this one is a line of the console.
     Operator(Option<&'a [u8]>),
     /// Nothing that can be understood: an empty line, or more than one word. The answer is `ko`.
-    Nobody,
+    Unknown,
     /// A line of an HTTP request: a browser, on behalf of a web page. Nothing behind it may be obeyed.
     Http,
 }
@@ -48,12 +48,12 @@ pub fn read_greeting(line: &[u8], is_first: bool, is_team: impl FnOnce(&[u8]) ->
     }
     let mut words = text::words(line);
     let (Some(word), token, None) = (words.next(), words.next(), words.next()) else {
-        return Greeting::Nobody;
+        return Greeting::Unknown;
     };
     if !is_first {
         return match token {
             None => Greeting::Player(word),
-            Some(_) => Greeting::Nobody,
+            Some(_) => Greeting::Unknown,
         };
     }
     if word == GRAPHIC_WORD.as_bytes() || (word == GRAPHIC_ALIAS.as_bytes() && !is_team(word)) {
@@ -65,7 +65,7 @@ pub fn read_greeting(line: &[u8], is_first: bool, is_team: impl FnOnce(&[u8]) ->
     } else if token.is_none() {
         Greeting::Player(word)
     } else {
-        Greeting::Nobody
+        Greeting::Unknown
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
             (b"\xff\xfe", Greeting::Player(b"\xff\xfe")),
             (b"GRAPHIC", Greeting::TextViewer(None)),
             (b"GRAPHIC t", Greeting::TextViewer(Some(b"t"))),
-            (b"GRAPHIC t t", Greeting::Nobody),
+            (b"GRAPHIC t t", Greeting::Unknown),
             (b"graphic", Greeting::Player(b"graphic")),
             (b"GRAPHICAL", Greeting::Player(b"GRAPHICAL")),
             (b"TRANTOR", Greeting::Frames(None)),
@@ -142,9 +142,9 @@ mod tests {
             (b"ADMIN", Greeting::Operator(None)),
             (b"ADMIN \xff", Greeting::Operator(Some(b"\xff"))),
             (b"admin", Greeting::Player(b"admin")),
-            (b"red blue", Greeting::Nobody),
-            (b"", Greeting::Nobody),
-            (b" \t", Greeting::Nobody),
+            (b"red blue", Greeting::Unknown),
+            (b"", Greeting::Unknown),
+            (b" \t", Greeting::Unknown),
             (b"POST / HTTP/1.1", Greeting::Http),
             (b"M-SEARCH * HTTP/1.1", Greeting::Http),
             (b"get /a b HTTP/2", Greeting::Http),
@@ -171,7 +171,7 @@ mod tests {
         for (line, expected) in [
             (&b"red"[..], Greeting::Player(b"red")),
             (b"ADMIN", Greeting::Player(b"ADMIN")),
-            (b"ADMIN token", Greeting::Nobody),
+            (b"ADMIN token", Greeting::Unknown),
             (b"GRAPHIC", Greeting::Player(b"GRAPHIC")),
             (b"TRANTOR", Greeting::Player(b"TRANTOR")),
             (b"POST / HTTP/1.1", Greeting::Http),

@@ -76,7 +76,7 @@ impl<T: Send + 'static> LoopThread<T> {
                 Ok((made_loop, signal)) => (Some(made_loop), Ok(signal)),
                 Err(error) => (None, Err(error.to_string())),
             };
-            // The starter waits for this; if it is gone, nobody could ever stop the loop.
+            // The starter waits for this; if it is gone, nothing could ever stop the loop.
             made.send(outcome).ok().and(made_loop).map(run)
         })?;
         match is_made.recv() {

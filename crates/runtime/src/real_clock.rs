@@ -78,7 +78,7 @@ static SYSTEM_ORIGIN: LazyLock<RealSpan> = LazyLock::new(|| {
 
 /// The date, as time since the Unix epoch: for file names, log lines and health answers only.
 ///
-/// It jumps when somebody sets the clock, so nothing may be scheduled by it. Dates before 1970 read as 1970.
+/// It jumps when the clock is set, so nothing may be scheduled by it. Dates before 1970 read as 1970.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place where the date enters the program"

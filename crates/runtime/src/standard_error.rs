@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{self, Write};
 
-/// Says `line`. Where it cannot be written there is nobody to tell that, and the status a program ends with says the
-/// rest; `eprintln!` would panic, and end it with another.
+/// Prints `line`. A failure to write is ignored, since it cannot be reported; `eprintln!` would panic and change the exit
+/// status.
 pub fn say(line: impl fmt::Display) {
-    let _nobody_hears = writeln!(io::stderr(), "{line}");
+    let _cannot_be_reported = writeln!(io::stderr(), "{line}");
 }

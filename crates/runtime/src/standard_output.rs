@@ -42,8 +42,8 @@ mod tests {
     fn a_closed_pipe_is_no_failure_and_a_full_disk_is() {
         let to = |kind| print_to(&mut Refusing(kind), "text");
         assert_eq!(to(io::ErrorKind::BrokenPipe), Ok(()));
-        let told = to(io::ErrorKind::StorageFull).unwrap_err();
-        assert!(told.starts_with("cannot write to standard output: "), "{told}");
+        let error = to(io::ErrorKind::StorageFull).unwrap_err();
+        assert!(error.starts_with("cannot write to standard output: "), "{error}");
         let mut out = Vec::new();
         assert_eq!(print_to(&mut out, "text"), Ok(()));
         assert_eq!(out, b"text\n");

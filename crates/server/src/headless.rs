@@ -77,7 +77,7 @@ pub(crate) struct SimAsked {
     #[arg(long, value_name = "MIND", num_args = 1.., action = ArgAction::Set)]
     #[arg(default_value = "team", value_parser = mind)]
     minds: Vec<MindKind>,
-    /// Stop at this game time if nobody has won
+    /// Stop at this game time if no team has won
     #[arg(long, value_name = "UNITS|win", default_value = "win", value_parser = until)]
     until: Until,
     /// Keep a journal of the game, for trantor-server replay
@@ -134,7 +134,7 @@ struct Summary {
     joins: u64,
     /// Agents alive at the end; after a win they are removed.
     living: usize,
-    /// The highest level in each team at the end, 0 if nobody is left.
+    /// The highest level in each team at the end, 0 if none is left.
     levels: Vec<u8>,
     /// One number for the whole state after that, in hexadecimal: that of a server in lock-step with the same
     /// players.

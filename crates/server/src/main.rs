@@ -134,9 +134,9 @@ fn check_config(files: &[PathBuf]) -> ExitCode {
     for file in files {
         let mistakes = config::check(file);
         if mistakes.is_empty() {
-            let told = print(&format!("{}: ok", file.display()));
-            if told != ExitCode::SUCCESS {
-                status = told;
+            let printed = print(&format!("{}: ok", file.display()));
+            if printed != ExitCode::SUCCESS {
+                status = printed;
             }
         }
         for mistake in mistakes {

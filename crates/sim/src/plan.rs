@@ -218,7 +218,7 @@ fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
     config.dialect = *rng.pick(&Dialect::ALL);
     config.gui_ids = *rng.pick(&[GuiIds::Hash, GuiIds::Plain, GuiIds::Pnw]);
     config.refill_news = *rng.pick(&[RefillNews::Changed, RefillNews::All]);
-    config.control = *rng.pick(&[Control::Everyone, Control::Loopback, Control::Nobody]);
+    config.control = *rng.pick(&[Control::Everyone, Control::Loopback, Control::Off]);
     config.auto_start = !rng.one_in(6);
     if config.game.rules.lock_step && rng.one_in(2) {
         config.lock_step = Some(RealSpan::from_millis(*rng.pick(&[5, 40, 300])));
@@ -257,7 +257,7 @@ impl Reload {
             Control::User,
             Control::Everyone,
             Control::Loopback,
-            Control::Nobody,
+            Control::Off,
         ]);
         let kept = present.filter(|_| rng.one_in(2));
         let delays_ms = [0, 60, 500];

@@ -14,7 +14,7 @@ pub trait Clock {
     fn now(&self) -> RealTime;
 }
 
-/// A clock that stands still until told to move; clones share the same hands.
+/// A clock that stands still until it is moved; clones share one time.
 ///
 /// It drives any loop through a year in seconds, without sleeping.
 #[derive(Clone, Debug, Default)]

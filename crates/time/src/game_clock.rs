@@ -76,7 +76,7 @@ impl GameClock {
         self.paused = true;
     }
 
-    /// Lets game time go on from where it stood, at the last frequency set. No effect unless paused.
+    /// Resumes game time from where it stood, at the last frequency set. No effect unless paused.
     pub fn resume(&mut self, real: RealTime) {
         self.move_anchor(real);
         self.paused = false;

@@ -44,7 +44,7 @@ pub struct LinkSettings {
     pub loss: Chance,
     /// How many arrive twice.
     pub duplication: Chance,
-    /// The distance beyond which nothing is heard; `None` for everywhere.
+    /// The distance beyond which nothing arrives; `None` for everywhere.
     pub range: Option<u64>,
     /// How much the line carries; `None` for everything at once.
     pub bandwidth: Option<Bandwidth>,
@@ -126,7 +126,7 @@ pub struct LinkCounts {
     pub delivered: u64,
     /// Lost by chance.
     pub lost: u64,
-    /// Not heard because of the distance.
+    /// Not delivered because of the distance.
     pub out_of_range: u64,
     /// Dropped before the line.
     pub line_full: u64,

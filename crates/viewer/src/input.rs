@@ -35,7 +35,7 @@ macro_rules! actions {
 }
 
 actions! {
-    Pause: "pause, go on", ["space"];
+    Pause: "pause, resume", ["space"];
     StepUnit: "one unit on (paused)", ["."];
     StepEvent: "to the next event (paused)", ["n"];
     StepAction: "to the end of an action (paused)", [","];
@@ -70,7 +70,7 @@ actions! {
     Panels: "panels", ["f2"];
     Theme: "light or dark", ["f4"];
     Help: "this help", ["h", "f1"];
-    Debug: "what goes on inside", ["f3"];
+    Debug: "figures of the program", ["f3"];
     Console: "type a command", [":", "`"];
     FullScreen: "full screen", ["f11"];
     Screenshot: "picture into a file", ["f12"];
@@ -93,7 +93,7 @@ impl Action {
         Self::from_str(name, false).ok()
     }
 
-    /// Whether it goes on for as long as its key is held.
+    /// Whether it lasts for as long as its key is held.
     pub fn lasts(self) -> bool {
         (Self::PanNorth..=Self::ZoomOut).contains(&self)
     }

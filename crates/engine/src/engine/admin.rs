@@ -28,7 +28,7 @@ pub enum AdminRequest {
     SetFrequency(u32),
     /// Stops game time.
     Pause,
-    /// Lets game time go on.
+    /// Resumes game time.
     Resume,
     /// Moves paused game time on.
     Step(Step),
@@ -36,13 +36,13 @@ pub enum AdminRequest {
     Sprint(u32),
     /// Moves a recording to another moment; one outside stands for the nearer end.
     Seek(GameTime),
-    /// Says something to all text viewers.
+    /// Sends a message to all text viewers.
     Say(Vec<u8>),
-    /// Lets an agent go.
+    /// Disconnects the player of an agent.
     Kick(AgentId),
-    /// Lets a connection go, whatever it is.
+    /// Closes a connection, of whatever role.
     Disconnect(ConnId),
-    /// Reaches into the world.
+    /// Changes the game: world, agents, eggs or rules.
     Act(AdminAction),
 }
 
@@ -120,7 +120,7 @@ pub enum AdminRefusal {
     /// The recording can no longer be played there, although it could when it was opened.
     #[error("the recording cannot be played there; the server's log says why")]
     Unplayable,
-    /// There is no game to reach into.
+    /// A recording cannot be changed.
     #[error("this is a recording: it can be watched, and not changed")]
     Recorded,
     /// The game does not allow it.

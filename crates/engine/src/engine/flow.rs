@@ -394,8 +394,8 @@ impl Engine {
         session.flow.unread.extend_from_slice(bytes);
     }
 
-    /// Goes on with an answer about the whole world or map at `at`, or when those before it have had their turn. Who may not
-    /// go on before then delays no other.
+    /// Resumes an answer about the whole world or map at `at`, or when those before it have had their turn. An answer that may not
+    /// continue before then delays no other.
     pub(super) fn continue_answer_at(&mut self, conn: ConnId, at: RealTime) {
         let free_at = self.answered_at.saturating_add(limits::ANSWER_SPACING);
         let free_at = free_at.max(self.sessions.now());

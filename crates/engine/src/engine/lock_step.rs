@@ -174,7 +174,7 @@ impl LockStep {
         (0..most).flat_map(of_place).collect()
     }
 
-    /// Whether time may not go on to what starts, or to the next moment.
+    /// Whether time waits: before commands that start at this instant, and before the next instant.
     pub(crate) fn must_wait(&self, game: &Game) -> bool {
         self.is_frozen || self.is_gathering() || self.is_waiting(game)
     }

@@ -134,7 +134,7 @@ impl Pace {
         Ok(())
     }
 
-    /// Lets game time go on at `now`.
+    /// Resumes game time at `now`.
     pub(crate) fn resume(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
         self.must_be_paused()?;
         self.clock.resume(now);

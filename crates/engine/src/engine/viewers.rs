@@ -216,7 +216,7 @@ impl Engine {
         send(&mut self.sessions, conn, message);
     }
 
-    /// Sends a message about the connection rather than the game, which no delay holds up.
+    /// Sends a message about the connection rather than the game, which no delay applies to.
     fn send_message_at_once(&mut self, conn: ConnId, now: RealTime, message: &ToClient) {
         if self.delay_of(conn) == RealSpan::ZERO {
             return self.send_message(conn, now, message);

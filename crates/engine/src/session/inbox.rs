@@ -160,7 +160,7 @@ fn first_line(line: &[u8], is_first: bool, game: &GameConfig) -> Request {
             token: owned(token),
             rest: Vec::new(),
         },
-        Greeting::Nobody => Request::Join(None),
+        Greeting::Unknown => Request::Join(None),
         Greeting::Http => Request::Http,
     }
 }

@@ -132,7 +132,7 @@ fn a_frame_spectator_is_thinned_before_any_is_disconnected() {
     const DELAY: RealSpan = RealSpan::from_secs(30);
     const GRID: RealSpan = RealSpan::from_millis(50);
     let mut config = EngineConfig::new(game_config(5, 5, 500));
-    (config.control, config.spectator_delay) = (Control::Nobody, DELAY);
+    (config.control, config.spectator_delay) = (Control::Off, DELAY);
     let mut bench = super::quiet_with(config);
     for number in 0..1_000_usize {
         bench.join("A", ["a", "b"][number % 2]);

@@ -71,7 +71,7 @@ impl Arena {
         assert_eq!(self.input(GameInput::Command { agent, command }), Handled::Done);
     }
 
-    /// Lets the game go on until everything due up to that moment is done.
+    /// Plays until everything due up to that moment is done.
     pub(crate) fn run_to(&mut self, until: GameTime) {
         while self.game.fire_next(until).is_some() {}
         self.game.advance_to(until);

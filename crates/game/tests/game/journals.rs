@@ -19,7 +19,7 @@ pub(crate) struct Recorded {
     /// The piece being written, as far as it was taken.
     bytes: Vec<u8>,
     /// The first turn to the left is written down as one to the right.
-    lies: bool,
+    is_false: bool,
 }
 
 impl Recorded {
@@ -30,14 +30,14 @@ impl Recorded {
             game,
             writer,
             bytes: Vec::new(),
-            lies: false,
+            is_false: false,
         }
     }
 
     /// One whose journal is not that of the game.
-    pub(crate) fn lying(config: GameConfig) -> Self {
+    pub(crate) fn with_false_journal(config: GameConfig) -> Self {
         Self {
-            lies: true,
+            is_false: true,
             ..Self::new(config)
         }
     }
@@ -47,7 +47,7 @@ impl Recorded {
         let handled = self.game.handle(input.clone(), now);
         if let GameInput::Command { command, .. } = &mut input
             && *command == Command::Turn(Turn::Left)
-            && std::mem::take(&mut self.lies)
+            && std::mem::take(&mut self.is_false)
         {
             *command = Command::Turn(Turn::Right);
         }
@@ -298,7 +298,7 @@ fn the_first_record_that_differs_is_named_with_what_differs() {
     let verified = verify(&bytes);
     assert!(verified.played.digests >= 3, "{:?}", verified.played);
     assert_eq!(verified.end.steps, game.steps());
-    let (bytes, _) = long_game(Recorded::lying(config(3, 3))).close();
+    let (bytes, _) = long_game(Recorded::with_false_journal(config(3, 3))).close();
     let (all, _) = entries(&bytes);
     let is_digest = |entry: &Entry| matches!(entry.record, Record::Digest(_));
     let first_digest = all.iter().position(is_digest).expect("there are some");

@@ -220,7 +220,7 @@ fn pieces_that_do_not_follow_each_other_are_refused() {
 /// The state is compared a while after the last thing happened, and is another one: what can be shown ends with that thing.
 #[test]
 fn a_recording_that_differs_can_be_shown_to_its_end() {
-    let mut recorded = Recorded::lying(config(3, 3));
+    let mut recorded = Recorded::with_false_journal(config(3, 3));
     let agent = recorded.join(0);
     recorded.turns_left(agent, 10);
     recorded.run_to(units(100));

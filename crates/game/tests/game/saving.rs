@@ -1,4 +1,4 @@
-//! Snapshots: a restored game continues exactly as the original, and no bytes do any harm.
+//! Snapshots: a restored game continues exactly as the original, and damaged bytes are refused.
 
 use proptest::prelude::*;
 use trantor_game::{AdminAction, Game, SaveError, Snapshot};

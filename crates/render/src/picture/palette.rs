@@ -1,7 +1,7 @@
 //! Every colour of the picture, in one place.
 //!
 //! Team colours follow the palette of Okabe and Ito, which people with the common kinds of colour blindness can
-//! tell apart; stones are told apart by shape first. See `docs/decisions/0020-art-direction.md`.
+//! tell apart; stones differ by shape first. See `docs/decisions/0020-art-direction.md`.
 
 mod teams;
 

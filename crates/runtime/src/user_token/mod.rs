@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 mod private;
 
-/// Random bytes of a token: nobody tries 2^128 of them.
+/// Random bytes of a token: 2^128 of them cannot be tried.
 const TOKEN_RANDOM_BYTES: usize = 16;
 
 /// Longest file that is read: a token in hexadecimal digits has 32 bytes.
@@ -20,7 +20,7 @@ const FILE_BYTES_MAX: u64 = 1024;
 /// The end of a file's name.
 const EXTENSION: &str = ".token";
 
-/// Files looked at in one start: removing so many takes some tens of milliseconds, and the next start goes on.
+/// Files looked at in one start: removing so many takes some tens of milliseconds, and the next start continues.
 const FILES_SWEPT_MAX: usize = 1024;
 
 /// A token that no other server has, in a file for programs of this user. The file goes with this.
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(
             user_token_in(&directory.0, local, server),
             None,
-            "nobody holds its lock"
+            "its lock is free"
         );
         let first = UserToken::create_in(&directory.0, server).unwrap();
         let second = UserToken::create_in(&directory.0, server).unwrap();

@@ -1,6 +1,6 @@
 //! Files and directories that this user alone can read, and randomness: what is different from system to system.
 //!
-//! Elsewhere than on Unix there are none of them: a server has no token for its user, and nobody finds one.
+//! Elsewhere than on Unix there are none: a server has no token for its user, and clients find none.
 
 pub(super) use system::{create_new, directories, fill_random, make_directory, open};
 
@@ -56,7 +56,7 @@ mod system {
             true => Ok(()),
             false => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "it must belong to this user, and nobody else may use it",
+                "it must belong to this user, and no other user may use it",
             )),
         }
     }
@@ -72,7 +72,7 @@ mod system {
 
     /// Opens a file that only this user can have written and can read. A link is not followed.
     pub(in super::super) fn open(path: &Path) -> io::Result<File> {
-        // Its directory is this user's alone: nobody else exchanges it between the two looks.
+        // Its directory is this user's alone: no other user exchanges it between the two looks.
         let found = path.symlink_metadata()?;
         check(found.is_file(), &found)?;
         File::open(path)

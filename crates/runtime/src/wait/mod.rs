@@ -30,7 +30,7 @@ pub enum Woken {
 
 /// Wakes one loop, from any thread, without ever blocking.
 ///
-/// Put what the loop shall find first, then wake: whoever is woken after that sees it.
+/// Put what the loop shall find first, then wake: the woken loop sees it.
 #[derive(Clone)]
 pub struct Waker(Arc<Signal>);
 
@@ -45,13 +45,13 @@ impl Waker {
     }
 }
 
-/// The loop's side of its wakers: says whether it may lie down, and whether somebody woke it.
+/// The loop's side of its wakers: says whether it may sleep, and whether it was woken.
 pub struct WakeGate(Arc<Signal>);
 
 impl WakeGate {
     /// A gate whose loop is roused from sleep by `rouse`, called on the waking thread.
     ///
-    /// A rouse may come late, when the loop is awake again already: it must do no harm then.
+    /// A rouse may come late, when the loop is awake again already: it must have no effect then.
     pub fn new(rouse: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Arc::new(Signal {
             state: AtomicU8::new(AWAKE),
@@ -64,7 +64,7 @@ impl WakeGate {
         Waker(Arc::clone(&self.0))
     }
 
-    /// Announces a sleep. `false`: somebody woke the loop since it last rose, so it must only look, not sleep.
+    /// Announces a sleep. `false`: the loop was woken since it last rose, so it must only look, not sleep.
     pub fn lie_down(&mut self) -> bool {
         self.0
             .state

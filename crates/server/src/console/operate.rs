@@ -246,11 +246,11 @@ fn describe(engine: &Engine, at: Tile) -> Answer {
     must_contain(engine, at)?;
     let world = engine.game().world();
     let ground = world.ground(at);
-    let lying: Vec<String> = Resource::ALL
+    let resources: Vec<String> = Resource::ALL
         .into_iter()
         .map(|resource| format!("{} {}", resource.name(), ground[resource]))
         .collect();
-    let mut text = format!("{}\n", lying.join(", "));
+    let mut text = format!("{}\n", resources.join(", "));
     for &id in world.agents_on(at) {
         text += &format!("{}\n", agent_line(engine, id));
     }

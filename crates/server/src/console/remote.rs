@@ -116,7 +116,7 @@ impl Server {
             None => OPERATOR_WORD.to_owned(),
         };
         server.say(&first)?;
-        // The greeting comes first, in any dialect; a game that is not started greets nobody.
+        // The greeting comes first, in any dialect; a game that is not started sends none.
         for _ in 0..GREETING_LINES_MAX {
             match Answer::read(&server.line()?) {
                 Answer::Done => return Ok(server),

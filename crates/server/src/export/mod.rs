@@ -116,7 +116,7 @@ fn is_stopped(stopped: &Stop, listener: Option<&TcpListener>, limit: Option<Real
     let limit = limit.map(|limit| Timespec::try_from(limit.to_std()).expect("a span is in range"));
     let mut watched = vec![PollFd::new(stopped, PollFlags::IN)];
     watched.extend(listener.map(|listener| PollFd::new(listener, PollFlags::IN)));
-    // An interruption by a signal is a wait that was too short, which does no harm.
+    // An interruption by a signal only makes the wait shorter.
     let _ready = poll(&mut watched, limit.as_ref());
     !watched[0].revents().is_empty()
 }

@@ -19,7 +19,7 @@ const FLUSH_SPAN: RealSpan = RealSpan::from_millis(500);
 enum Job {
     Write(Vec<u8>),
     /// Report that all lines before are written.
-    Tell(Sender<()>),
+    Flush(Sender<()>),
     End,
 }
 
@@ -63,10 +63,10 @@ impl LogLines {
 
     /// Waits until what was put in so far is written, but not for long.
     pub(super) fn flush(&self) {
-        let (tell, told) = bounded(1);
+        let (done, flushed) = bounded(1);
         let span = FLUSH_SPAN.to_std();
-        let _held = match self.jobs.send_timeout(Job::Tell(tell), span) {
-            Ok(()) => told.recv_timeout(span).is_ok(),
+        let _held = match self.jobs.send_timeout(Job::Flush(done), span) {
+            Ok(()) => flushed.recv_timeout(span).is_ok(),
             Err(_) => false,
         };
     }
@@ -88,7 +88,7 @@ impl Write for LineSink {
         if self.lost > 0 {
             writeln!(
                 bytes,
-                "[{} lines of the log are lost: nobody read them]",
+                "[{} lines of the log are lost: nothing read them]",
                 self.lost
             )?;
         }
@@ -112,8 +112,8 @@ fn write_out(jobs: &Receiver<Job>, mut output: impl Write) {
                 // Without a reader the server continues.
                 let _nobody_reads = output.write_all(&bytes).and_then(|()| output.flush());
             }
-            Job::Tell(tell) => {
-                let _gave_up = tell.send(());
+            Job::Flush(done) => {
+                let _gave_up = done.send(());
             }
             Job::End => return,
         }
@@ -157,8 +157,8 @@ mod tests {
             assert_eq!(lines.recv().unwrap(), format!("{number}\n").into_bytes());
         }
         sink.write_all(b"on\n").unwrap();
-        let told = format!("[{lost} lines of the log are lost: nobody read them]\non\n");
-        assert_eq!(lines.recv().unwrap(), told.into_bytes());
+        let lines_lost = format!("[{lost} lines of the log are lost: nothing read them]\non\n");
+        assert_eq!(lines.recv().unwrap(), lines_lost.into_bytes());
         assert_eq!(sink.lost, 0);
         drop(thread);
     }

@@ -194,7 +194,7 @@ pub(super) const CONTROLS: [(&str, Control); 5] = [
     ("loopback", Control::Loopback),
     ("token", Control::Token),
     ("everyone", Control::Everyone),
-    ("off", Control::Nobody),
+    ("off", Control::Off),
 ];
 pub(super) const CONSOLES: [(&str, ConsoleInput); 4] = [
     ("auto", ConsoleInput::Auto),

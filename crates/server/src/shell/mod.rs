@@ -159,7 +159,7 @@ impl Shell {
     pub(crate) fn set_control(&mut self, control: Control, token: Option<trantor_engine::Token>) -> bool {
         let token = match control {
             Control::User => self.leave_user_token(),
-            Control::Everyone | Control::Loopback | Control::Token | Control::Nobody => {
+            Control::Everyone | Control::Loopback | Control::Token | Control::Off => {
                 self.user_token = None;
                 token
             }

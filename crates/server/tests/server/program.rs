@@ -48,7 +48,7 @@ fn a_signal_ends_it_in_order_within_a_second() {
 fn a_service_manager_hands_a_socket_over_and_is_notified() {
     let folder = Folder::new();
     let notify = folder.join("notify");
-    let heard = std::os::unix::net::UnixDatagram::bind(&notify).unwrap();
+    let socket = std::os::unix::net::UnixDatagram::bind(&notify).unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     // It connects before the program has begun.
@@ -67,7 +67,7 @@ fn a_service_manager_hands_a_socket_over_and_is_notified() {
 
     let next = || {
         let mut state = [0; 256];
-        let count = heard.recv(&mut state).unwrap();
+        let count = socket.recv(&mut state).unwrap();
         String::from_utf8_lossy(&state[..count]).trim_end().to_owned()
     };
     assert!(next().starts_with(&format!("READY=1\nSTATUS=listening on {address}")));

@@ -57,8 +57,8 @@ fn a_broadcast_reaches_all_though_one_pass_cannot_write_to_all() {
     let mut speaker = peers.pop().unwrap();
     speaker.send("Broadcast all of you\n");
     for (nth, peer) in peers.iter_mut().enumerate() {
-        let heard = peer.line();
-        assert!(heard.starts_with("message"), "agent {nth} heard {heard:?}");
+        let line = peer.line();
+        assert!(line.starts_with("message"), "agent {nth} received {line:?}");
     }
 }
 
@@ -83,9 +83,9 @@ fn dead_is_delivered_though_input_was_pending() {
     );
 }
 
-/// A connection of which one half is closed counts as gone, and one that is reset harms no other.
+/// A connection of which one half is closed counts as gone, and one that is reset affects no other.
 #[test]
-fn connections_that_end_abruptly_harm_nobody() {
+fn connections_that_end_abruptly_affect_no_other() {
     let server = server("-c 50");
     let mut viewer = server.watch();
     let mut half_closed = server.join("red").0;

@@ -311,7 +311,7 @@ impl Deref for Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left over does no harm, and the next build cleans it.
+        // The next build removes what is left over.
         let _gone = std::fs::remove_dir_all(&self.path);
     }
 }

@@ -22,7 +22,7 @@ const STEP: RealSpan = RealSpan::from_millis(350);
 const LATE_MAX: RealSpan = RealSpan::from_secs(5);
 
 #[test]
-fn a_clock_that_is_set_changes_no_reply_loses_nobody_and_nothing() {
+fn a_clock_that_is_set_changes_no_reply_and_loses_no_agent() {
     let folders = std::fs::read_dir("/usr/lib").unwrap();
     let mut libraries = folders.map(|entry| entry.unwrap().path().join("faketime/libfaketime.so.1"));
     let Some(library) = libraries.find(|path| path.exists()) else {

@@ -308,8 +308,8 @@ impl Screen for WindowScreen {
     }
 }
 
-/// The size of a first window: so many points, as panels are measured in, but no larger than a monitor shows. A desk
-/// with bars makes room for them itself.
+/// The size of a first window: so many points, as panels are measured in, but no larger than a monitor shows. A desktop
+/// with panels makes room for them itself.
 fn first_size(event_loop: &ActiveEventLoop) -> Size {
     let monitor = event_loop.primary_monitor();
     let monitor = monitor.or_else(|| event_loop.available_monitors().next());

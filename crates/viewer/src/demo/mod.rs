@@ -24,7 +24,7 @@ pub enum DemoScene {
     Close,
     /// An elevation to the highest level, almost done.
     Ritual,
-    /// Somebody speaks in the middle of a map.
+    /// An agent broadcasts in the middle of a map.
     Broadcast,
     /// A team has won.
     Victory,

@@ -52,7 +52,7 @@ pub fn read_message(message: &str) -> ToServer {
         ["step", "event"] => ToServer::Step(StepKind::Event),
         ["step", "action"] => ToServer::Step(StepKind::Action),
         ["credit", items] => ToServer::Credit { items: number(items) },
-        ["watch", "nobody"] => ToServer::Watch { agent: None },
+        ["watch", "none"] => ToServer::Watch { agent: None },
         ["watch", agent] => {
             let agent = Some(AgentId(number(agent)));
             ToServer::Watch { agent }

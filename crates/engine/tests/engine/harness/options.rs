@@ -1,4 +1,4 @@
-//! The options at the head of a transcript: those of the server, and two of the stage's own.
+//! The options at the head of a transcript: those of the server, and two of the transcript's own.
 
 use trantor_engine::limits::Limits;
 use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
@@ -78,7 +78,7 @@ impl Options {
             ("--dialect", ["42en"]) => config.dialect = Dialect::English42,
             ("--control", ["everyone"]) => config.control = Control::Everyone,
             ("--control", ["loopback"]) => config.control = Control::Loopback,
-            ("--control", ["nobody"]) => config.control = Control::Nobody,
+            ("--control", ["off"]) => config.control = Control::Off,
             ("--user-token", [token]) => {
                 config.control = Control::User;
                 config.token = Some(Token::read(token).expect("a token"));

@@ -63,19 +63,19 @@ pub fn run(text: &str) -> String {
         program: "test".to_owned(),
         ..EngineConfig::new(game_config(10, 10, 2))
     };
-    let mut stage = Stage::new(Options::read(config, &options));
+    let mut transcript = Transcript::new(Options::read(config, &options));
     for line in lines {
         if line.is_empty() || line.starts_with('#') {
-            stage.pending_notes.push(line.to_owned());
+            transcript.pending_notes.push(line.to_owned());
         } else if is_output(line) {
             // What is expected is compared by comparing the whole text.
         } else {
-            stage.act(line, &mut written);
+            transcript.act(line, &mut written);
         }
     }
-    stage.flush(&mut written);
-    if !stage.bench.engine.is_playback() {
-        stage.bench.assert_replays();
+    transcript.flush(&mut written);
+    if !transcript.bench.engine.is_playback() {
+        transcript.bench.assert_replays();
     }
     written
 }
@@ -111,7 +111,7 @@ struct Run {
     bytes: usize,
 }
 
-struct Stage {
+struct Transcript {
     bench: Bench,
     began: RealTime,
     last_action: RealTime,
@@ -120,21 +120,21 @@ struct Stage {
     pending_notes: Vec<String>,
 }
 
-impl Stage {
+impl Transcript {
     fn new(options: Options) -> Self {
         let bench = Bench::new(options.config);
-        let mut stage = Self {
+        let mut transcript = Self {
             began: bench.now,
             last_action: bench.now,
             bench,
             is_in_real_time: options.is_in_real_time,
             pending_notes: Vec::new(),
         };
-        stage.start();
+        transcript.start();
         if options.is_bare {
-            stage.bench.make_bare();
+            transcript.bench.make_bare();
         }
-        stage
+        transcript
     }
 
     fn start(&mut self) {

@@ -96,7 +96,7 @@ fn buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.spacing_mut().item_spacing.x = 4.0;
         ui.spacing_mut().button_padding = vec2(2.0, 0.0);
         let (icon, tip, request) = match is_paused {
-            true => (icons::PLAY, "go on", ControlRequest::Resume),
+            true => (icons::PLAY, "resume", ControlRequest::Resume),
             false => (icons::PAUSE, "pause", ControlRequest::Pause),
         };
         if button(ui, cx, ("pause", icon, tip), 32.0, true) {

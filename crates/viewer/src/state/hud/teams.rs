@@ -70,7 +70,7 @@ fn leaders(teams: &[SceneTeam]) -> Vec<usize> {
 /// Which teams tie at which level: "red, blue and green tie at level 6".
 fn tie(teams: &[SceneTeam], leaders: &[usize]) -> String {
     let Some((&last, others)) = leaders.split_last() else {
-        return "nobody leads yet".to_owned();
+        return "no team leads yet".to_owned();
     };
     let highest = teams[last].by_level.iter().rposition(|&count| count > 0);
     let level = highest.map_or(1, |place| place + 1);
@@ -245,6 +245,6 @@ mod tests {
         assert_eq!(headline(&teams), "red and blue tie at level 6");
         teams.push(team("a team with a long name", high));
         assert_eq!(headline(&teams), "3 teams tie at level 6");
-        assert_eq!(headline(&[team("red", [0; 8])]), "nobody leads yet");
+        assert_eq!(headline(&[team("red", [0; 8])]), "no team leads yet");
     }
 }

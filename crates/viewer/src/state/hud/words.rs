@@ -9,7 +9,7 @@ use trantor_protocol::text::printable;
 const STRETCH_MAX: usize = 24;
 
 /// Whether a broadcast is for people and not for programs: at least two thirds of its characters, spaces left out, are letters of any script,
-/// and no stretch of ASCII without a space is longer than 24. A wrong guess does little harm: the tooltip shows all.
+/// and no stretch of ASCII without a space is longer than 24. A wrong guess costs little: the tooltip shows all.
 pub fn is_for_people(words: &[u8]) -> bool {
     let words = String::from_utf8_lossy(words);
     let all = words.chars().filter(|letter| !letter.is_whitespace()).count();

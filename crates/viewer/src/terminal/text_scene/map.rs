@@ -184,11 +184,11 @@ fn block_char(spot: &Spot, ground: &SceneGround, block: (usize, usize), first: T
     }
     let offsets = (0..block.1).flat_map(|dy| (0..block.0).map(move |dx| (dx as i32, dy as i32)));
     let tiles_of_block = offsets.map(|(dx, dy)| ground.size.offset(first, dx, dy));
-    let lying: u64 = tiles_of_block
+    let resources: u64 = tiles_of_block
         .map(|tile| ground.tiles[ground.size.index_of(tile)].total())
         .sum();
     let tiles = (block.0 * block.1) as u64;
-    let shade = (lying * 2).div_ceil(tiles).min(SHADES.len() as u64 - 1);
+    let shade = (resources * 2).div_ceil(tiles).min(SHADES.len() as u64 - 1);
     (SHADES[shade as usize], DIM)
 }
 
