@@ -1,20 +1,119 @@
 //! Minds: what decides for an agent inside the process that runs the game.
 //!
-//! A [`Mind`] perceives what a server would send its agent, in the same order, and answers with commands; it has
-//! no other way to know the world. How a team plays to win is [`trantor_strategy`]'s; when a mind is asked, [`crate::leap`]'s.
+//! A mind perceives what a server would send its agent, in the same order, and answers with commands; it has no other way to
+//! know the world. [`Minds`] owns them and decides when each is asked: once it has perceived something, or at a rate of its
+//! own. It does so in game time, and the same for a leap, a game in lock-step and one at any speed, so that a match of minds
+//! has one outcome. Nothing of it is in the game: a mind's commands are inputs, and a recording needs no minds.
 
-use std::str::FromStr;
+mod built_in;
+mod table;
 
-use rand_core::Rng;
-use rand_pcg::Pcg32;
+use std::fmt;
+
 use trantor_game::Reply;
-use trantor_model::{Command, Resource, Turn};
+use trantor_model::{AgentId, Command, Show, TeamId};
 pub use trantor_strategy::Percept;
-use trantor_strategy::flight::{AnswerKind, Flight};
-use trantor_strategy::{Brain, Signal, SignalCodec};
+use trantor_time::{GameSpan, GameTime};
+
+pub use built_in::{MindKind, UnknownMind};
+pub(crate) use table::{Host, Minds};
+
+/// Decides for one agent.
+pub trait Mind {
+    /// Takes in one thing that the agent was sent. Decides nothing.
+    fn perceive(&mut self, percept: Percept<'_>);
+
+    /// Decides at `now`: appends to `acts` what the agent does, in order. Called at birth, after it perceived something or
+    /// at its rate, and when [`Self::wake_at`] is due.
+    fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>);
+
+    /// When it wants to decide again without having perceived anything.
+    fn wake_at(&self) -> Option<GameTime>;
+}
+
+/// One thing that an agent does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Sends a command. Commands beyond [`trantor_game::OUTSTANDING_MAX`] are lost, as they are on a server.
+    Command(Command),
+    /// Takes a free place of the team with a new agent of the same kind, if there is one and the team may still grow.
+    Join,
+    /// Shows something to viewers of ours.
+    Show(Show),
+}
+
+/// Makes the minds of one group, such as a script file.
+pub trait MindFactory {
+    /// The mind of a newborn agent.
+    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind>;
+}
+
+/// What a mind is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Newborn<'a> {
+    /// Its agent.
+    pub agent: AgentId,
+    /// The name of its team.
+    pub team: &'a str,
+    /// Minds that the team had before it, those gone included.
+    pub index: u64,
+    /// All its randomness comes from this; it differs between agents.
+    pub seed: u64,
+}
+
+/// Agents of one team with minds of one kind.
+#[derive(Debug)]
+pub struct MindGroup {
+    /// The team.
+    pub team: TeamId,
+    /// Where its minds come from.
+    pub source: MindSource,
+    /// Agents that join at once, as far as there are places.
+    pub count: u32,
+    /// When its minds decide.
+    pub rate: MindRate,
+}
+
+/// Where minds come from.
+pub enum MindSource {
+    /// Built in.
+    BuiltIn(MindKind),
+    /// Made by a factory.
+    Made {
+        /// What it is called in lists: `script:scout.luau`.
+        name: String,
+        /// Makes them.
+        factory: Box<dyn MindFactory>,
+    },
+}
+
+impl MindSource {
+    /// What it is called in lists.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::BuiltIn(kind) => kind.name(),
+            Self::Made { name, .. } => name,
+        }
+    }
+}
+
+impl fmt::Debug for MindSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// When a mind decides, in game time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MindRate {
+    /// The time between two decisions; the phases of a group are spread evenly over it. `None`: after each percept.
+    pub every: Option<GameSpan>,
+    /// What a decision takes that leads to something: the commands are sent then, and the next decision comes no earlier.
+    pub think: GameSpan,
+}
 
 /// The percept of the game's answer to a command.
-pub fn percept_of(reply: &Reply) -> Percept<'_> {
+fn percept_of(reply: &Reply) -> Percept<'_> {
     match reply {
         Reply::Ok => Percept::Ok,
         Reply::Ko => Percept::Ko,
@@ -23,194 +122,5 @@ pub fn percept_of(reply: &Reply) -> Percept<'_> {
         Reply::ConnectNbr(places) => Percept::Places(*places),
         Reply::ElevationUnderway => Percept::ElevationUnderway,
         Reply::CurrentLevel(level) => Percept::Level(*level),
-    }
-}
-
-/// The minds built in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MindKind {
-    /// Walks in one direction for ever, and starves.
-    Trivial,
-    /// Asks for anything at random, one command at a time.
-    Random,
-    /// Plays to win, with its team.
-    Team,
-}
-
-impl MindKind {
-    /// All of them, in the order of declaration.
-    pub const ALL: [Self; 3] = [Self::Trivial, Self::Random, Self::Team];
-
-    /// The word by which it is asked for.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Trivial => "trivial",
-            Self::Random => "random",
-            Self::Team => "team",
-        }
-    }
-
-    /// The codec of minds of this kind in the team with that name; `None` if they ignore messages.
-    pub fn codec(self, team: &[u8]) -> Option<SignalCodec> {
-        match self {
-            Self::Trivial | Self::Random => None,
-            Self::Team => Some(SignalCodec::new(team)),
-        }
-    }
-
-    /// The mind of a newborn agent of the team with that name. All its randomness comes from `seed`, which should
-    /// differ between agents.
-    pub(crate) fn awaken(self, team: &[u8], seed: u64) -> Mind {
-        match self {
-            Self::Trivial => Mind::Trivial { is_under_way: false },
-            Self::Random => Mind::Random(Dabbler::new(seed)),
-            Self::Team => Mind::Team(Box::new(Brain::new(team, seed))),
-        }
-    }
-}
-
-/// No mind is called that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a mind is one of trivial, random and team")]
-pub struct UnknownMind;
-
-impl FromStr for MindKind {
-    type Err = UnknownMind;
-
-    fn from_str(name: &str) -> Result<Self, UnknownMind> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or(UnknownMind)
-    }
-}
-
-/// Decides for one agent.
-pub(crate) enum Mind {
-    /// Walks ahead, one step after the other.
-    Trivial {
-        is_under_way: bool,
-    },
-    Random(Dabbler),
-    Team(Box<Brain>),
-}
-
-impl Mind {
-    /// Takes in one thing that the agent was sent.
-    pub(crate) fn perceive(&mut self, percept: Percept<'_>) {
-        match self {
-            // Only a step is answered so.
-            Self::Trivial { is_under_way } => *is_under_way &= percept != Percept::Ok,
-            Self::Random(dabbler) => dabbler.perceive(percept),
-            Self::Team(brain) => brain.perceive(percept),
-        }
-    }
-
-    /// The next command, if one should be sent now; it counts as sent. Asked until it answers `None`, at birth
-    /// and again whenever something was perceived. Commands beyond [`trantor_game::OUTSTANDING_MAX`] are lost,
-    /// as they are on a server.
-    pub(crate) fn next_command(&mut self) -> Option<Command> {
-        match self {
-            Self::Trivial { is_under_way } => {
-                (!std::mem::replace(is_under_way, true)).then_some(Command::Forward)
-            }
-            Self::Random(dabbler) => dabbler.next_command(),
-            Self::Team(brain) => brain.next_command(),
-        }
-    }
-
-    /// Takes in a message decoded by the team's [`SignalCodec`]. Minds without a codec get none.
-    pub(crate) fn receive(&mut self, signal: &Signal, direction: u8) {
-        if let Self::Team(brain) = self {
-            brain.receive(signal, direction);
-        }
-    }
-
-    /// Whether an agent should take a place that the mind knows to be free in its team; asking clears it.
-    pub(crate) fn take_free_place(&mut self) -> bool {
-        match self {
-            Self::Team(brain) => brain.take_free_place(),
-            _ => false,
-        }
-    }
-}
-
-/// Asks for anything at random, and waits for the answer.
-#[derive(Debug)]
-pub(crate) struct Dabbler {
-    rng: Pcg32,
-    flight: Flight,
-    is_held: bool,
-}
-
-impl Dabbler {
-    fn new(seed: u64) -> Self {
-        Self {
-            rng: Pcg32::new(seed, 0x6461_6262),
-            flight: Flight::default(),
-            is_held: false,
-        }
-    }
-
-    fn below(&mut self, bound: u32) -> u32 {
-        self.rng.next_u32() % bound
-    }
-
-    fn resource(&mut self) -> Resource {
-        Resource::ALL[self.below(Resource::COUNT as u32) as usize]
-    }
-
-    fn whim(&mut self) -> Command {
-        // Steps and food weigh more than the rest, so that it lives for a while and gets about.
-        match self.below(24) {
-            0..8 => Command::Forward,
-            8 => Command::Turn(Turn::Left),
-            9 => Command::Turn(Turn::Right),
-            10 | 11 => Command::Look,
-            12 => Command::Inventory,
-            13 => {
-                let word = self.rng.next_u32();
-                Command::Broadcast(format!("{word:x}").into_bytes().into())
-            }
-            14 => Command::ConnectNbr,
-            15 => Command::Fork,
-            16 => Command::Eject,
-            17 => Command::Set(self.resource()),
-            18 => Command::Incantation,
-            19 => Command::Take(self.resource()),
-            _ => Command::Take(Resource::Food),
-        }
-    }
-
-    fn ritual_ended(&mut self) {
-        self.is_held = false;
-        self.flight.ritual_ended();
-    }
-
-    fn perceive(&mut self, percept: Percept<'_>) {
-        let answer = match percept {
-            Percept::Ok => AnswerKind::Done,
-            Percept::Ko if self.is_held => return self.ritual_ended(),
-            Percept::Ko => AnswerKind::Refused,
-            Percept::Look(_) => AnswerKind::Sight,
-            Percept::Inventory(_) => AnswerKind::Carried,
-            Percept::Places(_) => AnswerKind::Places,
-            Percept::Level(_) => return self.ritual_ended(),
-            Percept::ElevationUnderway => {
-                self.is_held = true;
-                return;
-            }
-            Percept::Message { .. } | Percept::Pushed { .. } => return,
-        };
-        self.flight.answered(answer);
-    }
-
-    fn next_command(&mut self) -> Option<Command> {
-        if !self.flight.is_empty() || self.is_held {
-            return None;
-        }
-        let command = self.whim();
-        self.flight.sent(command.clone());
-        Some(command)
     }
 }

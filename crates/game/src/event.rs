@@ -34,6 +34,13 @@ pub enum GameEvent {
         #[serde(serialize_with = "all")]
         text: Arc<[u8]>,
     },
+    /// A sound reached all other agents at once: instead of one [`Self::Heard`] for each, for drivers that ask for directions.
+    #[serde(skip)]
+    HeardByAll {
+        speaker: AgentId,
+        /// The message, byte for byte.
+        text: Arc<[u8]>,
+    },
     /// An agent was pushed off its tile.
     PushedFrom {
         agent: AgentId,

@@ -13,9 +13,11 @@ pub enum EventFilter {
     All,
     /// Lines for agents, births, deaths and leaves, and the victory.
     Agents,
-    /// The same, but one [`GameEvent::Said`] instead of a line for each recipient; the driver of the game asks for
+    /// The same, but one [`GameEvent::HeardByAll`] instead of a line for each recipient; the driver of the game asks for
     /// directions by [`crate::World::direction_of_sound`]. Messages that take time to arrive are still lines.
     AgentsShared,
+    /// All events, but messages as in [`Self::AgentsShared`].
+    AllShared,
 }
 
 /// Where the rules put events.
@@ -35,9 +37,14 @@ impl Events {
 
     /// Adds an event for viewers alone.
     pub(crate) fn push_for_viewers(&mut self, event: impl FnOnce() -> GameEvent) {
-        if self.filter == EventFilter::All {
+        if matches!(self.filter, EventFilter::All | EventFilter::AllShared) {
             self.waiting.push(event());
         }
+    }
+
+    /// Whether a message that reaches all agents at once is one event.
+    pub(crate) fn are_messages_shared(&self) -> bool {
+        matches!(self.filter, EventFilter::AgentsShared | EventFilter::AllShared)
     }
 
     /// Whether there is one that was not polled.

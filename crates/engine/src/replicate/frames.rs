@@ -133,6 +133,7 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
     Some(match event {
         GameEvent::Reply { .. }
         | GameEvent::Heard { .. }
+        | GameEvent::HeardByAll { .. }
         | GameEvent::PushedFrom { .. }
         // The start of the action contains it.
         | GameEvent::ForkStarted { .. }

@@ -106,6 +106,7 @@ impl TextUpdates {
         match event {
             GameEvent::Reply { .. }
             | GameEvent::Heard { .. }
+            | GameEvent::HeardByAll { .. }
             | GameEvent::PushedFrom { .. }
             | GameEvent::ActionStarted { .. }
             | GameEvent::Refilled => {}

@@ -15,7 +15,6 @@ use trantor_model::{AgentId, Direction, MapSize, Tile};
 use trantor_time::GameTime;
 
 use crate::event::{GameEvent, Reply};
-use crate::events::EventFilter;
 use crate::ids::MessageId;
 use crate::lag::{self, Message, Text};
 use crate::rules::agents::Agent;
@@ -32,8 +31,12 @@ pub(crate) fn broadcast(
     events: &mut Events,
 ) -> Vec<(MessageId, GameTime)> {
     let text: Arc<[u8]> = text.into();
-    if world.in_flight.lag().is_none() && events.filter == EventFilter::AgentsShared {
-        events.push(GameEvent::Said { agent: id, text });
+    if world.in_flight.lag().is_none() && events.are_messages_shared() {
+        events.push(GameEvent::HeardByAll {
+            speaker: id,
+            text: text.clone(),
+        });
+        events.push_for_viewers(|| GameEvent::Said { agent: id, text });
         reply(events, id, Reply::Ok);
         return Vec::new();
     }

@@ -1,0 +1,191 @@
+//! The minds that are built in. How a team plays to win is [`trantor_strategy`]'s.
+
+use std::str::FromStr;
+
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+use trantor_model::{Command, Resource, Turn};
+use trantor_strategy::flight::{AnswerKind, Flight};
+use trantor_strategy::{Brain, Percept, SignalCodec};
+
+/// The minds built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MindKind {
+    /// Walks in one direction for ever, and starves.
+    Trivial,
+    /// Asks for anything at random, one command at a time.
+    Random,
+    /// Plays to win, with its team.
+    Team,
+}
+
+impl MindKind {
+    /// All of them, in the order of declaration.
+    pub const ALL: [Self; 3] = [Self::Trivial, Self::Random, Self::Team];
+
+    /// The word by which it is asked for.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Trivial => "trivial",
+            Self::Random => "random",
+            Self::Team => "team",
+        }
+    }
+
+    /// The codec of minds of this kind in the team with that name; `None` if they ignore messages.
+    pub(super) fn codec(self, team: &[u8]) -> Option<SignalCodec> {
+        match self {
+            Self::Trivial | Self::Random => None,
+            Self::Team => Some(SignalCodec::new(team)),
+        }
+    }
+
+    /// The mind of a newborn agent of the team with that name. All its randomness comes from `seed`, which should
+    /// differ between agents.
+    pub(super) fn awaken(self, team: &[u8], seed: u64) -> BuiltIn {
+        match self {
+            Self::Trivial => BuiltIn::Trivial { is_under_way: false },
+            Self::Random => BuiltIn::Random(Dabbler::new(seed)),
+            Self::Team => BuiltIn::Team(Box::new(Brain::new(team, seed))),
+        }
+    }
+}
+
+/// No mind is called that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a mind is one of trivial, random and team")]
+pub struct UnknownMind;
+
+impl FromStr for MindKind {
+    type Err = UnknownMind;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMind> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or(UnknownMind)
+    }
+}
+
+/// Decides for one agent.
+pub(super) enum BuiltIn {
+    /// Walks ahead, one step after the other.
+    Trivial {
+        is_under_way: bool,
+    },
+    Random(Dabbler),
+    Team(Box<Brain>),
+}
+
+impl BuiltIn {
+    /// Takes in one thing that the agent was sent.
+    pub(super) fn perceive(&mut self, percept: Percept<'_>) {
+        match self {
+            // Only a step is answered so.
+            Self::Trivial { is_under_way } => *is_under_way &= percept != Percept::Ok,
+            Self::Random(dabbler) => dabbler.perceive(percept),
+            Self::Team(brain) => brain.perceive(percept),
+        }
+    }
+
+    /// The next command, if one should be sent now; it counts as sent. Asked until it answers `None`, at birth
+    /// and again whenever something was perceived. Commands beyond [`trantor_game::OUTSTANDING_MAX`] are lost,
+    /// as they are on a server.
+    pub(super) fn next_command(&mut self) -> Option<Command> {
+        match self {
+            Self::Trivial { is_under_way } => {
+                (!std::mem::replace(is_under_way, true)).then_some(Command::Forward)
+            }
+            Self::Random(dabbler) => dabbler.next_command(),
+            Self::Team(brain) => brain.next_command(),
+        }
+    }
+
+    /// Whether an agent should take a place that the mind knows to be free in its team; asking clears it.
+    pub(super) fn take_free_place(&mut self) -> bool {
+        match self {
+            Self::Team(brain) => brain.take_free_place(),
+            _ => false,
+        }
+    }
+}
+
+/// Asks for anything at random, and waits for the answer.
+#[derive(Debug)]
+pub(super) struct Dabbler {
+    rng: Pcg32,
+    flight: Flight,
+    is_held: bool,
+}
+
+impl Dabbler {
+    fn new(seed: u64) -> Self {
+        Self {
+            rng: Pcg32::new(seed, 0x6461_6262),
+            flight: Flight::default(),
+            is_held: false,
+        }
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        self.rng.next_u32() % bound
+    }
+
+    fn resource(&mut self) -> Resource {
+        Resource::ALL[self.below(Resource::COUNT as u32) as usize]
+    }
+
+    fn whim(&mut self) -> Command {
+        // Steps and food weigh more than the rest, so that it lives for a while and gets about.
+        match self.below(24) {
+            0..8 => Command::Forward,
+            8 => Command::Turn(Turn::Left),
+            9 => Command::Turn(Turn::Right),
+            10 | 11 => Command::Look,
+            12 => Command::Inventory,
+            13 => {
+                let word = self.rng.next_u32();
+                Command::Broadcast(format!("{word:x}").into_bytes().into())
+            }
+            14 => Command::ConnectNbr,
+            15 => Command::Fork,
+            16 => Command::Eject,
+            17 => Command::Set(self.resource()),
+            18 => Command::Incantation,
+            19 => Command::Take(self.resource()),
+            _ => Command::Take(Resource::Food),
+        }
+    }
+
+    fn ritual_ended(&mut self) {
+        self.is_held = false;
+        self.flight.ritual_ended();
+    }
+
+    fn perceive(&mut self, percept: Percept<'_>) {
+        let answer = match percept {
+            Percept::Ok => AnswerKind::Done,
+            Percept::Ko if self.is_held => return self.ritual_ended(),
+            Percept::Ko => AnswerKind::Refused,
+            Percept::Look(_) => AnswerKind::Sight,
+            Percept::Inventory(_) => AnswerKind::Carried,
+            Percept::Places(_) => AnswerKind::Places,
+            Percept::Level(_) => return self.ritual_ended(),
+            Percept::ElevationUnderway => {
+                self.is_held = true;
+                return;
+            }
+            Percept::Message { .. } | Percept::Pushed { .. } => return,
+        };
+        self.flight.answered(answer);
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        if !self.flight.is_empty() || self.is_held {
+            return None;
+        }
+        let command = self.whim();
+        self.flight.sent(command.clone());
+        Some(command)
+    }
+}

@@ -1,0 +1,524 @@
+//! Who thinks for which agent, and when.
+//!
+//! A mind without a rate decides right after each percept, within the step of the game that led to it. All else is a wake-up:
+//! at its rate, at the end of its thinking, or when it asked for one. There is one pending for an agent at most. Wake-ups come
+//! after all that the game has due at their instant, in the order of the agents' numbers. They are in no journal and no save:
+//! the inputs that they lead to are.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use trantor_game::{Game, GameEvent, GameInput, Handled};
+use trantor_model::{AgentId, Show, TeamId};
+use trantor_strategy::{Percept, SignalCodec, agent_seed, agents_at_most};
+use trantor_time::{GameSpan, GameTime};
+
+use super::built_in::BuiltIn;
+use super::{Act, Mind, MindGroup, MindRate, MindSource, Newborn, percept_of};
+
+/// The least time between two wake-ups that a mind asks for: one that always asks for the next at once costs ten calls a unit.
+const WAKE_SPACING: GameSpan = GameSpan::from_nanounits(100_000_000);
+
+/// The game in which minds act: a leap, or a server.
+pub(crate) trait Host {
+    /// The game as it is.
+    fn game(&self) -> &Game;
+
+    /// Hands an input to the game, at the game's time.
+    fn hand_in(&mut self, input: GameInput) -> Handled;
+
+    /// Shows something of an agent to viewers.
+    fn show(&mut self, agent: AgentId, show: Show);
+
+    /// A mind is about to decide.
+    fn decides(&mut self) {}
+}
+
+/// All minds of a game.
+#[derive(Debug, Default)]
+pub(crate) struct Minds {
+    groups: Vec<Group>,
+    /// By number of the agent; numbers begin near 0 and are given out in turn.
+    slots: Vec<Option<Slot>>,
+    /// By number of the team.
+    teams: Vec<TeamMinds>,
+    /// Pending wake-ups, in the order in which they come.
+    wakes: BTreeSet<(GameTime, AgentId)>,
+    /// How many agents minds have a team grow to.
+    agents_max: usize,
+    /// Agents whose minds were made by a factory, in ascending order: they hear other teams too.
+    made: BTreeSet<AgentId>,
+    joined: u64,
+    /// Commands that were not dropped.
+    commands: u64,
+}
+
+/// A [`MindGroup`] that plays.
+#[derive(Debug)]
+struct Group {
+    team: TeamId,
+    source: MindSource,
+    rate: MindRate,
+    count: u32,
+    /// Whether its agents are yet to join.
+    is_waiting: bool,
+    joined: u32,
+    living: u32,
+    decisions: u64,
+}
+
+/// The minds of one team.
+#[derive(Debug, Default)]
+struct TeamMinds {
+    /// Decodes messages for all minds of the team that play with it; `None` if none does.
+    codec: Option<SignalCodec>,
+    /// Living agents with minds, in ascending order.
+    members: Vec<AgentId>,
+    joined: u64,
+    /// Those of the start, once all have joined; later ones are replacements, with seeds of their own.
+    first: Option<u64>,
+}
+
+/// The mind of one agent.
+#[derive(Debug)]
+struct Slot {
+    thinker: Thinker,
+    group: usize,
+    /// `None` for one that decides after each percept and is never woken.
+    timing: Option<Box<Timing>>,
+}
+
+enum Thinker {
+    /// No call through a pointer: it is asked a million times a second in a leap.
+    BuiltIn(BuiltIn),
+    Made(Box<dyn Mind>),
+}
+
+impl Slot {
+    fn perceive(&mut self, percept: Percept<'_>) {
+        match &mut self.thinker {
+            Thinker::BuiltIn(mind) => mind.perceive(percept),
+            Thinker::Made(mind) => mind.perceive(percept),
+        }
+    }
+}
+
+impl std::fmt::Debug for Thinker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::BuiltIn(_) => "BuiltIn",
+            Self::Made(_) => "Made",
+        })
+    }
+}
+
+/// When a mind decides next.
+#[derive(Debug, Default)]
+struct Timing {
+    /// The pending wake-up.
+    wake: Option<GameTime>,
+    /// The next decision at its rate.
+    next: Option<GameTime>,
+    /// Until when it thinks, and what it does then.
+    thinking: Option<(GameTime, Vec<Act>)>,
+    /// It perceived something while it was thinking.
+    has_perceived: bool,
+    /// The last wake-up that it asked for.
+    woken_at: Option<GameTime>,
+}
+
+impl Minds {
+    /// None yet, for a game like this.
+    pub(crate) fn new(game: &Game) -> Self {
+        let config = game.config();
+        Self {
+            teams: config.teams.iter().map(|_| TeamMinds::default()).collect(),
+            agents_max: agents_at_most(config.places_per_team as usize),
+            ..Self::default()
+        }
+    }
+
+    /// Has the minds of a team ask for no more agents than so many, instead of [`agents_at_most`].
+    pub(crate) fn limit_agents(&mut self, most: usize) {
+        self.agents_max = most;
+    }
+
+    /// Adds a group whose agents are yet to join.
+    pub(crate) fn add(&mut self, game: &Game, group: MindGroup) {
+        let team = &mut self.teams[usize::from(group.team.0)];
+        if let MindSource::BuiltIn(kind) = group.source
+            && team.codec.is_none()
+        {
+            let name = &game.config().teams[usize::from(group.team.0)];
+            team.codec = kind.codec(name.as_bytes());
+        }
+        self.groups.push(Group {
+            team: group.team,
+            source: group.source,
+            rate: group.rate,
+            count: group.count,
+            is_waiting: true,
+            joined: 0,
+            living: 0,
+            decisions: 0,
+        });
+    }
+
+    /// Has the agents of the groups added last take their places: in turn by each team.
+    pub(crate) fn join_all(&mut self, host: &mut impl Host) {
+        let waiting = self.waiting();
+        let most = waiting.iter().map(Vec::len).max().unwrap_or(0);
+        for place in 0..most {
+            for group in waiting.iter().filter_map(|groups| groups.get(place)) {
+                self.join(host, *group);
+            }
+        }
+        self.all_joined();
+    }
+
+    /// All agents that were to join have joined, as far as there were places.
+    pub(crate) fn all_joined(&mut self) {
+        for group in &mut self.groups {
+            group.is_waiting = false;
+        }
+        for team in &mut self.teams {
+            team.first.get_or_insert(team.joined);
+        }
+    }
+
+    /// By team, the group of each agent that is yet to join.
+    pub(crate) fn waiting(&self) -> Vec<Vec<usize>> {
+        let mut waiting = vec![Vec::new(); self.teams.len()];
+        for (index, group) in self
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| group.is_waiting)
+        {
+            let places = std::iter::repeat_n(index, group.count as usize);
+            waiting[usize::from(group.team.0)].extend(places);
+        }
+        waiting
+    }
+
+    /// Passes an event to the minds that it is for, one thing at a time as lines are read, and carries out what they decide.
+    pub(crate) fn attend(&mut self, host: &mut impl Host, event: &GameEvent) {
+        let (agent, percept) = match event {
+            GameEvent::HeardByAll { speaker, text } => return self.spread(host, *speaker, text),
+            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => return self.forget(*agent),
+            GameEvent::Reply { agent, reply } => (*agent, percept_of(reply)),
+            GameEvent::Heard {
+                agent,
+                direction,
+                text,
+            } => {
+                let direction = *direction;
+                (*agent, Percept::Message { direction, text })
+            }
+            GameEvent::PushedFrom { agent, direction } => {
+                let direction = *direction;
+                (*agent, Percept::Pushed { direction })
+            }
+            _ => return,
+        };
+        let Some(slot) = self.slots.get_mut(agent.0 as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        slot.perceive(percept);
+        self.perceived(host, agent);
+    }
+
+    /// The earliest wake-up.
+    pub(crate) fn next_wake(&self) -> Option<GameTime> {
+        self.wakes.first().map(|(at, _)| *at)
+    }
+
+    /// Carries out the earliest wake-up. The game must be at its instant.
+    pub(crate) fn wake(&mut self, host: &mut impl Host) {
+        let Some((now, agent)) = self.wakes.pop_first() else {
+            return;
+        };
+        debug_assert_eq!(host.game().now(), now, "a wake-up is carried out at its instant");
+        let Some(slot) = &mut self.slots[agent.0 as usize] else {
+            unreachable!("a mind that is gone has no wake-up");
+        };
+        let Some(timing) = &mut slot.timing else {
+            unreachable!("a mind that is woken has a timing");
+        };
+        timing.wake = None;
+        let thought = timing.thinking.take();
+        let every = self.groups[slot.group].rate.every;
+        let mut decides = false;
+        if let (Some(next), Some(every)) = (&mut timing.next, every)
+            && *next <= now
+        {
+            *next = first_from(*next, every, now + GameSpan::from_nanounits(1));
+            decides = true;
+        }
+        decides |= thought.is_some() && std::mem::take(&mut timing.has_perceived);
+        if let Thinker::Made(mind) = &slot.thinker
+            && mind.wake_at().is_some_and(|at| at <= now)
+        {
+            timing.woken_at = Some(now);
+            decides = true;
+        }
+        for act in thought.into_iter().flat_map(|(_, acts)| acts) {
+            self.carry_out(host, agent, act);
+        }
+        if decides {
+            self.decide(host, agent);
+        }
+        self.schedule(agent, now);
+    }
+
+    /// Sends a message to the minds of the sender's team, decoded once, and as it is to those made by a factory. All other
+    /// minds ignore it.
+    fn spread(&mut self, host: &mut impl Host, speaker: AgentId, text: &[u8]) {
+        let Some(agent) = host.game().world().agent(speaker) else {
+            return;
+        };
+        let team = usize::from(agent.team.0);
+        if let Some(signal) = self.teams[team].codec.as_ref().and_then(|codec| codec.read(text)) {
+            // Agents that are born meanwhile are appended, and do not receive it.
+            for place in 0..self.teams[team].members.len() {
+                let hearer = self.teams[team].members[place];
+                let Some(Slot {
+                    thinker: Thinker::BuiltIn(BuiltIn::Team(brain)),
+                    ..
+                }) = &mut self.slots[hearer.0 as usize]
+                else {
+                    continue;
+                };
+                if signal.is_notice() {
+                    brain.receive(&signal, 0);
+                } else if let Some(direction) = host.game().world().direction_of_sound(hearer, speaker)
+                    && hearer != speaker
+                {
+                    brain.receive(&signal, direction);
+                    self.perceived(host, hearer);
+                }
+            }
+        }
+        let mut last = None;
+        while let Some(hearer) = self.next_made(last) {
+            last = Some(hearer);
+            if hearer == speaker {
+                continue;
+            }
+            let direction = host.game().world().direction_of_sound(hearer, speaker);
+            if let (Some(direction), Some(slot)) = (direction, &mut self.slots[hearer.0 as usize]) {
+                slot.perceive(Percept::Message { direction, text });
+                self.perceived(host, hearer);
+            }
+        }
+    }
+
+    fn next_made(&self, after: Option<AgentId>) -> Option<AgentId> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.made.range((from, Bound::Unbounded)).next().copied()
+    }
+
+    /// A mind has perceived something: it decides, unless it has a rate or is still thinking.
+    fn perceived(&mut self, host: &mut impl Host, agent: AgentId) {
+        let Some(slot) = self.slots[agent.0 as usize].as_mut() else {
+            return;
+        };
+        let Some(timing) = &mut slot.timing else {
+            return self.decide(host, agent);
+        };
+        if timing.thinking.is_some() {
+            timing.has_perceived = timing.next.is_none();
+            return;
+        }
+        if timing.next.is_none() {
+            self.decide(host, agent);
+        }
+        self.schedule(agent, host.game().now());
+    }
+
+    /// Asks a mind, and carries out what it decides, at once or after its thinking.
+    fn decide(&mut self, host: &mut impl Host, agent: AgentId) {
+        let now = host.game().now();
+        let Some(slot) = self.slots[agent.0 as usize].as_mut() else {
+            return;
+        };
+        let index = slot.group;
+        let group = &mut self.groups[index];
+        group.decisions += 1;
+        host.decides();
+        let has_think = group.rate.think > GameSpan::ZERO;
+        if let (Thinker::BuiltIn(mind), false) = (&mut slot.thinker, has_think) {
+            while let Some(command) = mind.next_command() {
+                let handled = host.hand_in(GameInput::Command { agent, command });
+                self.commands += u64::from(handled == Handled::Done);
+            }
+            if mind.take_free_place() {
+                self.replace(host, index);
+            }
+            return;
+        }
+        let mut acts = Vec::new();
+        match &mut slot.thinker {
+            Thinker::BuiltIn(mind) => {
+                acts.extend(std::iter::from_fn(|| mind.next_command()).map(Act::Command));
+                acts.extend(mind.take_free_place().then_some(Act::Join));
+            }
+            Thinker::Made(mind) => mind.decide(now, &mut acts),
+        }
+        match &mut slot.timing {
+            Some(timing) if has_think && !acts.is_empty() => {
+                let until = now + group.rate.think;
+                timing.thinking = Some((until, acts));
+                if let (Some(next), Some(every)) = (&mut timing.next, group.rate.every) {
+                    *next = first_from(*next, every, until);
+                }
+            }
+            _ => {
+                for act in acts {
+                    self.carry_out(host, agent, act);
+                }
+            }
+        }
+    }
+
+    fn carry_out(&mut self, host: &mut impl Host, agent: AgentId, act: Act) {
+        match act {
+            Act::Command(command) => {
+                let handled = host.hand_in(GameInput::Command { agent, command });
+                self.commands += u64::from(handled == Handled::Done);
+            }
+            Act::Join => {
+                if let Some(slot) = &self.slots[agent.0 as usize] {
+                    self.replace(host, slot.group);
+                }
+            }
+            Act::Show(show) => host.show(agent, show),
+        }
+    }
+
+    /// A team that may still grow takes another place.
+    fn replace(&mut self, host: &mut impl Host, group: usize) {
+        let team = host.game().world().team(self.groups[group].team);
+        if team.map_or(0, |team| team.living as usize) < self.agents_max {
+            self.join(host, group);
+        }
+    }
+
+    /// Takes a place if there is one, and gives the newborn a mind.
+    pub(crate) fn join(&mut self, host: &mut impl Host, index: usize) {
+        let team_id = self.groups[index].team;
+        let Handled::Joined(agent) = host.hand_in(GameInput::Join { team: team_id }) else {
+            return;
+        };
+        let game = host.game();
+        let (group, team) = (&mut self.groups[index], &mut self.teams[usize::from(team_id.0)]);
+        let name = &game.config().teams[usize::from(team_id.0)];
+        let replacement = team.first.map_or(0, |first| team.joined + 1 - first);
+        let places = game.world().team(team_id).map_or(0, |team| team.places());
+        let seed = agent_seed(game.config().seed, name.as_bytes(), places, replacement);
+        let thinker = match &mut group.source {
+            MindSource::BuiltIn(kind) => Thinker::BuiltIn(kind.awaken(name.as_bytes(), seed)),
+            MindSource::Made { factory, .. } => {
+                self.made.insert(agent);
+                Thinker::Made(factory.awaken(&Newborn {
+                    agent,
+                    team: name,
+                    index: team.joined,
+                    seed,
+                }))
+            }
+        };
+        let is_timed = group.rate != MindRate::default() || matches!(thinker, Thinker::Made(_));
+        let next = group.rate.every.map(|every| {
+            let count = i128::from(group.count.max(1));
+            let phase = every.as_nanounits() * (i128::from(group.joined) % count) / count;
+            first_from(GameTime::from_nanounits(phase), every, game.now())
+        });
+        let timing = is_timed.then(|| {
+            Box::new(Timing {
+                next,
+                ..Timing::default()
+            })
+        });
+        group.joined += 1;
+        group.living += 1;
+        team.joined += 1;
+        team.members.push(agent);
+        self.joined += 1;
+        let place = agent.0 as usize;
+        if self.slots.len() <= place {
+            self.slots.resize_with(place + 1, || None);
+        }
+        self.slots[place] = Some(Slot {
+            thinker,
+            group: index,
+            timing,
+        });
+        self.perceived(host, agent);
+    }
+
+    /// An agent is gone.
+    fn forget(&mut self, agent: AgentId) {
+        let Some(slot) = self.slots.get_mut(agent.0 as usize).and_then(Option::take) else {
+            return;
+        };
+        if let Some(wake) = slot.timing.and_then(|timing| timing.wake) {
+            self.wakes.remove(&(wake, agent));
+        }
+        self.made.remove(&agent);
+        let group = &mut self.groups[slot.group];
+        group.living -= 1;
+        let members = &mut self.teams[usize::from(group.team.0)].members;
+        if let Ok(place) = members.binary_search(&agent) {
+            members.remove(place);
+        }
+    }
+
+    /// Sets the wake-up of a mind, after anything that may have moved it.
+    fn schedule(&mut self, agent: AgentId, now: GameTime) {
+        let Some(slot) = &mut self.slots[agent.0 as usize] else {
+            return;
+        };
+        let Some(timing) = &mut slot.timing else { return };
+        let thinks_until = timing.thinking.as_ref().map(|(until, _)| *until);
+        let asked_for = match &slot.thinker {
+            Thinker::Made(mind) => mind.wake_at().map(|at| {
+                let earliest = timing
+                    .woken_at
+                    .map_or(now, |woken_at| now.max(woken_at + WAKE_SPACING));
+                at.max(earliest)
+            }),
+            Thinker::BuiltIn(_) => None,
+        };
+        let wake = thinks_until.or_else(|| timing.next.into_iter().chain(asked_for).min());
+        if wake == timing.wake {
+            return;
+        }
+        if let Some(before) = std::mem::replace(&mut timing.wake, wake) {
+            self.wakes.remove(&(before, agent));
+        }
+        if let Some(wake) = wake {
+            self.wakes.insert((wake, agent));
+        }
+    }
+}
+
+/// The first instant from `from` on of those that follow `start` at each period `every`, itself included.
+fn first_from(start: GameTime, every: GameSpan, from: GameTime) -> GameTime {
+    let every = every.as_nanounits();
+    let behind = (from - start).as_nanounits().max(0);
+    let periods = behind.div_euclid(every) + i128::from(behind % every != 0);
+    start + GameSpan::from_nanounits(periods * every)
+}
+
+impl Minds {
+    /// Agents with minds that have joined so far.
+    pub(crate) fn joined(&self) -> u64 {
+        self.joined
+    }
+
+    /// Commands that were taken in so far and not dropped.
+    pub(crate) fn commands(&self) -> u64 {
+        self.commands
+    }
+}
