@@ -13,23 +13,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+pub use trantor_model::Lag;
+use trantor_model::lag::LAG_SETTING_MAX;
 use trantor_model::{AgentId, MapSize, Tile};
-use trantor_time::link::{Delivery, Link, LinkCounts, LinkError, LinkSettings};
+use trantor_time::link::{Delivery, Link, LinkCounts, LinkError};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::Due;
 use crate::ids::MessageId;
 
-/// How messages between agents travel. Distances are in thousandths of a tile, so that speed is in thousandths
-/// of a tile a unit, and range in thousandths of a tile.
-pub type Lag = LinkSettings;
-
 /// Thousandths of a tile to a tile.
 const MILLITILES: u64 = 1_000;
 
-/// The longest latency, jitter or wait, in units: a hundred times what any game lasts between two events that
-/// matter, and far from where adding them up overflows.
-const LAG_UNITS_MAX: i64 = 1_000_000;
+/// The longest latency, jitter or wait, in units.
+const LAG_UNITS_MAX: i64 = LAG_SETTING_MAX as i64;
 
 /// The longest time of a message in flight: the longest latency, jitter and wait, and the slowest flight across
 /// the largest map.

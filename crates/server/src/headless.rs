@@ -15,7 +15,7 @@ use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::MindKind;
 use trantor_game::{GameConfig, Rules};
-use trantor_model::MapSize;
+use trantor_model::{Lag, MapSize, lag};
 use trantor_protocol::{TeamNameError, check_team_name};
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameSpan, GameTime};
@@ -77,6 +77,9 @@ pub(crate) struct SimAsked {
     #[arg(long, value_name = "MIND", num_args = 1.., action = ArgAction::Set)]
     #[arg(default_value = "team", value_parser = mind)]
     minds: Vec<MindKind>,
+    /// How broadcasts travel: off, radio, noisy, or settings, as the server's --lag
+    #[arg(long, value_name = "SETTINGS", num_args = 1.., action = ArgAction::Set, default_value = "off")]
+    lag: Vec<String>,
     /// Stop at this game time if no team has won
     #[arg(long, value_name = "UNITS|win", default_value = "win", value_parser = until)]
     until: Until,
@@ -169,6 +172,12 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
 }
 
 impl SimAsked {
+    fn lag(&self) -> Result<Option<Lag>, OptionError> {
+        let written = self.lag.join(" ");
+        lag::read(&written)
+            .map_err(|error| OptionError::new(format!("{WORD}: --lag {written}"), error.to_string()))
+    }
+
     fn config(&self) -> Result<GameConfig, OptionError> {
         let config = GameConfig {
             size: MapSize::new(self.width, self.height).expect("the parser keeps to the range"),
@@ -177,6 +186,7 @@ impl SimAsked {
             seed: self.seed,
             rules: Rules {
                 lock_step: true,
+                lag: self.lag()?,
                 ..Rules::default()
             },
         };

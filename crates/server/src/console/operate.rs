@@ -5,7 +5,7 @@
 
 use trantor_engine::{AdminRequest, Client, ClientKind, ConnId, Engine, LockStepState, Step};
 use trantor_game::AdminAction;
-use trantor_model::{AgentId, Direction, Level, Resource, TeamId, Tile};
+use trantor_model::{AgentId, Direction, Level, Resource, TeamId, Tile, lag};
 use trantor_time::{GameTime, RealTime};
 
 use super::commands::{self, Line};
@@ -141,8 +141,26 @@ fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer>
             let lay = |team| AdminRequest::Act(AdminAction::LayEgg { team, tile });
             team_named(engine, team).and_then(|team| admin(engine, lay(team), now))
         }
+        ("lag", []) => Ok(lag_line(engine)),
+        ("lag", [_, ..]) => set_lag(engine, line.rest, now),
         _ => return None,
     })
+}
+
+fn set_lag(engine: &mut Engine, settings: &str, now: RealTime) -> Answer {
+    let lag = lag::read(settings).map_err(|error| error.to_string())?;
+    admin(engine, AdminRequest::Act(AdminAction::SetLag { lag }), now)?;
+    Ok(lag_line(engine))
+}
+
+/// The settings as they can be typed again, and what a preset stands for.
+fn lag_line(engine: &Engine) -> String {
+    let in_force = engine.game().world().lag();
+    let shown = lag::show(in_force);
+    match in_force.map(lag::show_settings) {
+        Some(settings) if settings != shown => format!("lag {shown} ({settings})\n"),
+        _ => format!("lag {shown}\n"),
+    }
 }
 
 fn set_tile(engine: &mut Engine, tile: Tile, resource: Resource, count: u32, now: RealTime) -> Answer {

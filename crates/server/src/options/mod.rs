@@ -19,7 +19,7 @@ use log::LevelFilter;
 use trantor_engine::limits::{self, Limits};
 use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
-use trantor_model::MapSize;
+use trantor_model::{Lag, MapSize};
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
@@ -33,7 +33,7 @@ pub use record_keep::RecordKeep;
 pub use values::ConsoleInput;
 use values::{
     CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, choice, fits, frequency,
-    host_names, lag_limit, log_filter, number, path, record_keep, save_span, seconds, seconds_or_never,
+    host_names, lag, lag_limit, log_filter, number, path, record_keep, save_span, seconds, seconds_or_never,
     socket_address, switch, whole,
 };
 
@@ -149,6 +149,10 @@ pub struct Options {
     /// Give a team its place back when a player dies or leaves
     #[arg(long, value_name = ON_OFF, alias = "respawn_slots", action = ArgAction::Set, value_parser = switch())]
     pub respawn_slots: bool,
+    /// How broadcasts travel between players: off for at once, radio, noisy, or settings such as speed=2 latency=5 jitter=3
+    /// range=10 loss=5% copies=1% bandwidth=64 order=any (tiles, units, bytes a unit); a preset may be followed by settings
+    #[arg(long, value_name = "SETTINGS", num_args = 1.., value_parser = lag())]
+    pub lag: OrNone<Lag>,
     /// Protocol of players: Epitech's of today or until 2016, or School 42's in French (42) or English (42en)
     #[arg(long, value_name = "WORDS", value_parser = choice(&DIALECTS))]
     pub dialect: Dialect,
@@ -324,6 +328,7 @@ impl Options {
                 egg_hatch_units: self.egg_hatch_units,
                 respawn_places: self.respawn_slots,
                 eggs_in_sight: self.display_eggs,
+                lag: self.lag,
                 ..Rules::default()
             },
         };

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use log::LevelFilter;
 use trantor_engine::{Control, RefillNews};
-use trantor_game::GameConfig;
+use trantor_game::{GameConfig, Lag};
 use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
@@ -75,6 +75,10 @@ pub(super) fn lag_limit() -> impl Reader<OrNone<RealSpan>> {
     number(0, LAG_LIMIT_MS_MAX, |n| {
         Some(RealSpan::from_millis(fits(n))).filter(|span| *span > RealSpan::ZERO)
     })
+}
+
+pub(super) fn lag() -> impl Reader<OrNone<Lag>> {
+    |text: &str| trantor_model::lag::read(text).map_err(|error| format!("valid: {error}"))
 }
 
 pub(super) fn frequency() -> impl Reader<Frequency> {

@@ -1,13 +1,12 @@
 //! The words of operators and frame viewers in transcripts: `admin tp 0 5 5 N`, `V> step unit`.
 
-use std::num::NonZeroU64;
 use std::str::FromStr;
 
 use trantor_engine::{AdminRequest, Step};
-use trantor_game::{AdminAction, Lag};
-use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile};
+use trantor_game::AdminAction;
+use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile, lag};
 use trantor_protocol::wire::{StepKind, ToServer};
-use trantor_time::{GameSpan, GameTime};
+use trantor_time::GameTime;
 
 use super::script::unescape;
 
@@ -112,14 +111,9 @@ fn read_action(words: &[&str]) -> AdminAction {
         ["refill", state] => AdminAction::SetRefill {
             enabled: is_on(state),
         },
-        ["lag", tiles_per_unit, latency_nu] => AdminAction::SetLag {
-            lag: Some(Lag {
-                speed: NonZeroU64::new(1_000 * number::<u64>(tiles_per_unit)),
-                latency: GameSpan::from_nanounits(number(latency_nu)),
-                ..Lag::PERFECT
-            }),
+        ["lag", ref settings @ ..] => AdminAction::SetLag {
+            lag: lag::read(&settings.join(" ")).expect("settings"),
         },
-        ["lag", "off"] => AdminAction::SetLag { lag: None },
         ["end-match"] => AdminAction::EndMatch,
         _ => panic!("operators cannot {words:?}"),
     }
