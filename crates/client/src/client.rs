@@ -68,7 +68,7 @@ pub enum ClientEvent {
     },
     /// The world is there. Comes again if the server sends the world anew, as after a jump in a recording.
     Live,
-    /// A message of the server's operator.
+    /// An announcement of the server or its operator; it is in the feed too.
     Message { text: String },
     /// The server refused a request.
     Refused { reason: String },
@@ -306,6 +306,7 @@ impl Client {
         };
         self.fill_speed(&mut scene.clock);
         scene.clock.delay_ms = self.session.delay_ms;
+        scene.shown.clone_from(&self.session.shown);
         if let (None, Err(error)) = (&self.ended, shown) {
             self.end(error, now);
         }

@@ -3,8 +3,14 @@
 //! Tick marks and stream time are checked in [`crate::stream_time`]; agents, eggs and tiles of a change in
 //! [`crate::world`] when it is shown. The text of other servers is decoded in [`crate::text_session`].
 
+use std::sync::Arc;
+
+use trantor_model::show::SHOWN_TEXT_BYTES_MAX;
+use trantor_model::{Shown, ShownBy};
 use trantor_protocol::FrameError;
-use trantor_protocol::limits::{COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, MARKS_MAX};
+use trantor_protocol::limits::{
+    COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, MARKS_MAX, SHOWN_BYTES_MAX,
+};
 use trantor_protocol::wire::{
     Change, ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, SnapshotPart,
     ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
@@ -27,6 +33,10 @@ use crate::world::TEAMS_MAX;
 /// Pieces of a world after which credit is given back: often enough that the default of 20 never runs dry, and not once
 /// for every piece.
 const CREDIT_BATCH: u32 = 5;
+
+/// Bytes of notes, marks and cards held: twice what a server keeps, since owners are sent one after the other and the copy is
+/// of different moments.
+const SHOWN_BYTES_HELD_MAX: usize = 2 * SHOWN_BYTES_MAX;
 
 /// The decoder of frames.
 #[derive(Debug)]
@@ -258,6 +268,11 @@ impl Joined {
                 check_history(&history, self.hello.teams.len())?;
                 self.history = Some(history);
             }
+            ToClient::Shown { anew, owners } => self.show(anew, owners, session)?,
+            ToClient::Announced { text } => {
+                check_count("bytes in an announcement", text.len(), SHOWN_TEXT_BYTES_MAX)?;
+                session.announce(readable(&text));
+            }
             ToClient::Hello(_) | ToClient::Goodbye { .. } => {
                 unreachable!("the session takes these two itself")
             }
@@ -293,6 +308,29 @@ impl Joined {
         self.give_credit(session);
         session.show(snapshot);
         Ok(())
+    }
+
+    fn show(
+        &self,
+        anew: bool,
+        owners: Vec<(ShownBy, Shown)>,
+        session: &mut Session,
+    ) -> Result<(), ProtocolError> {
+        let shown = Arc::make_mut(&mut session.shown);
+        if anew {
+            shown.clear();
+        }
+        for (by, what) in owners {
+            if !what.is_valid(self.hello.size) {
+                return Err(out_of_place("a note, mark or card", "beyond its limits"));
+            }
+            match what.is_empty() {
+                true => drop(shown.remove(&by)),
+                false => drop(shown.insert(by, Arc::new(what))),
+            }
+        }
+        let bytes = shown.values().map(|what| what.bytes()).sum();
+        check_count("bytes of notes, marks and cards", bytes, SHOWN_BYTES_HELD_MAX)
     }
 
     fn end_tick(&mut self, number: u64, session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {

@@ -15,10 +15,14 @@
     reason = "a field has a comment where its name and type leave something open"
 )]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trantor_model::{AgentId, CommandKind, Counts, EggId, Level, MapSize, TeamId, Tile};
+use trantor_model::{AgentId, CommandKind, Counts, EggId, Level, MapSize, Shown, ShownBy, TeamId, Tile};
 use trantor_time::GameTime;
+
+/// What agents and the server show beside the game, by owner.
+pub type ShownOwners = BTreeMap<ShownBy, Arc<Shown>>;
 
 /// One moment of the game, ready to be drawn.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +43,8 @@ pub struct Scene {
     /// The team that won, once one has.
     pub winner: Option<TeamId>,
     pub link: LinkState,
+    /// Notes, marks and cards. An agent's may be here before it hatches.
+    pub shown: Arc<ShownOwners>,
     /// Participants of all rituals, one after the other; read through [`Self::participants`].
     pub ritual_participants: Vec<AgentId>,
     /// What was said, one after the other; read through [`Self::text`].
@@ -237,6 +243,11 @@ impl Scene {
     pub fn agent(&self, id: AgentId) -> Option<&SceneAgent> {
         let place = self.agents.binary_search_by_key(&id, |agent| agent.id).ok()?;
         self.agents.get(place)
+    }
+
+    /// What an agent shows, if it shows anything.
+    pub fn shown_by_agent(&self, id: AgentId) -> Option<&Shown> {
+        self.shown.get(&ShownBy::Agent(id)).map(Arc::as_ref)
     }
 
     /// Counts for each team its agents, its eggs and what they carry.

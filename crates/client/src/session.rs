@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
+use std::sync::Arc;
 
-use trantor_model::{AgentId, CommandKind};
+use trantor_model::{AgentId, CommandKind, FeedKind};
 use trantor_protocol::text::GuiRequest;
 use trantor_protocol::text::client::write_gui_request;
 use trantor_protocol::wire::{SentNumbers, ToServer, write_frame};
@@ -19,7 +20,7 @@ use crate::display_clock::DisplayClock;
 use crate::error::ProtocolError;
 use crate::link::write_first_line;
 use crate::push_bounded;
-use crate::scene::LinkState;
+use crate::scene::{LinkState, ShownOwners};
 use crate::stats::ClientStats;
 use crate::timeline::{Snapshot, Timeline};
 use crate::world::World;
@@ -78,6 +79,8 @@ pub(crate) struct Session {
     pub recording: Option<Recording>,
     /// Commands of the watched agent that wait, once they are known.
     pub waiting: Option<(AgentId, Vec<Option<CommandKind>>)>,
+    /// What agents and the server show beside the game.
+    pub shown: Arc<ShownOwners>,
     /// Milliseconds by which this viewer is sent everything later than it happens.
     pub delay_ms: u32,
     /// Which moment is shown.
@@ -103,6 +106,7 @@ impl Session {
             control: Control::new(false),
             recording: None,
             waiting: None,
+            shown: Arc::default(),
             delay_ms: 0,
             clock: DisplayClock::new(0),
             timeline: None,
@@ -194,6 +198,14 @@ impl Session {
     pub fn sent(&mut self, count: usize) {
         assert!(count <= self.unsent().len(), "no more was sent than there was");
         self.sent += count;
+    }
+
+    /// The server announces something: an event, and an entry of the feed.
+    pub fn announce(&mut self, text: String) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.note(FeedKind::Announced(text.as_str().into()));
+        }
+        self.push(ClientEvent::Message { text });
     }
 
     /// Adds an event; the oldest makes room if they are not read.

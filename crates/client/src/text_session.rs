@@ -132,9 +132,7 @@ impl TextSession {
                     reason: "the server refused that speed".to_owned(),
                 });
             }
-            Some(GuiEvent::Message(text)) => session.push(ClientEvent::Message {
-                text: readable_bytes(text),
-            }),
+            Some(GuiEvent::Message(text)) => session.announce(readable_bytes(text)),
             // The lines that other servers add to the protocol are no errors.
             Some(GuiEvent::BadParameter | GuiEvent::UnknownRequest) | None => not_understood(session),
             Some(event) => self.event(event, session, now),

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::mem::size_of_val;
 use std::sync::Arc;
 
-use trantor_model::{Counts, MapSize};
+use trantor_model::{Counts, FeedKind, MapSize};
 use trantor_protocol::wire::{Change, History, ScorePoint, SnapshotPart};
 use trantor_time::{Frequency, GameTime};
 
@@ -232,6 +232,12 @@ impl Timeline {
             _ => self.pending.push_back((at, change)),
         }
         Ok(())
+    }
+
+    /// Adds an entry of the moment shown to the feed.
+    pub fn note(&mut self, kind: FeedKind) {
+        let at = self.until_won(self.seen);
+        push_bounded(&mut self.feed, FeedEntry { at, kind }, FEED_MAX);
     }
 
     /// A copy of the world with all changes applied that wait, so ahead of what is shown.

@@ -25,6 +25,7 @@ use crate::config::EngineConfig;
 use crate::replicate::{FrameUpdates, TextUpdates};
 use crate::session::{Answer, Feed, Role, Sessions, TokenBucket};
 use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
+use crate::shown::Board;
 use crate::snapshot::{EggPieces, Population};
 use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
 use admin::Sprint;
@@ -59,6 +60,8 @@ pub struct Engine {
     fan_out: Vec<TokenBucket>,
     pub(crate) text_updates: TextUpdates,
     pub(crate) frame_updates: FrameUpdates,
+    /// What agents and the server show to frame viewers beside the game.
+    board: Board,
     pub(crate) ticks: Ticks,
     /// The state of lock-step, in such a game.
     pub(crate) lock_step: Option<LockStep>,
@@ -176,6 +179,7 @@ impl Engine {
             fan_out: vec![TokenBucket::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
             text_updates: TextUpdates::new(&config),
             frame_updates: FrameUpdates::default(),
+            board: Board::default(),
             ticks: Ticks::default(),
             watch: None,
             outputs: VecDeque::new(),
@@ -417,6 +421,7 @@ impl Engine {
         let (ticks_run, ticks_skipped) = self.ticks.counts();
         let mut counters = self.counters.clone();
         counters.encode_failures = self.frame_updates.encode_failures;
+        counters.shows_dropped = self.board.dropped;
         counters.undeliverable = self.sessions.undeliverable;
         EngineStats {
             uptime_ms: u64::try_from(now.since(self.began).as_nanos() / 1_000_000).unwrap_or(0),

@@ -27,6 +27,7 @@ pub mod minds;
 mod replicate;
 mod session;
 mod shell;
+mod shown;
 mod snapshot;
 mod stats;
 

@@ -112,6 +112,8 @@ pub struct Counters {
     pub viewers_thinned: u64,
     /// Messages that fitted no frame and were not sent.
     pub encode_failures: u64,
+    /// Notes, marks, cards and announcements that were dropped for lack of room.
+    pub shows_dropped: u64,
     /// Messages for sessions that were gone.
     pub undeliverable: u64,
     /// Requests of operators.

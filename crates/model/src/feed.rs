@@ -37,6 +37,8 @@ pub enum FeedKind {
     Rose(Who, Level),
     /// A team won.
     Won(TeamId),
+    /// The server announced something to those who watch.
+    Announced(Box<str>),
 }
 
 /// An agent and its team.

@@ -56,7 +56,18 @@ pub const HISTORY_EVENTS_MAX: usize = 200;
 /// Scores of a history, of all its moments and teams together: 160 KB if each took ten bytes.
 pub const HISTORY_SCORES_MAX: usize = 16 * 1024;
 
+/// Bytes of all that agents and the server show beside the game, as `Shown::bytes` counts them: half of what may wait for a
+/// viewer before it is thinned, since those who join are sent all of it. Notes of ten thousand agents fit.
+pub const SHOWN_BYTES_MAX: usize = 512 * 1024;
+
+/// Bytes of a message with what is shown, besides those of its last owner.
+pub const SHOWN_MESSAGE_BYTES: usize = 64 * 1024;
+
 const _: () = {
+    assert!(
+        SHOWN_MESSAGE_BYTES * 8 <= FRAME_TO_CLIENT_BYTES_MAX,
+        "what is shown fits a frame with room to spare"
+    );
     assert!(
         HISTORY_SCORES_MAX * 10 * 2 + HISTORY_EVENTS_MAX * 512 * 4 <= FRAME_TO_CLIENT_BYTES_MAX,
         "a history fits a frame with room to spare"

@@ -417,6 +417,8 @@ fn collect_requests(m: &mut Table, counters: &Counters) {
         .counter("viewer_resyncs", counters.viewers_thinned);
     m.help("Messages too large for a frame")
         .counter("viewer_encode_failures", counters.encode_failures);
+    m.help("Notes, marks, cards and announcements without room")
+        .counter("viewer_shows_dropped", counters.shows_dropped);
     m.help("Requests of operators")
         .counter("operator_requests", counters.admin_requests);
 }

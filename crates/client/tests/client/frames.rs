@@ -6,7 +6,10 @@
 use std::str::{FromStr, SplitWhitespace};
 
 use trantor_client::{FeedEntry, FeedKind, Who};
-use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
+use trantor_model::{
+    AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, Shown, ShownBy, TeamId, Tile,
+    TileMark,
+};
 use trantor_protocol::wire::{
     ActionState, AgentState, Change, ClockAnchor, History, Mark, MarkKind, RecordingInfo, RitualState,
     ScorePoint, ServerHello, SnapshotPart, ToClient, WIRE_VERSION,
@@ -118,6 +121,13 @@ pub fn message(line: &str) -> ToClient {
             agent: words.agent(),
             commands: vec![None; words.number()],
         },
+        "shown" => ToClient::Shown {
+            anew: rest == "anew",
+            owners: shown(rest).into_iter().collect(),
+        },
+        "announced" => ToClient::Announced {
+            text: rest.to_owned(),
+        },
         "history" => {
             let (events, scores) = (words.moments(), words.moments());
             let teams = words.number();
@@ -153,6 +163,30 @@ fn anchor(words: &mut Words<'_>) -> ClockAnchor {
 fn death(at: GameTime) -> Mark {
     let kind = MarkKind::Died { team: TeamId(0) };
     Mark { at, count: 1, kind }
+}
+
+/// `note AGENT TEXT`, `mark X` of the server; nothing else.
+fn shown(line: &str) -> Option<(ShownBy, Shown)> {
+    let mut shown = Shown::default();
+    match line.split_once(' ')? {
+        ("note", rest) => {
+            let (agent, note) = rest.split_once(' ').unwrap_or((rest, ""));
+            shown.note = note.into();
+            Some((ShownBy::Agent(AgentId(agent.parse().unwrap())), shown))
+        }
+        (_, x) => {
+            let mark = TileMark {
+                tiles: vec![Tile {
+                    x: x.parse().unwrap(),
+                    y: 2,
+                }],
+                colour: [255, 0, 0],
+                text: "here".into(),
+            };
+            shown.marks.push(("key".into(), mark));
+            Some((ShownBy::Server, shown))
+        }
+    }
 }
 
 fn pushed(at: GameTime) -> FeedEntry {

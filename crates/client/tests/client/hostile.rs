@@ -64,7 +64,7 @@ fn message() -> impl Strategy<Value = ToClient> {
     ];
     // Changes come most often, and each begins with its kind.
     let head = prop_oneof![
-        2 => (0u8..17).prop_map(|kind| vec![kind]),
+        2 => (0u8..19).prop_map(|kind| vec![kind]),
         3 => (0x80u8..=255, 0u8..24, 0u8..16).prop_map(|(low, high, kind)| vec![8, low, high, 1, kind]),
     ];
     (head, prop::collection::vec(token, 60)).prop_filter_map("bytes of no message", |(head, tokens)| {

@@ -216,6 +216,7 @@ impl Watch {
                 }
             }
             "left out" => format!("{} strange, {} unknown", stats.ignored, stats.ignored_lines),
+            "shown" => format!("{:?}", scene.shown),
             "asked" => std::mem::take(&mut self.asked).trim_end().replace('\n', ", "),
             "events" => listed(&std::mem::take(&mut self.events), |it| format!("{it:?}")),
             "feed" => {

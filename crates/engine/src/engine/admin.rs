@@ -10,7 +10,7 @@
 use std::fmt;
 
 use trantor_game::{AdminAction, GameInput, Handled, PaceChange, Refusal};
-use trantor_model::AgentId;
+use trantor_model::{AgentId, Show, ShownBy};
 use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::StepKind;
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
@@ -211,6 +211,8 @@ impl Engine {
                 }
                 self.text_updates
                     .announce(&mut self.sessions, &GuiEvent::Message(&text));
+                let text = String::from_utf8_lossy(&text).into();
+                self.show(ShownBy::Server, Show::Announce(text));
             }
             AdminRequest::Kick(agent) => {
                 self.sessions

@@ -82,7 +82,12 @@ impl Engine {
             }
             match event {
                 GameEvent::Reply { agent, .. } => self.note_idle(agent),
-                GameEvent::Died { agent } => self.agent_died(agent),
+                GameEvent::Died { agent } => {
+                    self.forget_shown(agent);
+                    self.agent_died(agent);
+                }
+                // The last moment of a match keeps what is shown.
+                GameEvent::Left { agent, .. } if self.ending.is_none() => self.forget_shown(agent),
                 GameEvent::Refilled
                     if self.config.refill_news == RefillNews::All && self.sessions.begin_map() =>
                 {

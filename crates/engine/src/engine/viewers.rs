@@ -136,6 +136,7 @@ impl Engine {
             send(&mut self.sessions, conn, &message);
         }
         self.send_history(conn);
+        self.send_shown(conn);
         self.acknowledge(conn, now);
         self.send_snapshot(conn, now);
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use trantor_game::Agent;
-use trantor_model::Command;
+use trantor_model::{AgentId, Command, Show, ShownBy};
 use trantor_protocol::wire::{ServerStats, TeamStats, ToClient};
 use trantor_time::tick_clock::TICK_PERIOD;
 use trantor_time::{NANOS, RealSpan, RealTime, Tick, TickClock};
@@ -27,6 +27,7 @@ impl Engine {
         let tick = self.ticks.start(now);
         let (number, skipped) = (tick.number, tick.skipped_before);
         self.frame_updates.flush();
+        self.frame_updates.append(|frames| self.board.write_tick(frames));
         for conn in self.welcome_viewers() {
             let Some(observer) = self.sessions.observer_mut(conn) else {
                 continue;
@@ -88,6 +89,30 @@ impl Engine {
         }
     }
 
+    /// Shows something to frame viewers, beside the game: with the next tick, or later if too much is shown at once. Agents
+    /// that are gone show nothing.
+    pub fn show(&mut self, by: ShownBy, show: Show) {
+        let is_there = match by {
+            ShownBy::Server => true,
+            ShownBy::Agent(agent) => self.game.world().agent(agent).is_some(),
+        };
+        if is_there {
+            let map = self.config.game.size;
+            self.board.show(by, show, map, self.watch.is_some());
+        }
+    }
+
+    /// An agent is gone, and what it showed.
+    pub(super) fn forget_shown(&mut self, agent: AgentId) {
+        let (by, map) = (ShownBy::Agent(agent), self.config.game.size);
+        self.board.show(by, Show::Clear, map, self.watch.is_some());
+    }
+
+    /// Sends a viewer all that is shown, before the world.
+    pub(super) fn send_shown(&mut self, conn: ConnId) {
+        self.sessions.push(conn, |outbox| self.board.write_all(outbox));
+    }
+
     /// Sends a viewer the changes since its position, unless a snapshot is on its way.
     fn send_updates(&mut self, conn: ConnId) {
         let log = &self.frame_updates.log;
@@ -138,6 +163,7 @@ impl Engine {
             // It includes all updates of this tick.
             observer.begin_snapshot(population, self.frame_updates.log.end, now);
             self.counters.snapshots += 1;
+            self.send_shown(conn);
             self.send_snapshot(conn, now);
         }
     }
@@ -274,6 +300,7 @@ impl Engine {
             self.timers.cancel(tick);
             self.timers.cancel(stats);
             self.frame_updates.forget();
+            self.board.forget_unsent();
         }
     }
 }

@@ -101,6 +101,13 @@ impl FrameUpdates {
         self.log.append(&self.frames);
         self.log.end
     }
+
+    /// Appends the frames that `write` writes.
+    pub(crate) fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.frames.clear();
+        write(&mut self.frames);
+        self.log.append(&self.frames);
+    }
 }
 
 pub(crate) fn send(sessions: &mut Sessions, conn: ConnId, message: &ToClient) {

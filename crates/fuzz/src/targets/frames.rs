@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use trantor_model::{AgentId, Shown, ShownBy, Tile, TileMark};
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, FrameMessage, StepKind, ToClient, ToServer, WIRE_VERSION, read_frame,
     write_frame,
@@ -79,6 +80,28 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     for message in &requests {
         write_frame(&mut to_server, message).expect("a short message");
     }
-    // Frames of a real server.
-    vec![to_server, super::sessions::viewer_stream()]
+    let mark = TileMark {
+        tiles: vec![Tile { x: 1, y: 2 }],
+        colour: [255, 128, 0],
+        text: "here".into(),
+    };
+    let shown = Shown {
+        note: "hungry".into(),
+        marks: vec![("path".into(), mark)],
+        cards: vec![("food".into(), "3".into())],
+    };
+    let shown = ToClient::Shown {
+        anew: true,
+        owners: vec![
+            (ShownBy::Server, shown.clone()),
+            (ShownBy::Agent(AgentId(3)), shown),
+        ],
+    };
+    let text = "the match begins".to_owned();
+    let mut to_client = Vec::new();
+    for message in [shown, ToClient::Announced { text }] {
+        write_frame(&mut to_client, &message).expect("a short message");
+    }
+    // The last are frames of a real server.
+    vec![to_server, to_client, super::sessions::viewer_stream()]
 }

@@ -7,7 +7,7 @@ use trantor_model::MapSize;
 pub const WIRE_WORD: &str = "TRANTOR";
 
 /// Raised with every change to a message; both sides must have the same.
-pub const WIRE_VERSION: u16 = 8;
+pub const WIRE_VERSION: u16 = 9;
 
 /// What a viewer says first. Its layout never changes, so that any version can refuse any other in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,6 +12,7 @@
 //! server  Sought, Snapshot* .. SnapshotEnd   the world of that moment
 //! viewer  Watch                          one agent: which commands wait for their turn
 //! server  Waiting                        those, with a tick, when they have changed
+//! server  Shown, Announced               with a tick: what agents and the server show beside the game
 //! both    Probe, ProbeReply, Ack, Clock, Stats, requests and refusals at any time
 //! ```
 

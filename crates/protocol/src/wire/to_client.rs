@@ -7,7 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Level, Mark, Resource, TeamId, Tile,
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Level, Mark, Resource, Shown,
+    ShownBy, TeamId, Tile,
 };
 use trantor_time::{Frequency, GameTime};
 
@@ -84,6 +85,18 @@ pub enum ToClient {
     },
     /// What happened before the world whose pieces follow.
     History(History),
+    /// What owners show beside the game, each in place of what it showed before; one that shows nothing has nothing any more.
+    /// At most [`crate::limits::SHOWN_BYTES_MAX`] for all owners together.
+    Shown {
+        /// Whether nothing stays of what was shown before this message: it comes before the world.
+        anew: bool,
+        owners: Vec<(ShownBy, Shown)>,
+    },
+    /// An announcement to those who watch.
+    Announced {
+        /// At most [`trantor_model::show::SHOWN_TEXT_BYTES_MAX`] bytes.
+        text: String,
+    },
 }
 
 /// What happened until a viewer came, in short.

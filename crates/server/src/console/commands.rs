@@ -117,7 +117,7 @@ nofood true|false                      the same inverted, as in the reference se
 refill on|off                          whether the ground is refilled
 norefill true|false                    the same inverted, as in the reference server
 lag [off|radio|noisy|SETTING=VALUE...] show or set how broadcasts travel, as in: lag speed=2 latency=5 range=10 loss=5%
-say TEXT                               send a text to all text viewers
+say TEXT                               send a text to all viewers
 start                                  start a game that waits for it (--auto-start off), or for players (--lock-step)
 end                                    end the match: the leading team wins
 save                                   save the game now (--save DIR)

@@ -136,6 +136,7 @@ impl Viewer {
                 self.jumps += 1;
             }
             ToClient::Stats(stats) => self.stats = Some(stats),
+            ToClient::Shown { .. } | ToClient::Announced { .. } => {}
         }
     }
 

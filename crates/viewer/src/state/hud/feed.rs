@@ -197,6 +197,7 @@ fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
             )
         }
         FeedKind::Won(team) => (icons::CROWN, Rituals, format!("{} wins the game", name(*team))),
+        FeedKind::Announced(text) => (icons::SOUND, Words, text.to_string()),
         FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return None,
     };
     let units = entry.at.whole_units();
@@ -299,9 +300,12 @@ fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
     job.wrap = TextWrapping::truncate_at_width(age.left() - 6.0 - left);
     let galley = painter.layout_job(job);
     let at = pos2(left, middle - galley.size().y / 2.0);
+    let is_cut = galley.elided;
     painter.galley(at, galley, colors.text);
     if !line.said.is_empty() {
         response = show_said(response, cx, line);
+    } else if is_cut {
+        response = response.on_hover_text(&line.text);
     }
     if response.clicked() {
         if let Some(agent) = line.agent.and_then(|id| cx.scene().agent(id)) {
@@ -365,6 +369,8 @@ mod tests {
         add(902, FeedKind::Pushed(who(3)));
         let lines = add(902, FeedKind::Pushed(who(3)));
         assert_eq!(lines.len(), 6, "pushes are not grouped");
+        let lines = add(903, FeedKind::Announced("the famine begins".into()));
+        assert_eq!(lines[0], "    903 the famine begins");
         (1_000..1_500).for_each(|units| drop(add(units, FeedKind::Pushed(who(3)))));
         assert_eq!(feed.lines.len(), LINES_MAX);
         feed.rewind(902);
