@@ -164,7 +164,8 @@ impl TextWorld {
             }
             GuiEvent::EggDestroyed { egg } => self.apply(Change::EggDestroyed { egg }),
             GuiEvent::Won { team } => {
-                let team = self.team(team);
+                let is_draw = team == b"draw" && self.teams.iter().all(|name| **name != *"draw");
+                let team = if is_draw { TeamId::DRAW } else { self.team(team) };
                 self.apply(Change::Won { team });
             }
             // These are the session's.

@@ -296,7 +296,9 @@ impl World {
     }
 
     fn win(&mut self, team: TeamId) -> Result<(), ProtocolError> {
-        self.check_team(team)?;
+        if team != TeamId::DRAW {
+            self.check_team(team)?;
+        }
         self.winner = Some(team);
         Ok(())
     }

@@ -63,7 +63,8 @@ impl Game {
             self.check_agent(agent)?;
         }
         if let Some(winner) = world.winner {
-            ensure(world.team(winner).is_some(), "there is no such winner")?;
+            let is_known = winner == TeamId::DRAW || world.team(winner).is_some();
+            ensure(is_known, "there is no such winner")?;
             ensure(world.rituals().len() == 0, "a ritual runs after the end")?;
             let is_silent = world.in_flight.messages().len() == 0;
             ensure(is_silent, "a message is under way after the end")?;

@@ -119,6 +119,11 @@ impl GameConfig {
         EggId(u32::try_from(places).expect("there are at most EGGS_MAX places"))
     }
 
+    /// The name of a team or, for [`TeamId::DRAW`], `draw`.
+    pub fn team_name(&self, team: TeamId) -> &str {
+        self.teams.get(usize::from(team.0)).map_or("draw", String::as_str)
+    }
+
     /// The team of that name.
     pub fn team_named(&self, name: &[u8]) -> Option<TeamId> {
         let index = self.teams.iter().position(|team| team.as_bytes() == name)?;

@@ -155,7 +155,7 @@ pub enum GameEvent {
     },
     /// A refill round is over; its `GroundChanged` came just before. Sent even if nothing changed.
     Refilled,
-    /// A team won, and the game is over.
+    /// A team won, or it is [`TeamId::DRAW`]; the game is over.
     Won { team: TeamId },
 }
 

@@ -230,7 +230,7 @@ impl Game {
         &self.config
     }
 
-    /// The team that has won. From then on nothing is due, and only leaving is not refused.
+    /// The team that has won, or [`TeamId::DRAW`]. From then on nothing is due, and only leaving is not refused.
     pub fn winner(&self) -> Option<TeamId> {
         self.world.winner
     }

@@ -96,6 +96,18 @@ pub enum AdminAction {
     },
     /// The match's time is over: the leading team wins.
     EndMatch,
+    /// The eggs of a closed team can be hatched again.
+    OpenTeam {
+        team: TeamId,
+    },
+    /// From now on the team has no free places, whatever eggs it has. Its agents play on.
+    CloseTeam {
+        team: TeamId,
+    },
+    /// The match is over: that team wins, or it is a draw.
+    EndMatchWith {
+        winner: Option<TeamId>,
+    },
 }
 
 /// The largest count an operator may set, of anything anywhere: far beyond any game, and far from where
@@ -122,7 +134,7 @@ pub enum Refusal {
     GameOver,
     #[error("there is no such team")]
     UnknownTeam,
-    /// Every egg of the team has hatched.
+    /// Every egg of the team has hatched, or the team is closed.
     #[error("the team has no place left")]
     NoPlace,
     /// It never lived, or lives no more. Ordinary where its command and its death cross.

@@ -48,6 +48,16 @@ pub struct Snapshot {
     pub(crate) agenda: Vec<Due>,
     pub(crate) rngs: RngState,
     pub(crate) in_flight: SavedInFlight,
+    #[serde(skip)]
+    pub(crate) extension: Extension,
+}
+
+/// State that came later than the format: it is written, and counts in the digest, only if it is not that of a new game. So
+/// older snapshots are read, and a game that does not use it has the digest that it always had.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Extension {
+    /// The closed teams, in ascending order.
+    pub(crate) closed: Vec<TeamId>,
 }
 
 /// How far the game has come, and its switches.
@@ -130,6 +140,9 @@ impl Game {
                 dealer: world.dealer.round(),
             },
             in_flight: world.in_flight.save(),
+            extension: Extension {
+                closed: world.closed_teams().collect(),
+            },
         }
     }
 }
@@ -167,6 +180,7 @@ impl Snapshot {
     }
 
     /// Appends everything to `bytes`, as it is read by [`Self::decode`]: the fields in their order, and nothing between them.
+    /// The hash of the extension, if there is one, is part of that of the progress.
     pub(crate) fn write(&self, mut bytes: Vec<u8>) -> (Vec<u8>, Digest) {
         let Self {
             config,
@@ -180,10 +194,11 @@ impl Snapshot {
             agenda,
             rngs,
             in_flight,
+            extension,
         } = self;
         let config = append_hashed(&mut bytes, config);
         append(&mut bytes, now);
-        let parts = [
+        let mut parts = [
             config,
             append_hashed(&mut bytes, progress),
             append_hashed(&mut bytes, ground),
@@ -195,6 +210,10 @@ impl Snapshot {
             append_hashed(&mut bytes, rngs),
             append_hashed(&mut bytes, in_flight),
         ];
+        if *extension != Extension::default() {
+            let progress = &mut parts[1];
+            *progress = progress.rotate_left(1) ^ append_hashed(&mut bytes, extension);
+        }
         (bytes, Digest::of_parts(parts))
     }
 
@@ -210,10 +229,16 @@ impl Snapshot {
         if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
             return Err(SaveError::Damaged);
         }
-        match postcard::take_from_bytes(content) {
-            Ok((snapshot, [])) => Ok(snapshot),
-            _ => Err(SaveError::Unreadable),
+        let (mut snapshot, rest): (Self, _) =
+            postcard::take_from_bytes(content).map_err(|_| SaveError::Unreadable)?;
+        if !rest.is_empty() {
+            let extension = postcard::take_from_bytes(rest);
+            let (extension, []) = extension.map_err(|_| SaveError::Unreadable)? else {
+                return Err(SaveError::Unreadable);
+            };
+            snapshot.extension = extension;
         }
+        Ok(snapshot)
     }
 
     /// What is not the same in another snapshot, in words, part by part; at most `most` lines.
@@ -238,6 +263,13 @@ impl Snapshot {
             "in flight",
             [&self.in_flight],
             [&other.in_flight],
+            most,
+            &mut lines,
+        );
+        compare(
+            "extension",
+            [&self.extension],
+            [&other.extension],
             most,
             &mut lines,
         );

@@ -15,7 +15,7 @@ use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::MindKind;
 use trantor_game::{GameConfig, Rules};
-use trantor_model::{Lag, MapSize, lag};
+use trantor_model::{Lag, MapSize, TeamId, lag};
 use trantor_protocol::{TeamNameError, check_team_name};
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameSpan, GameTime};
@@ -251,8 +251,10 @@ fn play(asked: &SimAsked, config: GameConfig) -> io::Result<Summary> {
         minds: asked.minds.iter().map(|kind| kind.name()).collect(),
         winner: game
             .winner()
-            .map(|team| config.teams[usize::from(team.0)].clone()),
+            .filter(|team| *team != TeamId::DRAW)
+            .map(|team| config.team_name(team).to_owned()),
         ended: match ended {
+            Ended::Won(TeamId::DRAW) => "draw",
             Ended::Won(_) => "won",
             Ended::TimeReached => "time",
             Ended::NothingDue => "nothing_due",

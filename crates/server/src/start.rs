@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{anyhow, ensure};
 use trantor_engine::{Control, Engine, PlaybackStart};
+use trantor_model::TeamId;
 use trantor_time::RealSpan;
 
 use crate::autosave::Autosave;
@@ -54,11 +55,14 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         let Some(winner) = game.winner() else {
             return true;
         };
-        let winner = &game.config().teams[usize::from(winner.0)];
+        let how = match winner {
+            TeamId::DRAW => "in a draw".to_owned(),
+            _ => format!("{} has won", game.config().team_name(winner)),
+        };
         match options.ends_at_win {
-            true => log::info!("the saved game is over, {winner} has won: a new one"),
+            true => log::info!("the saved game is over, {how}: a new one"),
             false => log::warn!(
-                "the saved game is over, {winner} has won: it can be watched and not joined; --after-win exit or another \
+                "the saved game is over, {how}: it can be watched and not joined; --after-win exit or another \
                  place for --save begins a new one"
             ),
         }

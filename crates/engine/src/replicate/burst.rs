@@ -79,7 +79,7 @@ pub(crate) fn write_world_on(
             }
             Subject::Winner => {
                 if let Some(team) = game.winner().filter(|_| known.winner != game.winner()) {
-                    let team = game.config().teams[usize::from(team.0)].as_bytes();
+                    let team = game.config().team_name(team).as_bytes();
                     write_gui_event(out, ids, &GuiEvent::Won { team });
                 }
                 Subject::End

@@ -222,7 +222,7 @@ impl TextUpdates {
                 }
             }
             GameEvent::Won { team } => {
-                let name = game.config().teams[usize::from(team.0)].as_bytes();
+                let name = game.config().team_name(*team).as_bytes();
                 self.write_about(Some(Subject::Winner), &GuiEvent::Won { team: name });
             }
         }

@@ -1,6 +1,6 @@
 //! An operator changes the world: each action is checked, then done at once.
 
-use trantor_model::{Level, Tile};
+use trantor_model::{Level, TeamId, Tile};
 
 use super::Game;
 use crate::event::{GameEvent, GroundChange, MoveKind};
@@ -65,6 +65,17 @@ impl Game {
             AdminAction::SetLag { lag } => world.in_flight.set_lag(lag)?,
             AdminAction::EndMatch => {
                 victory::declare_leader(world, events);
+                self.end();
+            }
+            AdminAction::OpenTeam { team } | AdminAction::CloseTeam { team } => {
+                world.team(team).ok_or(Refusal::UnknownTeam)?;
+                world.team_mut(team).is_closed = matches!(action, AdminAction::CloseTeam { .. });
+            }
+            AdminAction::EndMatchWith { winner } => {
+                if let Some(team) = winner {
+                    world.team(team).ok_or(Refusal::UnknownTeam)?;
+                }
+                victory::declare(world, winner.unwrap_or(TeamId::DRAW), events);
                 self.end();
             }
         }

@@ -44,6 +44,8 @@ pub struct Team {
     pub(crate) eggs: u32,
     /// Eggs that can be hatched, in ascending order.
     pub(crate) hatchable: SmallVec<[EggId; 2]>,
+    /// Whether an operator has closed it: it gives no place.
+    pub(crate) is_closed: bool,
 }
 
 impl Team {
@@ -53,11 +55,15 @@ impl Team {
             living: 0,
             eggs: 0,
             hatchable: SmallVec::new(),
+            is_closed: false,
         }
     }
 
     /// Places left: eggs that can be hatched now.
     pub fn places(&self) -> u32 {
+        if self.is_closed {
+            return 0;
+        }
         u32::try_from(self.hatchable.len()).expect("a world has at most EGGS_MAX eggs")
     }
 }

@@ -52,7 +52,8 @@ fn standing(world: &World, team: TeamId) -> [u32; Level::LAST.get() as usize] {
     standing
 }
 
-fn declare(world: &mut World, team: TeamId, events: &mut Events) {
+/// Ends the game in favour of a team, or in a draw.
+pub(crate) fn declare(world: &mut World, team: TeamId, events: &mut Events) {
     world.winner = Some(team);
     events.push(GameEvent::Won { team });
 }

@@ -144,6 +144,13 @@ impl World {
         self.teams.get(usize::from(id.0))
     }
 
+    /// The teams that an operator has closed, in order of number.
+    pub(crate) fn closed_teams(&self) -> impl Iterator<Item = TeamId> {
+        let teams = self.teams.iter().enumerate();
+        let closed = teams.filter(|(_, team)| team.is_closed);
+        closed.map(|(index, _)| TeamId(u16::try_from(index).expect("there are at most TEAMS_MAX teams")))
+    }
+
     /// What lies on a tile.
     ///
     /// # Panics
@@ -173,7 +180,7 @@ impl World {
         &self.ground_totals
     }
 
-    /// The team that has won; the game is over then.
+    /// The team that has won, or [`TeamId::DRAW`]; the game is over then.
     pub fn winner(&self) -> Option<TeamId> {
         self.winner
     }

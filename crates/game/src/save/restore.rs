@@ -60,6 +60,7 @@ fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
         agenda,
         rngs,
         in_flight,
+        extension,
     } = snapshot;
     let is_in_range = (GameTime::ZERO..=NOW_MAX).contains(&now) && progress.steps <= NUMBER_MAX;
     ensure(is_in_range, "the time is out of range")?;
@@ -68,6 +69,10 @@ fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
     world.hunger_enabled = progress.hunger_enabled;
     world.refill_enabled = progress.refill_enabled;
     world.winner = progress.winner;
+    for team in extension.closed {
+        ensure(world.team(team).is_some(), "there is no such closed team")?;
+        world.team_mut(team).is_closed = true;
+    }
     world.birth_rng = Rng::resume(seed, Purpose::Birth, rngs.birth);
     world.egg_rng = Rng::resume(seed, Purpose::Egg, rngs.egg);
     let (drawn, dealt) = rngs.dealer;

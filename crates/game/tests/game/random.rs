@@ -48,7 +48,7 @@ pub(crate) fn command() -> impl Strategy<Value = Command> {
 /// Few tiles, so that agents meet.
 fn admin_action() -> impl Strategy<Value = AdminAction> {
     let agent = || (0..6u32).prop_map(AgentId);
-    let team = (0..3u16).prop_map(TeamId);
+    let team = || (0..3u16).prop_map(TeamId);
     let tile = || (0..3u16, 0..2u16).prop_map(|(x, y)| Tile { x, y });
     let level = (1..=8u8).prop_map(|level| Level::new(level).expect("a level"));
     prop_oneof![
@@ -66,7 +66,9 @@ fn admin_action() -> impl Strategy<Value = AdminAction> {
             AdminAction::SetGround { tile, ground }
         }),
         1 => agent().prop_map(|agent| AdminAction::Kill { agent }),
-        1 => (team, tile()).prop_map(|(team, tile)| AdminAction::LayEgg { team, tile }),
+        1 => (team(), tile()).prop_map(|(team, tile)| AdminAction::LayEgg { team, tile }),
+        1 => team().prop_map(|team| AdminAction::OpenTeam { team }),
+        1 => team().prop_map(|team| AdminAction::CloseTeam { team }),
         1 => any::<bool>().prop_map(|enabled| AdminAction::SetHunger { enabled }),
         1 => any::<bool>().prop_map(|enabled| AdminAction::SetRefill { enabled }),
         1 => prop::option::of(any_lag()).prop_map(|lag| AdminAction::SetLag { lag }),

@@ -119,7 +119,8 @@ norefill true|false                    the same inverted, as in the reference se
 lag [off|radio|noisy|SETTING=VALUE...] show or set how broadcasts travel, as in: lag speed=2 latency=5 range=10 loss=5%
 say TEXT                               send a text to all viewers
 start                                  start a game that waits for it (--auto-start off), or for players (--lock-step)
-end                                    end the match: the leading team wins
+team open|close TEAM                   whether a team has free places: a closed one has none, its agents play on
+end [TEAM|draw]                        end the match: the leading team wins, or that one, or none
 save                                   save the game now (--save DIR)
 quit                                   end the server in order
 ";

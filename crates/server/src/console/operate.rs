@@ -136,6 +136,23 @@ fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer>
             let (at, resource, count) = (tile(x, y)?, resource(name)?, number(count)?);
             set_tile(engine, at, resource, count, now)
         }
+        ("team", [word, team]) => {
+            let is_open = switch(word, "open", "close")?;
+            let set = |team| match is_open {
+                true => AdminAction::OpenTeam { team },
+                false => AdminAction::CloseTeam { team },
+            };
+            team_named(engine, team).and_then(|team| admin(engine, AdminRequest::Act(set(team)), now))
+        }
+        ("end", [word]) => {
+            let winner = match (team_named(engine, word), word.eq_ignore_ascii_case("draw")) {
+                (Ok(team), _) => Some(team),
+                (Err(_), true) => None,
+                (Err(unknown), false) => return Some(Err(unknown)),
+            };
+            let end = AdminRequest::Act(AdminAction::EndMatchWith { winner });
+            admin(engine, end, now)
+        }
         ("egg", [team, x, y]) => {
             let tile = tile(x, y)?;
             let lay = |team| AdminRequest::Act(AdminAction::LayEgg { team, tile });

@@ -11,6 +11,7 @@ use std::io;
 use mio::Token;
 use trantor_engine::limits::Limits;
 use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
+use trantor_model::TeamId;
 use trantor_runtime::signals::{Handled, Signal, Signals};
 use trantor_runtime::{RealClock, StopSignal, UserToken};
 use trantor_time::{Clock as _, RealSpan, RealTime};
@@ -321,8 +322,11 @@ impl Shell {
                 }
                 Output::Reading { conn, is_wanted } => self.conns.set_reading(conn, is_wanted),
                 Output::Won { team } => {
-                    let name = &self.engine.config().game.teams[usize::from(team.0)];
-                    log::info!("team {name} has won");
+                    let name = self.engine.config().game.team_name(team);
+                    match team {
+                        TeamId::DRAW => log::info!("the match is a draw"),
+                        _ => log::info!("team {name} has won"),
+                    }
                     self.has_won = true;
                 }
             }

@@ -115,6 +115,15 @@ fn read_action(words: &[&str]) -> AdminAction {
             lag: lag::read(&settings.join(" ")).expect("settings"),
         },
         ["end-match"] => AdminAction::EndMatch,
+        ["end-match", winner] => AdminAction::EndMatchWith {
+            winner: (winner != "draw").then(|| TeamId(number(winner))),
+        },
+        ["open-team", team] => AdminAction::OpenTeam {
+            team: TeamId(number(team)),
+        },
+        ["close-team", team] => AdminAction::CloseTeam {
+            team: TeamId(number(team)),
+        },
         _ => panic!("operators cannot {words:?}"),
     }
 }

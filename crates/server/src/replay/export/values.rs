@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use trantor_game::{AdminAction, Game, GameEvent, GameInput, PaceChange, Reply};
-use trantor_model::{AgentId, Command, Resource, Sight};
+use trantor_model::{AgentId, Command, Resource, Sight, TeamId};
 use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
 
 pub(super) fn input_value(game: &Game, input: &GameInput) -> Value {
@@ -84,7 +84,10 @@ fn put(game: &Game, line: &mut Map<String, Value>, name: &str, value: Value) {
             let names = Resource::ALL.map(|resource| resource.name().to_owned());
             return line.extend(names.into_iter().zip(counts));
         }
-        ("team", team) => ("team", team_name(game, team.as_u64().unwrap_or(u64::MAX)).into()),
+        ("winner", Value::Null) => ("winner", Value::Null),
+        (name @ ("team" | "winner"), team) => {
+            (name, team_name(game, team.as_u64().unwrap_or(u64::MAX)).into())
+        }
         ("text", Value::Array(bytes)) => {
             let bytes = bytes.iter().filter_map(Value::as_u64);
             let bytes: Vec<u8> = bytes.filter_map(|byte| u8::try_from(byte).ok()).collect();
@@ -129,6 +132,9 @@ fn sight_line(sights: &[Sight]) -> String {
 
 /// A recording may have a team ask to join that the game does not have, which the game refuses.
 fn team_name(game: &Game, team: u64) -> &str {
+    if team == u64::from(TeamId::DRAW.0) {
+        return "draw";
+    }
     let team = usize::try_from(team).unwrap_or(usize::MAX);
     let name = game.config().teams.get(team);
     name.map_or("unknown", String::as_str)

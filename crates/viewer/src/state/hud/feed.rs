@@ -230,6 +230,9 @@ fn talk_text(team: TeamId, count: u32, said: &VecDeque<(AgentId, Box<[u8]>)>, te
 
 /// A team's name, or its number while the name is unknown.
 pub fn team_name(teams: &[SceneTeam], team: TeamId) -> String {
+    if team == TeamId::DRAW {
+        return "no team".to_owned();
+    }
     let known = teams.get(usize::from(team.0));
     known.map_or_else(|| format!("team {}", team.0), |team| team.name.to_string())
 }

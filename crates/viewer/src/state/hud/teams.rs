@@ -88,7 +88,8 @@ fn headline(ui: &mut Ui, cx: &PanelContext<'_>, leaders: &[usize], best: usize) 
     let (teams, colors) = (&cx.scene().teams, &cx.colors);
     let winner = cx.scene().winner.map(|team| usize::from(team.0));
     let (team, verb) = match (winner, leaders) {
-        (Some(team), _) => (teams.get(team), "has won".to_owned()),
+        (Some(team), _) if team < teams.len() => (teams.get(team), "has won".to_owned()),
+        (Some(_), _) => (None, "a draw".to_owned()),
         (None, &[team]) => (teams.get(team), "leads".to_owned()),
         (None, _) => (None, tie(teams, leaders)),
     };
