@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("game", "model time"),
     ("protocol", "model time"),
     ("engine", "game protocol strategy model time"),
+    ("script", "engine strategy model time"),
     ("server", "engine game protocol model runtime time"),
     ("client", "protocol model time"),
     ("render", "client model"),

@@ -11,7 +11,7 @@ mod table;
 use std::fmt;
 
 use trantor_game::Reply;
-use trantor_model::{AgentId, Command, Show, TeamId};
+use trantor_model::{AgentId, Command, Direction, MapSize, Show, TeamId, Tile};
 pub use trantor_strategy::Percept;
 use trantor_time::{GameSpan, GameTime};
 
@@ -29,6 +29,9 @@ pub trait Mind {
 
     /// When it wants to decide again without having perceived anything.
     fn wake_at(&self) -> Option<GameTime>;
+
+    /// Its agent has starved, at `now`. What it does then can only be shown.
+    fn died(&mut self, _now: GameTime, _acts: &mut Vec<Act>) {}
 }
 
 /// One thing that an agent does.
@@ -59,6 +62,12 @@ pub struct Newborn<'a> {
     pub index: u64,
     /// All its randomness comes from this; it differs between agents.
     pub seed: u64,
+    /// Where it was born. Agents do not know it: it serves to place what they show on the map.
+    pub tile: Tile,
+    /// As it was born.
+    pub direction: Direction,
+    /// The size of the map.
+    pub map: MapSize,
 }
 
 /// Agents of one team with minds of one kind.

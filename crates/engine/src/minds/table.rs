@@ -205,7 +205,11 @@ impl Minds {
     pub(crate) fn attend(&mut self, host: &mut impl Host, event: &GameEvent) {
         let (agent, percept) = match event {
             GameEvent::HeardByAll { speaker, text } => return self.spread(host, *speaker, text),
-            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => return self.forget(*agent),
+            GameEvent::Died { agent } => {
+                self.died(host, *agent);
+                return self.forget(*agent);
+            }
+            GameEvent::Left { agent, .. } => return self.forget(*agent),
             GameEvent::Reply { agent, reply } => (*agent, percept_of(reply)),
             GameEvent::Heard {
                 agent,
@@ -420,11 +424,15 @@ impl Minds {
             MindSource::BuiltIn(kind) => Thinker::BuiltIn(kind.awaken(name.as_bytes(), seed)),
             MindSource::Made { factory, .. } => {
                 self.made.insert(agent);
+                let born = game.world().agent(agent).expect("it has just joined");
                 Thinker::Made(factory.awaken(&Newborn {
                     agent,
                     team: name,
                     index: team.joined,
                     seed,
+                    tile: born.tile,
+                    direction: born.facing,
+                    map: game.config().size,
                 }))
             }
         };
@@ -455,6 +463,22 @@ impl Minds {
             timing,
         });
         self.perceived(host, agent);
+    }
+
+    /// An agent has starved: its mind may show a last thing.
+    fn died(&mut self, host: &mut impl Host, agent: AgentId) {
+        let Some(Some(slot)) = self.slots.get_mut(agent.0 as usize) else {
+            return;
+        };
+        let mut acts = Vec::new();
+        if let Thinker::Made(mind) = &mut slot.thinker {
+            mind.died(host.game().now(), &mut acts);
+        }
+        for act in acts {
+            if let Act::Show(show) = act {
+                host.show(agent, show);
+            }
+        }
     }
 
     /// An agent is gone.

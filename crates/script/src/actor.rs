@@ -1,0 +1,674 @@
+//! One agent or scenario: its routines, what they wait for, and in which order they are resumed.
+//!
+//! Everything happens in [`Actor::decide`], at one instant of game time: first what was perceived, in its order, then
+//! timers and ends of waits in the order of their times, ties in the order in which they were asked for.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use mlua::{Function, IntoLuaMulti, Table, Thread, Value};
+use trantor_model::{AgentId, Counts, Level, Resource, Sight};
+use trantor_strategy::flight::AnswerKind;
+use trantor_time::{GameSpan, GameTime};
+
+use crate::data::{Data, number};
+use crate::jobs::{self, span};
+use crate::limits::{
+    ANSWERS_MAX, HEARD_MAX, INBOX_MAX, INSTANT_RESUMPTIONS_MAX, JOBS_MAX, RESTART_UNITS, ROUTINES_MAX,
+};
+use crate::state::{Deed, State, command_of};
+use crate::vm::{Ran, ScriptError, Vm};
+
+/// Whom a script is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Agent,
+    Scenario,
+}
+
+impl Role {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Scenario => "scenario",
+        }
+    }
+}
+
+/// The answer of a command.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Done(bool),
+    /// Nine numbers a tile, as the prelude reads them.
+    Sight(Box<[u8]>),
+    Inventory(Counts),
+    Number(u32),
+    /// Of the console: the answer's lines, and whether the line was carried out.
+    Console(bool, Box<str>),
+}
+
+/// What was perceived and not taken in yet.
+#[derive(Clone, Debug)]
+enum Heard {
+    Answer(u64, Answer),
+    Message { text: Box<[u8]>, direction: u8 },
+    Pushed { direction: u8 },
+    Level(Level),
+    ElevationFailed,
+    Died,
+    Event(Box<str>, Data),
+}
+
+/// What a routine waits for.
+#[derive(Debug, PartialEq)]
+enum Waiting {
+    Answer(u64),
+    /// With the number of the wait, by which ties go.
+    Until(GameTime, u64),
+    /// For a message, until then at the latest.
+    Message(Option<(GameTime, u64)>),
+    Job(GameTime, u64, Data),
+}
+
+struct Routine {
+    thread: Thread,
+    waiting: Waiting,
+    is_main: bool,
+}
+
+/// Something that is due by time.
+enum Due {
+    Timer(usize),
+    Routine(usize),
+}
+
+/// See the module.
+pub(crate) struct Actor {
+    pub(crate) vm: Rc<Vm>,
+    role: Role,
+    /// Lent to the VM while it runs.
+    state: Option<Box<State>>,
+    /// What the script is given as its first argument.
+    me: Option<Table>,
+    /// What its file has returned.
+    definition: Option<Table>,
+    routines: Vec<Routine>,
+    heard: VecDeque<Heard>,
+    inbox: VecDeque<(Box<[u8]>, u8)>,
+    answers: VecDeque<(u64, Answer)>,
+    level: Level,
+    index: u64,
+    is_held: bool,
+    /// Of the script that runs.
+    epoch: Option<u64>,
+    /// When the main function begins, if it should.
+    begins_at: Option<GameTime>,
+    /// Resumptions at the instant of the last decision.
+    resumed: u32,
+    wake_at: Option<GameTime>,
+}
+
+/// Runs a script's file once, for nobody, to find out whether it runs to its end.
+pub(crate) fn try_out(vm: &Rc<Vm>, role: Role) -> Result<(), ScriptError> {
+    let mut actor = Actor::new(Rc::clone(vm), role, None, "", 0, 0);
+    actor
+        .vm
+        .shared
+        .reports
+        .agents
+        .set(actor.vm.shared.reports.agents.get() - 1);
+    let defined = actor.define();
+    actor
+        .vm
+        .shared
+        .reports
+        .agents
+        .set(actor.vm.shared.reports.agents.get() + 1);
+    defined.map(|_| ())
+}
+
+impl Drop for Actor {
+    fn drop(&mut self) {
+        let agents = &self.vm.shared.reports.agents;
+        agents.set(agents.get() - 1);
+    }
+}
+
+impl Actor {
+    pub(crate) fn new(
+        vm: Rc<Vm>,
+        role: Role,
+        agent: Option<AgentId>,
+        team: &str,
+        index: u64,
+        seed: u64,
+    ) -> Self {
+        let agents = &vm.shared.reports.agents;
+        agents.set(agents.get() + 1);
+        Self {
+            state: Some(Box::new(State::new(agent, team, seed))),
+            vm,
+            role,
+            me: None,
+            definition: None,
+            routines: Vec::new(),
+            heard: VecDeque::new(),
+            inbox: VecDeque::new(),
+            answers: VecDeque::new(),
+            level: Level::FIRST,
+            index,
+            is_held: false,
+            epoch: None,
+            begins_at: None,
+            resumed: 0,
+            wake_at: Some(GameTime::ZERO),
+        }
+    }
+
+    pub(crate) fn state(&mut self) -> &mut State {
+        self.state.as_mut().expect("it comes back from every resumption")
+    }
+
+    // What is perceived --------------------------------------------------------------------------------------------
+
+    fn hear(&mut self, heard: Heard) {
+        if self.heard.len() == HEARD_MAX {
+            self.heard.pop_front();
+        }
+        self.heard.push_back(heard);
+    }
+
+    /// An answer to a command.
+    pub(crate) fn answered(&mut self, kind: AnswerKind, answer: Answer) {
+        if kind == AnswerKind::Refused && std::mem::take(&mut self.is_held) {
+            if let Some(ticket) = self.state().ritual_ended() {
+                self.hear(Heard::Answer(ticket, Answer::Done(false)));
+            }
+            return self.hear(Heard::ElevationFailed);
+        }
+        let mut lost = Vec::new();
+        let ticket = self.state().answered(kind, &mut lost);
+        for ticket in lost {
+            self.hear(Heard::Answer(ticket, Answer::Done(false)));
+        }
+        if let Some(ticket) = ticket {
+            self.hear(Heard::Answer(ticket, answer));
+        }
+    }
+
+    pub(crate) fn elevation_began(&mut self) {
+        self.is_held = true;
+    }
+
+    pub(crate) fn rose_to(&mut self, level: Level) {
+        self.is_held = false;
+        self.level = level;
+        if let Some(ticket) = self.state().ritual_ended() {
+            self.hear(Heard::Answer(ticket, Answer::Done(true)));
+        }
+        self.hear(Heard::Level(level));
+    }
+
+    pub(crate) fn message(&mut self, text: &[u8], direction: u8) {
+        let text = text.into();
+        self.hear(Heard::Message { text, direction });
+    }
+
+    pub(crate) fn pushed(&mut self, direction: u8) {
+        self.state().pose.pushed_from(direction);
+        self.hear(Heard::Pushed { direction });
+    }
+
+    pub(crate) fn died(&mut self) {
+        self.hear(Heard::Died);
+    }
+
+    pub(crate) fn console_answered(&mut self, id: u64, answer: Answer) {
+        self.hear(Heard::Answer(id, answer));
+    }
+
+    pub(crate) fn event(&mut self, name: &str, data: Data) {
+        self.hear(Heard::Event(name.into(), data));
+    }
+
+    // Decisions ----------------------------------------------------------------------------------------------------
+
+    /// Resumes what is to be resumed at `now`; answers what was done by it, in order.
+    pub(crate) fn decide(&mut self, now: GameTime) -> Vec<Deed> {
+        if self.state().now != now {
+            self.resumed = 0;
+        }
+        self.state().begin_decision(now);
+        let reports = &self.vm.shared.reports;
+        if reports.is_suspended() {
+            self.rest();
+        } else if self.epoch != Some(reports.epoch()) {
+            self.take_over(now);
+        }
+        if self.begins_at.is_some_and(|begin| begin <= now) {
+            self.clear();
+            self.begin(Value::Nil);
+        }
+        while self.resumed < INSTANT_RESUMPTIONS_MAX && !self.vm.shared.reports.is_suspended() {
+            if let Some(heard) = self.heard.pop_front() {
+                self.take_in(heard);
+            } else if let Some(due) = self.next_due(now) {
+                self.take_due(due, now);
+            } else {
+                break;
+            }
+        }
+        self.state().send_waiting();
+        self.wake_at = self.next_wake(now);
+        std::mem::take(&mut self.state().deeds)
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<GameTime> {
+        let reports = &self.vm.shared.reports;
+        if reports.is_suspended() {
+            return None;
+        }
+        let is_current = self.epoch == Some(reports.epoch());
+        if is_current {
+            self.wake_at
+        } else {
+            Some(GameTime::ZERO)
+        }
+    }
+
+    /// While the script is suspended nothing runs, and nothing is kept but what is known of the agent's place and level.
+    fn rest(&mut self) {
+        self.clear();
+        self.heard.clear();
+        self.inbox.clear();
+    }
+
+    /// Ends all routines, timers and handlers, for the main function to begin.
+    fn clear(&mut self) {
+        self.routines.clear();
+        self.answers.clear();
+        self.begins_at = None;
+        let state = self.state();
+        state.forget_unsent();
+        state.timers.clear();
+        state.handlers.clear();
+    }
+
+    /// Another source, or the same anew: all that the old one had set up goes, but its `state`, which `migrate` may carry
+    /// over. Commands in flight are carried out; nobody waits for their answers.
+    fn take_over(&mut self, now: GameTime) {
+        self.epoch = Some(self.vm.shared.reports.epoch());
+        let old = match (&self.me, &self.definition) {
+            (Some(me), Some(_)) => me.raw_get("state").unwrap_or(Value::Nil),
+            _ => Value::Nil,
+        };
+        self.clear();
+        (self.me, self.definition) = (None, None);
+        self.state().now = now;
+        self.begin(old);
+    }
+
+    /// Begins the main function; `old` is the state of the script before.
+    fn begin(&mut self, old: Value) {
+        let begun = match self.definition.clone() {
+            Some(definition) => Ok(definition),
+            None => self.define(),
+        };
+        let prepared = begun.and_then(|definition| {
+            let me = self.me.clone().map_or_else(|| self.make_me(), Ok);
+            let thread = self.vm.lua.create_thread(self.vm.start.clone());
+            let prepared = me.and_then(|me| Ok((thread?, me)));
+            let (thread, me) = prepared.map_err(|error| self.vm.describe(&error, None))?;
+            self.me = Some(me.clone());
+            self.definition = Some(definition.clone());
+            Ok((thread, (me, definition, old)))
+        });
+        match prepared {
+            Ok((thread, arguments)) => self.run(thread, arguments, true),
+            Err(error) => self.failed(error, true),
+        }
+    }
+
+    /// Runs the file in an environment of its own; what it returns is the definition.
+    fn define(&mut self) -> Result<Table, ScriptError> {
+        let thread = self
+            .vm
+            .fresh_chunk()
+            .map_err(|error| self.vm.describe(&error, None))?;
+        let role = self.role.name();
+        match self.vm.resume(&thread, (), &mut self.state)? {
+            Ran::Asked(..) => Err(self
+                .vm
+                .error("a file may not wait outside of its agent's function")),
+            Ran::Returned(Value::Table(table))
+                if table.raw_get::<String>("kind").is_ok_and(|kind| kind == role) =>
+            {
+                Ok(table)
+            }
+            Ran::Returned(_) => {
+                let message = format!("the file does not end with `return trantor.{role}(function … end)`");
+                Err(self.vm.error(&message))
+            }
+        }
+    }
+
+    fn make_me(&mut self) -> mlua::Result<Table> {
+        let me = self.vm.lua.create_table_with_capacity(0, 4)?;
+        if self.role == Role::Agent {
+            me.raw_set("team", &*self.state().team)?;
+            me.raw_set("level", self.level.get())?;
+            me.raw_set("index", self.index)?;
+            me.set_metatable(Some(self.vm.agent_meta.clone()))?;
+        } else {
+            me.set_metatable(Some(self.vm.scenario_meta.clone()))?;
+        }
+        me.raw_set("state", self.vm.lua.create_table()?)?;
+        Ok(me)
+    }
+
+    // Routines -----------------------------------------------------------------------------------------------------
+
+    /// Begins another routine, of a handler or a timer.
+    fn spawn(&mut self, run: &Function, arguments: impl IntoLuaMulti) {
+        if self.routines.len() >= ROUTINES_MAX {
+            let mut error = self
+                .vm
+                .error("too many handlers and timers of this agent wait for something");
+            error.line = run
+                .info()
+                .line_defined
+                .and_then(|line| line.try_into().ok())
+                .unwrap_or(0);
+            return self.failed(error, false);
+        }
+        match self.vm.lua.create_thread(run.clone()) {
+            Ok(thread) => self.run(thread, arguments, false),
+            Err(error) => self.failed(self.vm.describe(&error, None), false),
+        }
+    }
+
+    /// Resumes a routine, and keeps it if it waits for something then.
+    fn run(&mut self, thread: Thread, arguments: impl IntoLuaMulti, is_main: bool) {
+        self.resumed += 1;
+        let mut ran = self.vm.resume(&thread, arguments, &mut self.state);
+        // What needs no time is answered at once.
+        loop {
+            let answer = match ran {
+                Err(error) => return self.failed(error, is_main),
+                Ok(Ran::Returned(_)) => return,
+                Ok(Ran::Asked(request, first, second)) => match self.request(request, &first, &second) {
+                    Ok(waiting) => {
+                        let routine = Routine {
+                            thread,
+                            waiting,
+                            is_main,
+                        };
+                        return self.routines.push(routine);
+                    }
+                    Err(answer) => answer,
+                },
+            };
+            self.resumed += 1;
+            ran = self.vm.resume(&thread, answer, &mut self.state);
+        }
+    }
+
+    /// What a routine waits for that asks so, or what it is answered at once.
+    fn request(&mut self, request: i32, first: &Value, second: &Value) -> Result<Waiting, (Value, Value)> {
+        let now = self.state().now;
+        Ok(match request {
+            20 => Waiting::Until(now + span(number(first).unwrap_or(0.0)), self.state().next_id()),
+            21 => match self.inbox.pop_front() {
+                Some((text, direction)) => return Err((self.message_value(&text, direction), Value::Nil)),
+                None => {
+                    let limit = number(first).map(|units| (now + span(units), self.state().next_id()));
+                    Waiting::Message(limit)
+                }
+            },
+            22 => {
+                let ticket = number(first).unwrap_or(0.0) as u64;
+                match self.answers.iter().position(|(other, _)| *other == ticket) {
+                    Some(place) => {
+                        let answer = self.answers.remove(place).map(|(_, answer)| answer);
+                        return Err((self.answer_value(answer.as_ref()), Value::Nil));
+                    }
+                    None if !self.state().is_open(ticket) => return Err((Value::Nil, Value::Nil)),
+                    None => Waiting::Answer(ticket),
+                }
+            }
+            23 => match self.ask_job(first, second) {
+                Ok(waiting) => waiting,
+                Err(refusal) => {
+                    let refusal = self.vm.lua.create_string(refusal);
+                    return Err((Value::Nil, refusal.map_or(Value::Nil, Value::String)));
+                }
+            },
+            24 => {
+                let line = first
+                    .as_string()
+                    .map(|line| line.to_string_lossy())
+                    .unwrap_or_default();
+                let id = self.state().next_id();
+                self.state().deeds.push(Deed::Console { id, line });
+                Waiting::Answer(id)
+            }
+            _ => match command_of(request, first) {
+                Some(command) => Waiting::Answer(self.state().send(command)),
+                // Only the functions of the host ask, and they ask for nothing else.
+                None => return Err((Value::Nil, Value::Nil)),
+            },
+        })
+    }
+
+    fn ask_job(&mut self, name: &Value, data: &Value) -> Result<Waiting, String> {
+        let is_job = |routine: &&Routine| matches!(routine.waiting, Waiting::Job(..));
+        if self.routines.iter().filter(is_job).count() >= JOBS_MAX {
+            return Err("too many jobs at a time".to_owned());
+        }
+        let name = name
+            .as_string()
+            .map(|name| name.to_string_lossy())
+            .unwrap_or_default();
+        let (result, length) = jobs::run(&name, &Data::read(data)?)?;
+        let state = self.state();
+        Ok(Waiting::Job(state.now + length, state.next_id(), result))
+    }
+
+    /// Ends the routine that failed; an agent's main function begins again later.
+    fn failed(&mut self, error: ScriptError, is_main: bool) {
+        let state = self.state.as_ref().expect("it comes back from every resumption");
+        let (agent, now) = (state.agent, state.now);
+        self.vm.shared.reports.failed(agent, now, error);
+        if is_main {
+            self.begins_at = Some(now + GameSpan::from_units(RESTART_UNITS));
+        }
+    }
+
+    /// Resumes the routine at `place` with a value.
+    fn resume(&mut self, place: usize, value: Value) {
+        let routine = self.routines.remove(place);
+        self.run(routine.thread, value, routine.is_main);
+    }
+
+    // What is taken in ---------------------------------------------------------------------------------------------
+
+    fn take_in(&mut self, heard: Heard) {
+        match heard {
+            Heard::Answer(ticket, answer) => self.take_answer(ticket, answer),
+            Heard::Message { text, direction } => self.take_message(text, direction),
+            Heard::Pushed { direction } => self.handle("ejected", Value::Integer(direction.into())),
+            Heard::Level(level) => {
+                if let Some(me) = &self.me {
+                    // Fails only without memory, and then the next level sets it.
+                    let _ = me.raw_set("level", level.get());
+                }
+                self.handle("elevation", Value::Integer(level.get().into()));
+            }
+            Heard::ElevationFailed => self.handle("elevation", Value::Nil),
+            Heard::Died => self.handle("death", Value::Nil),
+            Heard::Event(name, data) => match data.write(&self.vm.lua) {
+                Ok(value) => self.handle(&name, value),
+                Err(error) => self.failed(self.vm.describe(&error, None), false),
+            },
+        }
+    }
+
+    fn handle(&mut self, event: &str, value: Value) {
+        if let Some(run) = self.state().handler(event).cloned() {
+            self.spawn(&run, value);
+        }
+    }
+
+    fn take_answer(&mut self, ticket: u64, answer: Answer) {
+        self.state().send_waiting();
+        let waits = |routine: &Routine| routine.waiting == Waiting::Answer(ticket);
+        match self.routines.iter().position(waits) {
+            Some(place) => {
+                let value = self.answer_value(Some(&answer));
+                if let Answer::Console(_, said) = &answer {
+                    let said = self
+                        .vm
+                        .lua
+                        .create_string(&**said)
+                        .map_or(Value::Nil, Value::String);
+                    let routine = self.routines.remove(place);
+                    return self.run(routine.thread, (value, said), routine.is_main);
+                }
+                self.resume(place, value);
+            }
+            None => {
+                if self.answers.len() == ANSWERS_MAX {
+                    self.answers.pop_front();
+                }
+                self.answers.push_back((ticket, answer));
+            }
+        }
+    }
+
+    fn take_message(&mut self, text: Box<[u8]>, direction: u8) {
+        let waits = |routine: &Routine| matches!(routine.waiting, Waiting::Message(_));
+        if let Some(run) = self.state().handler("message").cloned() {
+            let value = self.message_value(&text, direction);
+            self.spawn(&run, value);
+        } else if let Some(place) = self.routines.iter().position(waits) {
+            let value = self.message_value(&text, direction);
+            self.resume(place, value);
+        } else {
+            if self.inbox.len() == INBOX_MAX {
+                self.inbox.pop_front();
+            }
+            self.inbox.push_back((text, direction));
+        }
+    }
+
+    /// What the host makes for a script is bounded, so only a machine without memory fails here.
+    fn message_value(&self, text: &[u8], direction: u8) -> Value {
+        let make = || -> mlua::Result<Value> {
+            let table = self.vm.lua.create_table_with_capacity(0, 2)?;
+            table.raw_set("text", self.vm.lua.create_string(text)?)?;
+            table.raw_set("direction", direction)?;
+            Ok(Value::Table(table))
+        };
+        make().unwrap_or(Value::Nil)
+    }
+
+    fn answer_value(&self, answer: Option<&Answer>) -> Value {
+        let lua = &self.vm.lua;
+        let inventory = |counts: &Counts| -> mlua::Result<Value> {
+            let table = lua.create_table_with_capacity(0, Resource::COUNT)?;
+            for resource in Resource::ALL {
+                table.raw_set(resource.name(), counts[resource])?;
+            }
+            Ok(Value::Table(table))
+        };
+        match answer {
+            None => Value::Nil,
+            Some(Answer::Done(is_done) | Answer::Console(is_done, _)) => Value::Boolean(*is_done),
+            Some(Answer::Number(number)) => Value::Integer((*number).into()),
+            Some(Answer::Sight(packed)) => lua.create_string(packed).map_or(Value::Nil, Value::String),
+            Some(Answer::Inventory(counts)) => inventory(counts).unwrap_or(Value::Nil),
+        }
+    }
+
+    // Time ---------------------------------------------------------------------------------------------------------
+
+    /// What is due first at `now`, if anything is.
+    fn next_due(&self, now: GameTime) -> Option<Due> {
+        let timers = self
+            .state
+            .iter()
+            .flat_map(|state| state.timers.iter().enumerate());
+        let timers = timers.map(|(place, timer)| ((timer.due, timer.id), Due::Timer(place)));
+        let routines = self.routines.iter().enumerate();
+        let routines = routines.filter_map(|(place, routine)| Some((routine.due()?, Due::Routine(place))));
+        let (key, due) = timers.chain(routines).min_by_key(|(key, _)| *key)?;
+        (key.0 <= now).then_some(due)
+    }
+
+    fn take_due(&mut self, due: Due, now: GameTime) {
+        match due {
+            Due::Timer(place) => {
+                let timer = &mut self.state().timers[place];
+                let run = timer.run.clone();
+                match timer.every {
+                    // At its period, however late it comes: from the time it was due.
+                    Some(period) => {
+                        let period = period.as_nanounits();
+                        let missed = (now - timer.due).as_nanounits() / period;
+                        timer.due = timer.due + GameSpan::from_nanounits(period * (missed + 1));
+                    }
+                    None => drop(self.state().timers.remove(place)),
+                }
+                self.spawn(&run, ());
+            }
+            Due::Routine(place) => {
+                let value = match &self.routines[place].waiting {
+                    Waiting::Job(_, _, result) => result.write(&self.vm.lua).unwrap_or(Value::Nil),
+                    _ => Value::Nil,
+                };
+                self.resume(place, value);
+            }
+        }
+    }
+
+    fn next_wake(&self, now: GameTime) -> Option<GameTime> {
+        let timers = self
+            .state
+            .iter()
+            .flat_map(|state| &state.timers)
+            .map(|timer| timer.due);
+        let routines = self.routines.iter().filter_map(|routine| routine.due());
+        let next = timers
+            .chain(routines.map(|(due, _)| due))
+            .chain(self.begins_at)
+            .min();
+        // Whatever had to be put off goes on a unit later.
+        let later = now + GameSpan::from_units(1);
+        match self.resumed >= INSTANT_RESUMPTIONS_MAX {
+            true if !self.heard.is_empty() => Some(later),
+            true => next.map(|next| next.max(later)),
+            false => next,
+        }
+    }
+}
+
+impl Routine {
+    fn due(&self) -> Option<(GameTime, u64)> {
+        match &self.waiting {
+            Waiting::Until(at, id) | Waiting::Message(Some((at, id))) | Waiting::Job(at, id, _) => {
+                Some((*at, *id))
+            }
+            Waiting::Answer(_) | Waiting::Message(None) => None,
+        }
+    }
+}
+
+/// A sight as the prelude reads it: nine numbers a tile, each as a byte; more than 255 of anything look like 255.
+pub(crate) fn packed(sights: &[Sight]) -> Box<[u8]> {
+    let byte = |count: u32| u8::try_from(count).unwrap_or(u8::MAX);
+    let tile = |sight: &Sight| {
+        let ground = Resource::ALL.map(|resource| byte(sight.ground[resource]));
+        [byte(sight.agents), byte(sight.eggs)].into_iter().chain(ground)
+    };
+    sights.iter().flat_map(tile).collect()
+}

@@ -1,0 +1,28 @@
+//! Scripts: minds and scenarios written in Luau, sandboxed, bounded and deterministic.
+//!
+//! A [`Script`] is one file in one VM. As a [`MindFactory`](trantor_engine::minds::MindFactory) it makes a mind for each
+//! agent: a coroutine in an environment of its own, which sends commands and is resumed with their answers. A
+//! [`Scenario`] is one coroutine that is sent the events of the game and answers with lines of the operator's console.
+//!
+//! What a script may do depends on nothing but its source, its seed and what it was sent: there is no clock, no file, no
+//! address and no order of a hash in it. All that it may use is bounded by the limits in [`limits`]; what goes wrong in it
+//! is a [`ScriptEvent`], and everybody else plays on.
+//!
+//! Nothing else of the project knows Lua. This crate knows no socket, file or thread: the server reads the files, watches
+//! them for changes, and prints what happens.
+
+mod actor;
+pub mod api;
+mod data;
+mod jobs;
+pub mod limits;
+mod mind;
+mod scenario;
+mod script;
+mod state;
+mod vm;
+
+pub use data::Data;
+pub use scenario::{Scenario, ScenarioAct};
+pub use script::{Script, ScriptCounts, ScriptEvent, ScriptNews};
+pub use vm::ScriptError;

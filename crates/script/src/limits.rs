@@ -1,0 +1,72 @@
+//! What a script may use, and why so much.
+
+/// Steps of one resumption: calls, returns and loop iterations of the script, steps of a pattern match, and what long
+/// library calls are charged. Counted, never timed, so that it ends at the same place everywhere. A search over all
+/// tiles of a map fits; an endless loop holds the server up for less than a millisecond.
+pub const STEPS_MAX: u32 = 20_000;
+
+/// Bytes that one VM may use, the agents of a file together: some kilobytes for each of thousands of agents.
+pub const MEMORY_BYTES_MAX: usize = 128 << 20;
+
+/// Bytes that one resumption may allocate. It bounds the longest string and the largest table too, and so what a
+/// single operation on one costs.
+pub const GROWTH_BYTES_MAX: usize = 512 << 10;
+
+/// Bytes of a source file: far more than anybody writes, and still compiled in milliseconds.
+pub const SOURCE_BYTES_MAX: usize = 1 << 20;
+
+/// Routines of an agent at a time: its main function, and handlers and timers that wait for something. What begins
+/// beyond it is an error of the script.
+pub const ROUTINES_MAX: usize = 16;
+
+/// Timers of an agent.
+pub const TIMERS_MAX: usize = 64;
+
+/// Jobs of an agent that are not delivered yet.
+pub const JOBS_MAX: usize = 4;
+
+/// Resumptions of an agent at one instant of game time. Commands that take no time would otherwise keep time from
+/// passing; the rest is resumed a unit later.
+pub const INSTANT_RESUMPTIONS_MAX: u32 = 64;
+
+/// Messages kept for an agent that does not ask for them; the oldest is dropped.
+pub const INBOX_MAX: usize = 32;
+
+/// What an agent perceived and did not take in yet: its answers, and more messages than it keeps. The oldest is dropped.
+pub const HEARD_MAX: usize = 64;
+
+/// Answers kept for tickets that nobody waits for yet; the oldest is dropped.
+pub const ANSWERS_MAX: usize = 32;
+
+/// What an agent may show in one decision; a viewer shows a few a second.
+pub const SHOWS_MAX: usize = 64;
+
+/// Published values of a team.
+pub const VALUES_MAX: usize = 256;
+
+/// Bytes of a published name or text, of a broadcast, and of a line of the log.
+pub const TEXT_BYTES_MAX: usize = 1_024;
+
+/// Values in the data of a job or an event, and how deep they nest.
+pub const DATA_VALUES_MAX: usize = 8_192;
+
+/// See [`DATA_VALUES_MAX`]: deeper data is a mistake, and would be read recursively.
+pub const DATA_DEPTH_MAX: usize = 8;
+
+/// Events kept for the host; the newest is dropped and counted.
+pub const EVENTS_MAX: usize = 256;
+
+/// Errors within [`ERROR_WINDOW_UNITS`] at which a script is suspended: one that fails at every turn costs no more.
+pub const ERRORS_MAX: usize = 5;
+
+/// Units in which errors are counted.
+pub const ERROR_WINDOW_UNITS: i64 = 1_000;
+
+/// Units after which the main function of an agent begins again after an error.
+pub const RESTART_UNITS: i64 = 20;
+
+/// Nanounits of the shortest wait and of the shortest period: a tenth of a unit. Waits of no length would keep time from passing.
+pub const WAIT_NANOUNITS_MIN: i128 = 100_000_000;
+
+/// Units of the longest wait: ten days at 1,000 units a second.
+pub const WAIT_UNITS_MAX: f64 = 1e9;

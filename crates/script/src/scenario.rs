@@ -1,0 +1,81 @@
+//! Scenarios: a script beside the game, which is sent its events and answers as an operator would.
+
+use trantor_model::{Show, Tile};
+use trantor_time::GameTime;
+
+use crate::actor::{Actor, Answer, Role};
+use crate::data::Data;
+use crate::mind::show;
+use crate::script::Script;
+use crate::state::Deed;
+use crate::vm::ScriptError;
+
+/// A scenario that runs. Its [`Script`] is reloaded and resumed like one of agents.
+pub struct Scenario {
+    script: Script,
+    actor: Actor,
+}
+
+/// One thing that a scenario does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScenarioAct {
+    /// A line of the operator's console. The script waits for its answer: [`Scenario::answer`] with the same number.
+    Console {
+        /// Names the line.
+        id: u64,
+        /// The line.
+        line: String,
+    },
+    /// Shows something to viewers of ours.
+    Show(Show),
+}
+
+impl Scenario {
+    /// A scenario whose randomness comes from `seed`. `file` is how errors call it.
+    pub fn load(file: &str, source: &[u8], seed: u64) -> Result<Self, ScriptError> {
+        let script = Script::load_as(Role::Scenario, file, source)?;
+        let vm = std::rc::Rc::clone(&script.vm);
+        let actor = Actor::new(vm, Role::Scenario, None, "", 0, seed);
+        Ok(Self { script, actor })
+    }
+
+    /// Its script: events, totals, reload.
+    pub fn script(&self) -> &Script {
+        &self.script
+    }
+
+    /// Takes in an event: one of [`crate::api::SCENARIO_EVENTS`] with its data. Decides nothing.
+    pub fn perceive(&mut self, event: &str, data: Data) {
+        self.actor.event(event, data);
+    }
+
+    /// Takes in the answer of a console line. Decides nothing.
+    pub fn answer(&mut self, id: u64, is_done: bool, said: &str) {
+        self.actor
+            .console_answered(id, Answer::Console(is_done, said.into()));
+    }
+
+    /// Decides at `now`: appends what it does, in order. To be called at the beginning, after it perceived something, and
+    /// when [`Self::wake_at`] is due.
+    pub fn decide(&mut self, now: GameTime, acts: &mut Vec<ScenarioAct>) {
+        let act = |deed| match deed {
+            Deed::Console { id, line } => Some(ScenarioAct::Console { id, line }),
+            deed => show(deed, on_map).map(ScenarioAct::Show),
+        };
+        acts.extend(self.actor.decide(now).into_iter().filter_map(act));
+    }
+
+    /// When it wants to decide again without having perceived anything.
+    pub fn wake_at(&self) -> Option<GameTime> {
+        self.actor.wake_at()
+    }
+}
+
+/// A scenario counts tiles as the map does; one beyond any map is left out by whoever draws.
+fn on_map((x, y): (i32, i32)) -> Tile {
+    let side = |at: i32| u16::try_from(at).unwrap_or(u16::MAX);
+    Tile {
+        x: side(x),
+        y: side(y),
+    }
+}

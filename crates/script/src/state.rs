@@ -1,0 +1,353 @@
+//! What one agent or scenario has besides its routines, and the functions of the host that act on it while it runs.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use mlua::{Function, Lua, Table, Value};
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+use trantor_model::{AgentId, Command, Resource, Turn, show::shown_text};
+use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
+use trantor_time::{GameSpan, GameTime};
+
+use crate::data::Data;
+use crate::jobs::span;
+use crate::limits::{ROUTINES_MAX, SHOWS_MAX, TEXT_BYTES_MAX, TIMERS_MAX};
+use crate::vm::Shared;
+
+/// What a script does.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Deed {
+    Command(Command),
+    Join,
+    Note(Box<str>),
+    /// Tiles are as the script counts them.
+    Mark {
+        key: Box<str>,
+        tiles: Vec<(i32, i32)>,
+        colour: [u8; 3],
+        text: Box<str>,
+    },
+    Unmark(Box<str>),
+    Card {
+        name: Box<str>,
+        value: Box<str>,
+    },
+    Announce(Box<str>),
+    /// A line of the operator's console, to be answered by its number.
+    Console {
+        id: u64,
+        line: String,
+    },
+}
+
+/// A place as an agent counts: from where it was born at 0, 0, with y growing behind it and x to its right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pose {
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+    /// Quarter turns to the right since its birth, `0..4`.
+    pub(crate) facing: u8,
+}
+
+impl Pose {
+    /// One tile on, `quarters` to the right of where it faces.
+    fn step(&mut self, quarters: u8) {
+        let (dx, dy) = [(0, -1), (1, 0), (0, 1), (-1, 0)][usize::from((self.facing + quarters) % 4)];
+        (self.x, self.y) = (self.x.wrapping_add(dx), self.y.wrapping_add(dy));
+    }
+
+    /// Pushed by an agent that came from there: 1 is ahead, then counter-clockwise to 8.
+    pub(crate) fn pushed_from(&mut self, direction: u8) {
+        match direction {
+            1 => self.step(2),
+            3 => self.step(1),
+            5 => self.step(0),
+            7 => self.step(3),
+            _ => {}
+        }
+    }
+}
+
+pub(crate) struct Timer {
+    pub(crate) id: u64,
+    pub(crate) due: GameTime,
+    pub(crate) every: Option<GameSpan>,
+    pub(crate) run: Function,
+}
+
+/// See the module.
+pub(crate) struct State {
+    pub(crate) agent: Option<AgentId>,
+    pub(crate) team: Box<str>,
+    pub(crate) now: GameTime,
+    pub(crate) rng: Pcg32,
+    pub(crate) pose: Pose,
+    pub(crate) deeds: Vec<Deed>,
+    shows: usize,
+    flight: Flight,
+    /// The tickets of what is in flight.
+    tickets: VecDeque<u64>,
+    /// Commands of routines that wait until there is room in flight.
+    unsent: VecDeque<(u64, Command)>,
+    pub(crate) timers: Vec<Timer>,
+    pub(crate) handlers: Vec<(Box<str>, Function)>,
+    last_id: u64,
+}
+
+impl State {
+    pub(crate) fn new(agent: Option<AgentId>, team: &str, seed: u64) -> Self {
+        Self {
+            agent,
+            team: team.into(),
+            now: GameTime::ZERO,
+            rng: Pcg32::new(seed, 0x7363_7269_7074),
+            pose: Pose::default(),
+            deeds: Vec::new(),
+            shows: 0,
+            flight: Flight::default(),
+            tickets: VecDeque::new(),
+            unsent: VecDeque::new(),
+            timers: Vec::new(),
+            handlers: Vec::new(),
+            last_id: 0,
+        }
+    }
+
+    /// A number that nothing else of this agent has; ties at one instant go by it.
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(crate) fn begin_decision(&mut self, now: GameTime) {
+        self.now = now;
+        self.shows = 0;
+    }
+
+    /// Sends a command, or keeps it until there is room; answers its ticket.
+    pub(crate) fn send(&mut self, command: Command) -> u64 {
+        let ticket = self.next_id();
+        self.unsent.push_back((ticket, command));
+        self.send_waiting();
+        ticket
+    }
+
+    /// Whether the answer of a ticket is still to come.
+    pub(crate) fn is_open(&self, ticket: u64) -> bool {
+        let unsent = self.unsent.iter().map(|(ticket, _)| ticket);
+        self.tickets.iter().chain(unsent).any(|open| *open == ticket)
+    }
+
+    fn has_room(&self) -> bool {
+        self.flight.len() + self.unsent.len() < IN_FLIGHT_MAX
+    }
+
+    pub(crate) fn send_waiting(&mut self) {
+        while self.flight.has_room()
+            && let Some((ticket, command)) = self.unsent.pop_front()
+        {
+            self.flight.sent(command.clone());
+            self.tickets.push_back(ticket);
+            self.deeds.push(Deed::Command(command));
+        }
+    }
+
+    /// Forgets what no routine waits for any more and was not sent.
+    pub(crate) fn forget_unsent(&mut self) {
+        self.unsent.clear();
+    }
+
+    /// The ticket that an answer belongs to. Those that it has overtaken are lost, and come back first.
+    pub(crate) fn answered(&mut self, answer: AnswerKind, lost: &mut Vec<u64>) -> Option<u64> {
+        let before = self.flight.len();
+        let command = self.flight.answered(answer)?;
+        match (&command, answer) {
+            (Command::Forward, AnswerKind::Done) => self.pose.step(0),
+            (Command::Turn(turn), AnswerKind::Done) => {
+                let quarters = if *turn == Turn::Right { 1 } else { 3 };
+                self.pose.facing = (self.pose.facing + quarters) % 4;
+            }
+            _ => {}
+        }
+        lost.extend(self.tickets.drain(..before - self.flight.len() - 1));
+        self.tickets.pop_front()
+    }
+
+    /// The ticket of the elevation that has ended, if this agent had asked for it.
+    pub(crate) fn ritual_ended(&mut self) -> Option<u64> {
+        self.flight.ritual_ended()?;
+        self.tickets.pop_front()
+    }
+
+    pub(crate) fn handler(&self, event: &str) -> Option<&Function> {
+        let found = self.handlers.iter().find(|(name, _)| **name == *event);
+        found.map(|(_, run)| run)
+    }
+
+    fn show(&mut self, deed: Deed) {
+        if self.shows < SHOWS_MAX {
+            self.shows += 1;
+            self.deeds.push(deed);
+        }
+    }
+
+    fn set_timer(&mut self, units: f64, is_repeating: bool, run: Function) -> Option<u64> {
+        if self.timers.len() >= TIMERS_MAX {
+            return None;
+        }
+        let (id, period) = (self.next_id(), span(units));
+        self.timers.push(Timer {
+            id,
+            due: self.now + period,
+            every: is_repeating.then_some(period),
+            run,
+        });
+        Some(id)
+    }
+}
+
+/// The command of a request, with its argument checked by the prelude.
+pub(crate) fn command_of(request: i32, argument: &Value) -> Option<Command> {
+    let resource = || {
+        let number = argument
+            .as_i64()
+            .and_then(|number| usize::try_from(number).ok())?;
+        Resource::ALL.get(number).copied()
+    };
+    Some(match request {
+        1 => Command::Forward,
+        2 => Command::Turn(Turn::Left),
+        3 => Command::Turn(Turn::Right),
+        4 => Command::Look,
+        5 => Command::Inventory,
+        6 => {
+            let text = argument.as_string()?.as_bytes();
+            // A line of the wire has one end, which no text may contain.
+            let text = text.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte });
+            Command::Broadcast(text.take(TEXT_BYTES_MAX).collect())
+        }
+        7 => Command::ConnectNbr,
+        8 => Command::Fork,
+        9 => Command::Eject,
+        10 => Command::Take(resource()?),
+        11 => Command::Set(resource()?),
+        12 => Command::Incantation,
+        _ => return None,
+    })
+}
+
+/// A text of a script for people; bytes that are no UTF-8 are replaced.
+fn text(value: &mlua::LuaString) -> Box<str> {
+    shown_text(&value.to_string_lossy(), TEXT_BYTES_MAX)
+}
+
+/// The table of functions that the prelude is given. None of them waits.
+pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Table> {
+    let host = lua.create_table()?;
+    // A function on the state of whom the running script acts for.
+    macro_rules! host {
+        ($name:literal, |$state:ident, $args:tt: $kinds:ty| $body:expr) => {
+            let reach = Rc::clone(shared);
+            let run = move |_: &Lua, $args: $kinds| {
+                let mut current = reach.current.borrow_mut();
+                let $state = current
+                    .as_deref_mut()
+                    .ok_or_else(|| mlua::Error::runtime("not while the file is read"))?;
+                Ok($body)
+            };
+            host.raw_set($name, lua.create_function(run)?)?;
+        };
+    }
+    host!("now", |state, (): ()| state.now.as_units_f64());
+    host!("random", |state, (): ()| {
+        f64::from(state.rng.next_u32()) / (f64::from(u32::MAX) + 1.0)
+    });
+    host!("position", |state, (): ()| (
+        state.pose.x,
+        state.pose.y,
+        state.pose.facing
+    ));
+    host!("send", |state, (request, argument): (i32, Value)| {
+        let command = command_of(request, &argument).filter(|_| state.has_room());
+        command.map(|command| state.send(command))
+    });
+    host!("join", |state, (): ()| state.show(Deed::Join));
+    host!(
+        "timer",
+        |state, (units, is_repeating, run): (f64, bool, Function)| {
+            state.set_timer(units, is_repeating, run)
+        }
+    );
+    host!("cancel", |state, id: f64| {
+        let count = state.timers.len();
+        state.timers.retain(|timer| timer.id as f64 != id);
+        state.timers.len() < count
+    });
+    host!(
+        "on",
+        |state, (event, run): (mlua::LuaString, Option<Function>)| {
+            let event = text(&event);
+            state.handlers.retain(|(name, _)| *name != event);
+            // The prelude knows fewer events than that.
+            if let Some(run) = run.filter(|_| state.handlers.len() < ROUTINES_MAX) {
+                state.handlers.push((event, run));
+            }
+        }
+    );
+    host!("note", |state, note: mlua::LuaString| {
+        state.show(Deed::Note(text(&note)));
+    });
+    host!("mark", |state,
+                   (key, flat, colour, label): (
+        mlua::LuaString,
+        Vec<f64>,
+        u32,
+        mlua::LuaString
+    )| {
+        let [_, colour @ ..] = colour.to_be_bytes();
+        let tiles = flat.chunks_exact(2).map(|tile| (tile[0] as i32, tile[1] as i32));
+        state.show(Deed::Mark {
+            key: text(&key),
+            tiles: tiles.collect(),
+            colour,
+            text: text(&label),
+        });
+    });
+    host!("unmark", |state, key: mlua::LuaString| state
+        .show(Deed::Unmark(text(&key))));
+    host!(
+        "card",
+        |state, (name, value): (mlua::LuaString, mlua::LuaString)| {
+            state.show(Deed::Card {
+                name: text(&name),
+                value: text(&value),
+            });
+        }
+    );
+    host!("announce", |state, line: mlua::LuaString| {
+        state.show(Deed::Announce(text(&line)));
+    });
+    let reach = Rc::clone(shared);
+    host!("log", |state, line: mlua::LuaString| {
+        reach.reports.log(state.agent, state.now, text(&line));
+    });
+    let reach = Rc::clone(shared);
+    host!("publish", |state, (name, value): (mlua::LuaString, Value)| {
+        let value = Data::read(&value).unwrap_or(Data::Nil);
+        reach.reports.publish(&state.team, text(&name), value)
+    });
+    let reach = Rc::clone(shared);
+    let read = move |lua: &Lua, name: mlua::LuaString| {
+        let current = reach.current.borrow();
+        let team = current.as_ref().map_or("", |state| &*state.team);
+        reach.reports.value(team, &text(&name)).write(lua)
+    };
+    host.raw_set("read", lua.create_function(read)?)?;
+    let reach = Rc::clone(shared);
+    let charge = move |_: &Lua, steps: f64| reach.charge(steps as u32);
+    host.raw_set("charge", lua.create_function(charge)?)?;
+    let events = crate::api::SCENARIO_EVENTS.iter().map(|event| event.name);
+    host.raw_set("scenario_events", lua.create_sequence_from(events)?)?;
+    Ok(host)
+}

@@ -1,0 +1,416 @@
+//! One VM a file: the sandbox, the limits of a resumption, compilation, and what an error says.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+
+use mlua::chunk::{ChunkMode, Compiler};
+use mlua::state::{GcIncParams, GcMode};
+use mlua::thread::ThreadStatus;
+use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Thread, Value, VmState};
+use trantor_model::show::shown_text;
+
+use crate::api;
+use crate::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, SOURCE_BYTES_MAX, STEPS_MAX};
+use crate::script::Reports;
+use crate::state::{self, State};
+
+/// Globals that stay; all others are removed before a script sees them.
+const GLOBALS: &[&str] = &[
+    "assert",
+    "error",
+    "getmetatable",
+    "ipairs",
+    "next",
+    "pairs",
+    "pcall",
+    "print",
+    "rawequal",
+    "rawget",
+    "rawlen",
+    "rawset",
+    "select",
+    "setmetatable",
+    "tonumber",
+    "tostring",
+    "type",
+    "typeof",
+    "unpack",
+    "xpcall",
+    "bit32",
+    "math",
+    "string",
+    "table",
+    "_VERSION",
+];
+
+/// Functions that go from what stays: they run code of others without end, or need a seed.
+const REMOVED: &[(&str, &str)] = &[
+    ("math", "randomseed"),
+    ("table", "foreach"),
+    ("table", "foreachi"),
+];
+
+/// Bytes allocated between two steps of the collector. It runs between resumptions only, so that what a resumption
+/// allocates is what its memory grows by.
+const COLLECT_STEP_BYTES: usize = 64 << 10;
+
+/// An error in a script: where, and what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    /// The script's file, as it was loaded.
+    pub file: Box<str>,
+    /// The line, from 1; 0 if the error has none.
+    pub line: u32,
+    /// The column, from 1; known for sources that do not compile.
+    pub column: Option<u32>,
+    /// What is wrong.
+    pub message: Box<str>,
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        if let Some(column) = self.column {
+            write!(f, ":{column}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+/// What the functions of the host reach while a script runs.
+pub(crate) struct Shared {
+    /// Steps that the resumption has left.
+    steps: Cell<u32>,
+    /// Whether it needed more.
+    is_over: Cell<bool>,
+    /// Whom the running script acts for.
+    pub(crate) current: RefCell<Option<Box<State>>>,
+    pub(crate) reports: Reports,
+}
+
+impl Shared {
+    /// Takes steps off the resumption; says no once none are left.
+    pub(crate) fn charge(&self, steps: u32) -> mlua::Result<()> {
+        if let Some(left) = self.steps.get().checked_sub(steps) {
+            self.steps.set(left);
+            return Ok(());
+        }
+        self.steps.set(0);
+        self.is_over.set(true);
+        Err(mlua::Error::runtime(STEPS_EXCEEDED))
+    }
+}
+
+const STEPS_EXCEEDED: &str = "the routine ran for more steps than it may between two waits";
+
+/// What a resumption came to.
+pub(crate) enum Ran {
+    /// It asks for something, with two arguments.
+    Asked(i32, Value, Value),
+    /// It returned; the first value.
+    Returned(Value),
+}
+
+/// A file's VM, and the chunk that each of its agents runs.
+pub(crate) struct Vm {
+    pub(crate) lua: Lua,
+    pub(crate) shared: Rc<Shared>,
+    compiler: Compiler,
+    chunk: RefCell<Function>,
+    /// The first function of a main routine.
+    pub(crate) start: Function,
+    /// Where a thread has stopped, as `file:line:`.
+    place_of: Function,
+    environment_meta: Table,
+    /// Metatables of agents and scenarios.
+    pub(crate) agent_meta: Table,
+    pub(crate) scenario_meta: Table,
+    collect_at: Cell<usize>,
+    pub(crate) file: Box<str>,
+}
+
+impl Vm {
+    /// A VM that runs `source`, which compiles.
+    pub(crate) fn new(file: &str, source: &[u8]) -> Result<Self, ScriptError> {
+        let compiler = Compiler::new()
+            .set_optimization_level(1)
+            .set_debug_level(1)
+            // Replaced in the prelude, which fast calls would pass by.
+            .set_disabled_builtins(["setmetatable", "next", "pairs", "table.insert"])
+            .set_mutable_globals(["next", "pairs"]);
+        let bytecode = compile(&compiler, file, source)?;
+        let broken = |error: mlua::Error| ScriptError {
+            file: file.into(),
+            line: 0,
+            column: None,
+            message: error.to_string().into(),
+        };
+        Self::assemble(file, compiler, &bytecode).map_err(broken)
+    }
+
+    fn assemble(file: &str, compiler: Compiler, bytecode: &[u8]) -> mlua::Result<Self> {
+        let libraries =
+            StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::BIT | StdLib::MATH | StdLib::DEBUG;
+        let lua = Lua::new_with(libraries, LuaOptions::new())?;
+        let shared = Rc::new(Shared {
+            steps: Cell::new(u32::MAX),
+            is_over: Cell::new(false),
+            current: RefCell::new(None),
+            reports: Reports::default(),
+        });
+        let globals = lua.globals();
+        let debug: Table = globals.get("debug")?;
+        let coroutine: Table = globals.get("coroutine")?;
+        let host = state::host_functions(&lua, &shared)?;
+        let ask: Function = coroutine.get("yield")?;
+        let built: Table = (lua.load(include_str!("prelude.luau")))
+            .set_name("=[trantor]")
+            .call((host, ask, debug.get::<Function>("info")?))?;
+        let classes = api::register(&lua, &built)?;
+        for (library, name) in REMOVED {
+            globals.get::<Table>(*library)?.raw_set(*name, Value::Nil)?;
+        }
+        for pair in globals.clone().pairs::<String, Value>() {
+            let (name, _) = pair?;
+            if !GLOBALS.contains(&name.as_str()) {
+                globals.raw_set(name, Value::Nil)?;
+            }
+        }
+        globals.raw_set("require", classes.require)?;
+        lua.sandbox(true)?;
+        let environment_meta = lua.create_table()?;
+        environment_meta.raw_set("__index", lua.globals())?;
+        environment_meta.set_readonly(true);
+        let counter = Rc::clone(&shared);
+        lua.set_interrupt(move |_| counter.charge(1).map(|()| VmState::Continue));
+        lua.gc_set_mode(GcMode::Incremental(
+            GcIncParams::default().step_size(COLLECT_STEP_BYTES as i32 >> 10),
+        ));
+        lua.gc_collect()?;
+        lua.gc_stop();
+        let chunk = load(&lua, file, bytecode)?;
+        Ok(Self {
+            start: built.get("start")?,
+            place_of: built.get("place_of")?,
+            environment_meta,
+            agent_meta: classes.agent,
+            scenario_meta: classes.scenario,
+            collect_at: Cell::new(2 * lua.used_memory()),
+            file: file.into(),
+            compiler,
+            chunk: RefCell::new(chunk),
+            shared,
+            lua,
+        })
+    }
+
+    /// Has another source run from the next environment on, if it compiles and `try_out` accepts it.
+    pub(crate) fn replace(
+        &self,
+        source: &[u8],
+        try_out: impl FnOnce() -> Result<(), ScriptError>,
+    ) -> Result<(), ScriptError> {
+        let bytecode = compile(&self.compiler, &self.file, source)?;
+        let chunk = load(&self.lua, &self.file, &bytecode).map_err(|error| self.describe(&error, None))?;
+        let before = self.chunk.replace(chunk);
+        try_out().inspect_err(|_| {
+            self.chunk.replace(before);
+        })
+    }
+
+    /// The chunk in an environment of its own, as a thread that was not resumed yet.
+    pub(crate) fn fresh_chunk(&self) -> mlua::Result<Thread> {
+        let environment = self.lua.create_table()?;
+        environment.set_metatable(Some(self.environment_meta.clone()))?;
+        environment.set_safeenv(true);
+        let chunk = self.chunk.borrow().deep_clone()?;
+        chunk.set_environment(environment)?;
+        self.lua.create_thread(chunk)
+    }
+
+    /// Resumes a routine within its limits, on behalf of `state`.
+    pub(crate) fn resume(
+        &self,
+        thread: &Thread,
+        arguments: impl IntoLuaMulti,
+        state: &mut Option<Box<State>>,
+    ) -> Result<Ran, ScriptError> {
+        self.shared.steps.set(STEPS_MAX);
+        self.shared.is_over.set(false);
+        *self.shared.current.borrow_mut() = state.take();
+        let before = self.lua.used_memory();
+        let limit = MEMORY_BYTES_MAX.min(before + GROWTH_BYTES_MAX);
+        // Only scripts are limited: what the host allocates is bounded by what it allocates for.
+        let _ = self.lua.set_memory_limit(limit);
+        let resumed = thread.resume::<(Value, Value, Value)>(arguments);
+        let _ = self.lua.set_memory_limit(0);
+        self.shared.steps.set(u32::MAX);
+        *state = self.shared.current.borrow_mut().take();
+        self.shared.reports.resumed();
+        let ran = match resumed {
+            // An error that the script has caught ends it all the same.
+            _ if self.shared.is_over.get() => {
+                Err(self.describe(&mlua::Error::runtime(STEPS_EXCEEDED), Some(thread)))
+            }
+            Err(error) => Err(self.describe(&error, Some(thread))),
+            Ok((first, second, third)) if thread.status() == ThreadStatus::Resumable => {
+                Ok(Ran::Asked(first.as_i32().unwrap_or(0), second, third))
+            }
+            Ok((first, ..)) => Ok(Ran::Returned(first)),
+        };
+        self.collect(before, ran.is_err());
+        ran
+    }
+
+    /// Lets the collector keep up with what was allocated.
+    fn collect(&self, before: usize, has_failed: bool) {
+        let used = self.lua.used_memory();
+        if has_failed && used > before + GROWTH_BYTES_MAX / 2
+            || used > MEMORY_BYTES_MAX - 2 * GROWTH_BYTES_MAX
+        {
+            // Only what a failing finalizer says could be an error, and there are none.
+            let _ = self.lua.gc_collect();
+            self.collect_at.set(2 * self.lua.used_memory());
+        } else if used > self.collect_at.get() {
+            match self.lua.gc_step() {
+                Ok(false) => self.collect_at.set(used + COLLECT_STEP_BYTES),
+                _ => self.collect_at.set(2 * self.lua.used_memory()),
+            }
+        } else {
+            return;
+        }
+        self.lua.gc_stop();
+    }
+
+    /// What an error says, and where the thread that it ended has stopped.
+    pub(crate) fn describe(&self, error: &mlua::Error, thread: Option<&Thread>) -> ScriptError {
+        let mut error = error;
+        while let mlua::Error::CallbackError { cause, .. } = error {
+            error = cause;
+        }
+        let said = match error {
+            mlua::Error::RuntimeError(message) | mlua::Error::MemoryError(message) => message.clone(),
+            other => other.to_string(),
+        };
+        let first = said.split("\nstack traceback:").next().unwrap_or_default();
+        let placed = split_place(&self.file, first);
+        let placed = placed.or_else(|| {
+            let place: String = self.place_of.call(thread?).ok()?;
+            let (line, _) = split_place(&self.file, &place)?;
+            Some((line, first))
+        });
+        let (line, message) = placed.unwrap_or((0, first));
+        // What the library refuses was called by the prelude.
+        let message = match message
+            .strip_prefix("[trantor]:")
+            .and_then(|rest| rest.split_once(": "))
+        {
+            Some((_, message)) => message,
+            None => message,
+        };
+        // An error that is no text shows its address, which differs from process to process.
+        let message = match message.split_once(": 0x") {
+            Some((kind, _)) => &format!("an error that is a {kind}"),
+            None => message,
+        };
+        ScriptError {
+            file: self.file.clone(),
+            line,
+            column: None,
+            message: shown_text(message, 400),
+        }
+    }
+
+    /// An error of the script as a whole.
+    pub(crate) fn error(&self, message: &str) -> ScriptError {
+        ScriptError {
+            file: self.file.clone(),
+            line: 0,
+            column: None,
+            message: message.into(),
+        }
+    }
+}
+
+fn load(lua: &Lua, file: &str, bytecode: &[u8]) -> mlua::Result<Function> {
+    lua.load(bytecode)
+        .set_name(format!("={file}"))
+        .set_mode(ChunkMode::Binary)
+        .into_function()
+}
+
+/// The line and the rest of `file:line: rest`.
+fn split_place<'a>(file: &str, said: &'a str) -> Option<(u32, &'a str)> {
+    let (line, message) = said.strip_prefix(file)?.strip_prefix(':')?.split_once(':')?;
+    Some((line.parse().ok()?, message.trim_start()))
+}
+
+fn compile(compiler: &Compiler, file: &str, source: &[u8]) -> Result<Vec<u8>, ScriptError> {
+    let failed = |line, column, message: &str| ScriptError {
+        file: file.into(),
+        line,
+        column,
+        message: message.into(),
+    };
+    if source.len() > SOURCE_BYTES_MAX {
+        let message = format!("the source is longer than {SOURCE_BYTES_MAX} bytes");
+        return Err(failed(0, None, &message));
+    }
+    // Bytecode is not checked by the VM, so only text may come from outside.
+    let Ok(source) = std::str::from_utf8(source) else {
+        return Err(failed(0, None, "the source is no UTF-8 text"));
+    };
+    let (line, message) = match first_mistake(compiler, source) {
+        Ok(bytecode) => return Ok(bytecode),
+        Err(mistake) => mistake,
+    };
+    Err(failed(line, column_of(compiler, source, line), &message))
+}
+
+/// The bytecode, or the line of the first mistake and what it is.
+fn first_mistake(compiler: &Compiler, source: &str) -> Result<Vec<u8>, (u32, String)> {
+    compiler.compile(source).map_err(|error| {
+        let said = match error {
+            mlua::Error::SyntaxError { message, .. } => message,
+            other => other.to_string(),
+        };
+        let placed = said.trim_start_matches(':').split_once(": ");
+        match placed.and_then(|(line, message)| Some((line.parse().ok()?, message.to_owned()))) {
+            Some(placed) => placed,
+            None => (0, said),
+        }
+    })
+}
+
+/// The column of a mistake whose line is known. The compiler says no column, but where its line goes when the line is
+/// broken before a word says whether the mistake comes before that word.
+fn column_of(compiler: &Compiler, source: &str, line: u32) -> Option<u32> {
+    let begin = match line.checked_sub(2) {
+        None => 0,
+        Some(before) => source.match_indices('\n').nth(before as usize)?.0 + 1,
+    };
+    let text = source[begin..].lines().next()?;
+    let is_word = |char: char| char == '_' || char.is_alphanumeric();
+    let mut before = ' ';
+    let mut column = None;
+    for (number, (at, char)) in (1u32..).zip(text.char_indices()) {
+        let begins_word = !char.is_whitespace() && !(is_word(char) && is_word(before));
+        before = char;
+        if !begins_word {
+            continue;
+        }
+        let broken = [&source[..begin + at], "\n", &source[begin + at..]].concat();
+        if matches!(first_mistake(compiler, &broken), Err((found, _)) if found == line + 1) {
+            column = Some(number);
+        } else if column.is_some() {
+            break;
+        }
+    }
+    column.or((line > 0).then_some(1))
+}
