@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, Resource, Sight, TeamId, Tile,
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Lag, Level, Resource, Sight, TeamId, Tile,
 };
 use trantor_time::GameTime;
+use trantor_time::link::Delivery;
 
 use crate::ids::RitualId;
 use crate::input::LeaveCause;
@@ -100,6 +101,17 @@ pub enum GameEvent {
         /// What, byte for byte.
         #[serde(serialize_with = "all")]
         text: Arc<[u8]>,
+    },
+    /// While messages take time: what becomes of a broadcast. Its `Said` comes just before.
+    #[serde(skip)]
+    Transmitted {
+        agent: AgentId,
+        /// Where it was sent.
+        tile: Tile,
+        /// How the sender's links behave.
+        lag: Lag,
+        /// By recipient, in ascending order. What finds too many links or messages in flight counts as a full line.
+        deliveries: Arc<[(AgentId, Delivery)]>,
     },
     /// An agent's push took effect; its victims' moves and the broken eggs came just before.
     Ejected { agent: AgentId },

@@ -37,9 +37,14 @@ impl Events {
 
     /// Adds an event for viewers alone.
     pub(crate) fn push_for_viewers(&mut self, event: impl FnOnce() -> GameEvent) {
-        if matches!(self.filter, EventFilter::All | EventFilter::AllShared) {
+        if self.are_for_viewers() {
             self.waiting.push(event());
         }
+    }
+
+    /// Whether events for viewers alone are made.
+    pub(crate) fn are_for_viewers(&self) -> bool {
+        matches!(self.filter, EventFilter::All | EventFilter::AllShared)
     }
 
     /// Whether a message that reaches all agents at once is one event.

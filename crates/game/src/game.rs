@@ -299,7 +299,7 @@ impl Game {
         for timer in [agent.commands.timer, agent.hunger_timer].into_iter().flatten() {
             self.agenda.cancel(timer);
         }
-        for message in self.world.in_flight.forget(id) {
+        for message in self.world.in_flight.forget(id, self.world.agents.ids()) {
             if let Some(timer) = self.delivery_timers.remove(&message) {
                 self.agenda.cancel(timer);
             }

@@ -89,7 +89,7 @@ pub enum AdminAction {
     SetRefill {
         enabled: bool,
     },
-    /// Changes the links between agents for later messages; with `None` they arrive at
+    /// Changes the links between agents of all teams for later messages; with `None` they arrive at
     /// once.
     SetLag {
         lag: Option<Lag>,
@@ -107,6 +107,11 @@ pub enum AdminAction {
     /// The match is over: that team wins, or it is a draw.
     EndMatchWith {
         winner: Option<TeamId>,
+    },
+    /// Changes the links on which agents of one team send; `None` has them behave like those of other teams again.
+    SetTeamLag {
+        team: TeamId,
+        lag: Option<Option<Lag>>,
     },
 }
 

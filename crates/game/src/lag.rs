@@ -1,7 +1,8 @@
 //! Messages between agents that take time, get lost or are out of range, like radio.
 //!
 //! Off by default: a broadcast then reaches all agents at once, as in the rules of the game. Switched on, each
-//! pair of agents has a link in each direction, which decides when and whether a message arrives. The distance is
+//! pair of agents has a link in each direction, which decides when and whether a message arrives; it behaves as is set
+//! for the sender's team. The distance is
 //! that at sending; the direction points to where the message was sent, from the recipient as it stands on
 //! arrival. Agents out of range can still be reached by others that repeat messages, at the cost of each hop's
 //! delay.
@@ -15,8 +16,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 pub use trantor_model::Lag;
 use trantor_model::lag::LAG_SETTING_MAX;
-use trantor_model::{AgentId, MapSize, Tile};
-use trantor_time::link::{Delivery, Link, LinkCounts, LinkError};
+use trantor_model::{AgentId, MapSize, TeamId, Tile};
+use trantor_time::link::{Delivery, Link, LinkCounts, LinkError, Loss};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::Due;
@@ -63,7 +64,7 @@ pub(crate) struct Text(pub(crate) Arc<[u8]>);
 /// The messages in flight, and the links on which they travel.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
-    lag: Option<Lag>,
+    lag: TeamLags,
     seed: u64,
     links: BTreeMap<(AgentId, AgentId), Link>,
     messages: BTreeMap<MessageId, Message>,
@@ -71,10 +72,30 @@ pub(crate) struct InFlight {
     crowded_out: u64,
 }
 
+/// The settings of links, by the team of the sender.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "SavedLags", into = "SavedLags")]
+pub(crate) struct TeamLags {
+    /// Of teams without their own; `None` if messages arrive at once.
+    others: Option<Lag>,
+    own: BTreeMap<TeamId, Option<Lag>>,
+}
+
+/// The first two are saved as an `Option`, which is all that there was before teams had their own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum SavedLags {
+    Off,
+    Same(Lag),
+    ByTeam {
+        others: Option<Lag>,
+        own: BTreeMap<TeamId, Option<Lag>>,
+    },
+}
+
 /// The links, each as it saves itself, and the messages in flight of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SavedInFlight {
-    pub(crate) lag: Option<Lag>,
+    pub(crate) lag: TeamLags,
     pub(crate) links: Vec<(AgentId, AgentId, Vec<u8>)>,
     pub(crate) messages: Vec<Message>,
     pub(crate) next_message: u64,
@@ -121,7 +142,10 @@ impl InFlight {
     /// No message in flight.
     pub(crate) fn new(lag: Option<Lag>, seed: u64) -> Self {
         Self {
-            lag,
+            lag: TeamLags {
+                others: lag,
+                own: BTreeMap::new(),
+            },
             seed,
             links: BTreeMap::new(),
             messages: BTreeMap::new(),
@@ -135,37 +159,56 @@ impl InFlight {
         self.seed
     }
 
-    /// How links behave; `None` if messages arrive at once.
-    pub(crate) fn lag(&self) -> Option<&Lag> {
-        self.lag.as_ref()
+    /// How the links of a team's agents behave; `None` if their messages arrive at once.
+    pub(crate) fn lag_of(&self, team: TeamId) -> Option<&Lag> {
+        let own = self.lag.own.get(&team);
+        own.unwrap_or(&self.lag.others).as_ref()
     }
 
-    /// Changes it for later messages; those in flight keep their time.
+    /// The same for teams without settings of their own.
+    pub(crate) fn lag(&self) -> Option<&Lag> {
+        self.lag.others.as_ref()
+    }
+
+    /// The teams with settings of their own.
+    pub(crate) fn own_lags(&self) -> impl Iterator<Item = (TeamId, Option<&Lag>)> {
+        self.lag.own.iter().map(|(team, lag)| (*team, lag.as_ref()))
+    }
+
+    /// Changes the settings of all teams for later messages; those in flight keep their time.
     pub(crate) fn set_lag(&mut self, lag: Option<Lag>) -> Result<(), LagError> {
-        if let Some(lag) = lag {
-            check(&lag)?;
-            for link in self.links.values_mut() {
-                link.set(lag)?;
-            }
-        }
-        self.lag = lag;
+        lag.as_ref().map_or(Ok(()), check)?;
+        self.lag = TeamLags {
+            others: lag,
+            own: BTreeMap::new(),
+        };
         Ok(())
     }
 
-    /// Sends `text` from one agent to another over `distance`, and adds what will arrive to `sent`: nothing, one,
-    /// or two of a kind.
+    /// The same for one team, or with `None` as for the others.
+    pub(crate) fn set_team_lag(&mut self, team: TeamId, lag: Option<Option<Lag>>) -> Result<(), LagError> {
+        lag.flatten().as_ref().map_or(Ok(()), check)?;
+        match lag {
+            Some(own) => self.lag.own.insert(team, own),
+            None => self.lag.own.remove(&team),
+        };
+        Ok(())
+    }
+
+    /// Sends `text` from one agent to another over `distance` on a link that behaves like `lag`, and adds what will arrive
+    /// to `sent`: nothing, one, or two of a kind.
     pub(crate) fn send(
         &mut self,
         now: GameTime,
+        lag: Lag,
         mut message: Message,
         distance: u64,
         sent: &mut Vec<(MessageId, GameTime)>,
-    ) {
-        let Some(lag) = self.lag else { return };
+    ) -> Delivery {
         let pair = (message.from, message.to);
         if self.links.len() >= LINKS_MAX && !self.links.contains_key(&pair) {
             self.crowded_out += 1;
-            return;
+            return Delivery::Lost(Loss::LineFull);
         }
         let seed = self.seed;
         let link = self.links.entry(pair).or_insert_with(|| {
@@ -173,21 +216,35 @@ impl InFlight {
             let stream = u64::from(pair.0.0) << 32 | u64::from(pair.1.0);
             Link::new(lag, seed, stream).expect("the settings were checked when they were set")
         });
+        if *link.settings() != lag {
+            link.set(lag)
+                .expect("the settings were checked when they were set");
+        }
         let bytes = message.text.0.len() as u64;
-        let Delivery::Arrives { at, again_at } = link.send(now, distance, bytes) else {
-            return;
+        let (at, again_at) = match link.send(now, distance, bytes) {
+            Delivery::Arrives { at, again_at } => (at, again_at),
+            lost @ Delivery::Lost(_) => return lost,
         };
-        for at in std::iter::once(at).chain(again_at) {
+        let mut depart = |at: GameTime| {
             if self.messages.len() >= IN_FLIGHT_COUNT_MAX || at - now > IN_FLIGHT_SPAN_MAX {
                 link.abandoned();
                 self.crowded_out += 1;
-                continue;
+                return None;
             }
             message.id = MessageId(self.next_message);
             message.at = at;
             self.next_message += 1;
             sent.push((message.id, at));
             self.messages.insert(message.id, message.clone());
+            Some(at)
+        };
+        let (first, copy) = (depart(at), again_at.and_then(depart));
+        match first.or(copy) {
+            Some(at) => Delivery::Arrives {
+                at,
+                again_at: first.and(copy),
+            },
+            None => Delivery::Lost(Loss::LineFull),
         }
     }
 
@@ -204,12 +261,16 @@ impl InFlight {
         message
     }
 
-    /// Removes the links of an agent that is gone, and the messages in flight to it, which it returns.
-    pub(crate) fn forget(&mut self, agent: AgentId) -> Vec<MessageId> {
-        if self.lag.is_none() && self.messages.is_empty() && self.links.is_empty() {
+    /// Removes the links of an agent that is gone, and the messages in flight to it, which it returns. Others of these
+    /// are `living`.
+    pub(crate) fn forget(&mut self, agent: AgentId, living: &[AgentId]) -> Vec<MessageId> {
+        if self.messages.is_empty() && self.links.is_empty() {
             return Vec::new();
         }
-        self.links.retain(|&(from, to), _| from != agent && to != agent);
+        for &other in living {
+            self.links.remove(&(agent, other));
+            self.links.remove(&(other, agent));
+        }
         let to_it = self.messages.values().filter(|message| message.to == agent);
         let undelivered: Vec<MessageId> = to_it.map(|message| message.id).collect();
         for id in &undelivered {
@@ -244,7 +305,7 @@ impl InFlight {
     pub(crate) fn save(&self) -> SavedInFlight {
         let save = |link| postcard::to_stdvec(link).expect("plain data in memory can be written");
         SavedInFlight {
-            lag: self.lag,
+            lag: self.lag.clone(),
             links: self
                 .links
                 .iter()
@@ -303,7 +364,9 @@ impl InFlight {
             }
             in_flight.links.insert((from, to), link);
         }
-        in_flight.set_lag(saved.lag).ok()?;
+        let settings = saved.lag.own.values().chain([&saved.lag.others]);
+        settings.flatten().try_for_each(check).ok()?;
+        in_flight.lag = saved.lag;
         in_flight.next_message = saved.next_message;
         in_flight.crowded_out = saved.crowded_out;
         Some(in_flight)
@@ -317,6 +380,27 @@ pub(crate) fn distance(size: MapSize, from: Tile, to: Tile) -> u64 {
     (squared * MILLITILES * MILLITILES).isqrt()
 }
 
+impl From<SavedLags> for TeamLags {
+    fn from(saved: SavedLags) -> Self {
+        let (others, own) = match saved {
+            SavedLags::Off => (None, BTreeMap::new()),
+            SavedLags::Same(lag) => (Some(lag), BTreeMap::new()),
+            SavedLags::ByTeam { others, own } => (others, own),
+        };
+        Self { others, own }
+    }
+}
+
+impl From<TeamLags> for SavedLags {
+    fn from(TeamLags { others, own }: TeamLags) -> Self {
+        match others {
+            _ if !own.is_empty() => Self::ByTeam { others, own },
+            None => Self::Off,
+            Some(lag) => Self::Same(lag),
+        }
+    }
+}
+
 impl From<Box<[u8]>> for Text {
     fn from(bytes: Box<[u8]>) -> Self {
         Self(bytes.into())
@@ -326,5 +410,19 @@ impl From<Box<[u8]>> for Text {
 impl From<Text> for Box<[u8]> {
     fn from(text: Text) -> Self {
         text.0.as_ref().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_all_teams_are_saved_as_before_teams_had_their_own() {
+        for others in [None, Some(Lag::PERFECT)] {
+            let own = BTreeMap::new();
+            let saved = postcard::to_stdvec(&TeamLags { others, own }).unwrap();
+            assert_eq!(saved, postcard::to_stdvec(&others).unwrap());
+        }
     }
 }

@@ -26,6 +26,21 @@ pub const PRESETS: [(&str, &str); 2] = [
     ),
 ];
 
+/// What is written after `lag`: settings for all teams, for single teams, or both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LagChange {
+    /// For all teams, in place of any that they have of their own.
+    pub all: Option<Option<Lag>>,
+    /// For teams by name; `None` has a team use those of the others again.
+    pub teams: Vec<(String, Option<Option<Lag>>)>,
+}
+
+/// The word for a team without settings of its own.
+const SAME: &str = "same";
+
+/// What stands between settings.
+const SEPARATORS: [char; 3] = [' ', '\t', ','];
+
 /// The word for no lag: messages arrive at once.
 const OFF: &str = "off";
 
@@ -67,9 +82,9 @@ const SETTINGS: [(&str, &str); 9] = [
 pub enum LagTextError {
     /// Nothing, or a word that is neither a preset nor a setting.
     #[error(
-        "write off, radio, noisy, or settings as in speed=2 latency=5 jitter=3 range=10 loss=5% copies=1% bandwidth=64 \
-         order=any; a preset comes first{}",
-        .0.as_ref().map_or_else(String::new, |word| format!(", and {word:?} is none"))
+        "{}write off, radio, noisy, or settings as in speed=2 latency=5 jitter=3 range=10 loss=5% copies=1% bandwidth=64 \
+         order=any; a preset comes first, and settings of one team behind its name, as in red:radio",
+        .0.as_ref().map_or_else(String::new, |word| format!("{word:?} is no setting; "))
     )]
     Word(Option<String>),
     /// A setting that there is none of.
@@ -87,16 +102,48 @@ pub enum LagTextError {
     },
 }
 
+/// Reads settings of all teams, and behind them settings of single teams after their names:
+/// `radio range=6 red:off blue:loss=5%`, or only of single teams.
+///
+/// # Errors
+/// What to write instead.
+pub fn read_change(text: &str) -> Result<LagChange, LagTextError> {
+    let mut change = LagChange::default();
+    // The team, and its settings so far.
+    let mut parts = vec![(None, String::new())];
+    for word in text.split(SEPARATORS).filter(|word| !word.is_empty()) {
+        let setting = match word.rsplit_once(':') {
+            Some((team, setting)) => {
+                parts.push((Some(team), String::new()));
+                setting
+            }
+            None => word,
+        };
+        if let Some((_, settings)) = parts.last_mut() {
+            settings.push_str(setting);
+            settings.push(' ');
+        }
+    }
+    let has_teams = parts.len() > 1;
+    for (team, settings) in parts {
+        match team {
+            None if settings.is_empty() && has_teams => {}
+            None => change.all = Some(read(&settings)?),
+            Some(team) if settings.trim() == SAME => change.teams.push((team.to_owned(), None)),
+            Some(team) => change.teams.push((team.to_owned(), Some(read(&settings)?))),
+        }
+    }
+    Ok(change)
+}
+
 /// Reads settings: a preset, settings with their values, or a preset and what differs from it. What is not named
 /// has no effect: no delay, no loss, no limit. `None` is no lag.
 ///
 /// # Errors
 /// What to write instead.
 pub fn read(text: &str) -> Result<Option<Lag>, LagTextError> {
-    let mut words = text
-        .split([' ', '\t', ','])
-        .filter(|word| !word.is_empty())
-        .peekable();
+    let words = text.split(SEPARATORS).filter(|word| !word.is_empty());
+    let mut words = words.peekable();
     let first = *words.peek().ok_or(LagTextError::Word(None))?;
     let preset = PRESETS.iter().find(|(name, _)| *name == first);
     let mut lag = match preset {
@@ -269,12 +316,36 @@ mod tests {
     }
 
     #[test]
+    fn teams_have_settings_behind_their_names() {
+        let radio = read("radio").unwrap();
+        let range = read("radio range=3").unwrap();
+        let red = |lag| vec![("red".to_owned(), lag)];
+        for (text, all, teams) in [
+            ("radio range=3", Some(range), vec![]),
+            ("radio red:off", Some(radio), red(Some(None))),
+            ("red:radio,range=3", None, red(Some(range))),
+            ("red: radio range=3", None, red(Some(range))),
+            ("off red:same", Some(None), red(None)),
+        ] {
+            assert_eq!(read_change(text), Ok(LagChange { all, teams }), "{text}");
+        }
+        let two = read_change("red:off a:b:radio").unwrap();
+        assert_eq!(
+            two.teams,
+            [("red".to_owned(), Some(None)), ("a:b".to_owned(), Some(radio))]
+        );
+        for text in ["", "red:", "same", "radio red:on"] {
+            assert!(read_change(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
     fn a_mistake_is_answered_by_what_to_write() {
         for (text, answer) in [
             ("", "write off, radio, noisy, or settings as in speed=2 "),
-            ("on", "\"on\" is none"),
-            ("off range=3", "\"range=3\" is none"),
-            ("range=3 radio", "\"radio\" is none"),
+            ("on", "\"on\" is no setting"),
+            ("off range=3", "\"range=3\" is no setting"),
+            ("range=3 radio", "\"radio\" is no setting"),
             ("sped=2", "there is no setting \"sped\"; there are speed, latency"),
             (
                 "speed=0",

@@ -14,12 +14,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::MindKind;
-use trantor_game::{GameConfig, Rules};
-use trantor_model::{Lag, MapSize, TeamId, lag};
+use trantor_game::{AdminAction, GameConfig, Handled, Rules};
+use trantor_model::lag::{self, LagChange};
+use trantor_model::{MapSize, TeamId};
 use trantor_protocol::{TeamNameError, check_team_name};
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameSpan, GameTime};
 
+use crate::console::operate::lag_actions;
 use crate::options::values::{self, Reader};
 use crate::options::{OptionError, PROGRAM, explain};
 
@@ -161,7 +163,8 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(error.to_string()),
         Err(error) => return Err(explain(&error, Some(WORD))),
     };
-    let summary = play(&asked, asked.config()?).map_err(|error| {
+    let (config, actions) = asked.config()?;
+    let summary = play(&asked, config, actions).map_err(|error| {
         let file = asked.record.clone().unwrap_or_default();
         OptionError::new(
             format!("{WORD}: cannot record in {}", file.display()),
@@ -172,13 +175,15 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
 }
 
 impl SimAsked {
-    fn lag(&self) -> Result<Option<Lag>, OptionError> {
+    fn lag(&self) -> Result<LagChange, OptionError> {
         let written = self.lag.join(" ");
-        lag::read(&written)
+        lag::read_change(&written)
             .map_err(|error| OptionError::new(format!("{WORD}: --lag {written}"), error.to_string()))
     }
 
-    fn config(&self) -> Result<GameConfig, OptionError> {
+    /// The game, and what an operator does at its beginning.
+    fn config(&self) -> Result<(GameConfig, Vec<AdminAction>), OptionError> {
+        let lag = self.lag()?;
         let config = GameConfig {
             size: MapSize::new(self.width, self.height).expect("the parser keeps to the range"),
             teams: self.teams.clone(),
@@ -186,7 +191,7 @@ impl SimAsked {
             seed: self.seed,
             rules: Rules {
                 lock_step: true,
-                lag: self.lag()?,
+                lag: lag.all.flatten(),
                 ..Rules::default()
             },
         };
@@ -202,13 +207,15 @@ impl SimAsked {
         config
             .check()
             .map_err(|error| OptionError::new(WORD, error.to_string()))?;
-        Ok(config)
+        let actions = lag_actions(&config, &LagChange { all: None, ..lag })
+            .map_err(|error| OptionError::new(format!("{WORD}: --lag"), error))?;
+        Ok((config, actions))
     }
 }
 
 /// # Errors
 /// If the journal cannot be written.
-fn play(asked: &SimAsked, config: GameConfig) -> io::Result<Summary> {
+fn play(asked: &SimAsked, config: GameConfig, actions: Vec<AdminAction>) -> io::Result<Summary> {
     let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
@@ -218,6 +225,10 @@ fn play(asked: &SimAsked, config: GameConfig) -> io::Result<Summary> {
     }
     if journal.is_some() {
         leap.start_recording(PROGRAM);
+    }
+    for action in actions {
+        let handled = leap.operate(action);
+        debug_assert_eq!(handled, Handled::Done, "it was checked with the options");
     }
     let progress = progress(asked);
     let ended = loop {
@@ -343,6 +354,22 @@ mod tests {
     }
 
     #[test]
+    fn lag_off_is_the_game_without() {
+        const CALL: &str = "sim --seed 2 -x 8 -y 8 --until 900";
+        let without = fields(CALL);
+        let with = |lag: &str| fields(&format!("{CALL} --lag {lag}"));
+        assert_eq!(with("off"), without);
+        assert_eq!(with("off red:same"), without);
+        for lag in ["radio", "off red:latency=9", "radio red:off"] {
+            assert_ne!(with(lag)["digest"], without["digest"], "{lag}");
+        }
+        assert_eq!(
+            call("sim --lag green:radio").unwrap_err(),
+            "sim: --lag: there is no team \"green\"; there are red, blue"
+        );
+    }
+
+    #[test]
     fn a_team_grows_as_far_as_it_may() {
         const CALL: &str = "sim --seed 1 -c 2 --until 1500";
         let bounded = format!("{CALL} --team-size-max 2");
@@ -353,7 +380,8 @@ mod tests {
     #[test]
     fn what_is_recorded_verifies_and_ends_in_the_same_state() {
         let file = std::env::temp_dir().join(format!("trantor-sim-{}.trj", std::process::id()));
-        let line = format!("sim --seed 3 -x 8 -y 8 --until 900 --record {}", file.display());
+        let game = "sim --seed 3 -x 8 -y 8 --until 900 --lag noisy range=3 blue:radio";
+        let line = format!("{game} --record {}", file.display());
         let summary = fields(&line);
         let journal = std::fs::read(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
@@ -361,8 +389,14 @@ mod tests {
         assert_eq!(summary["digest"], format!("{:016x}", verified.game.digest()));
         let mut events = Vec::new();
         export_bytes(journal, &mut events).unwrap();
-        let joins = String::from_utf8(events).unwrap().matches("\"joined\"").count();
-        assert_eq!(summary["joins"], joins, "the first ones too");
+        let events = String::from_utf8(events).unwrap();
+        let count = |word: &str| events.matches(&format!("\"{word}\"")).count();
+        assert_eq!(summary["joins"], count("joined"), "the first ones too");
+        assert_eq!(count("set_team_lag"), 1);
+        assert_eq!(count("transmitted"), count("said"));
+        for outcome in ["arrives", "lost", "out_of_range", "again_at_units"] {
+            assert!(count(outcome) > 0, "{outcome}");
+        }
         assert_eq!(
             summary["digest"],
             fields(&line.replace(" --record", " --seed 3 --record"))["digest"]

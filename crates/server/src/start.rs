@@ -6,11 +6,13 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use anyhow::{anyhow, ensure};
-use trantor_engine::{Control, Engine, PlaybackStart};
+use trantor_engine::{AdminRequest, Control, Engine, PlaybackStart};
 use trantor_model::TeamId;
+use trantor_model::lag::LagChange;
 use trantor_time::RealSpan;
 
 use crate::autosave::Autosave;
+use crate::console::operate::lag_actions;
 use crate::descriptors;
 use crate::event_loop::EventLoop;
 use crate::options::Options;
@@ -73,11 +75,23 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         !options.lock_step || saved.as_ref().is_none_or(|game| game.config().rules.lock_step),
         "the saved game was not begun in lock-step, and cannot go on in it: leave out --lock-step"
     );
+    // Of all teams it is one of the rules; a game that is resumed keeps its own.
+    let lag = LagChange {
+        all: None,
+        ..options.lag.clone()
+    };
     let made = EventLoop::new(listen(address)?, |now| {
-        Ok(match saved {
-            Some(game) => Engine::resume(config, game, now),
-            None => Engine::new(config, now),
-        })
+        if let Some(game) = saved {
+            return Ok(Engine::resume(config, game, now));
+        }
+        let actions = lag_actions(&config.game, &lag).map_err(io::Error::other)?;
+        let mut engine = Engine::new(config, now);
+        for action in actions {
+            engine
+                .admin(AdminRequest::Act(action), now)
+                .map_err(io::Error::other)?;
+        }
+        Ok(engine)
     });
     let mut event_loop = made.map_err(|error| not_listening(address, &error))?;
     let shell = &mut event_loop.shell;

@@ -141,6 +141,7 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
         GameEvent::Reply { .. }
         | GameEvent::Heard { .. }
         | GameEvent::HeardByAll { .. }
+        | GameEvent::Transmitted { .. }
         | GameEvent::PushedFrom { .. }
         // The start of the action contains it.
         | GameEvent::ForkStarted { .. }

@@ -107,6 +107,7 @@ impl TextUpdates {
             GameEvent::Reply { .. }
             | GameEvent::Heard { .. }
             | GameEvent::HeardByAll { .. }
+            | GameEvent::Transmitted { .. }
             | GameEvent::PushedFrom { .. }
             | GameEvent::ActionStarted { .. }
             | GameEvent::Refilled => {}

@@ -63,6 +63,10 @@ impl Game {
             AdminAction::SetHunger { enabled } => self.set_hunger(enabled),
             AdminAction::SetRefill { enabled } => self.set_refill(enabled),
             AdminAction::SetLag { lag } => world.in_flight.set_lag(lag)?,
+            AdminAction::SetTeamLag { team, lag } => {
+                world.team(team).ok_or(Refusal::UnknownTeam)?;
+                world.in_flight.set_team_lag(team, lag)?;
+            }
             AdminAction::EndMatch => {
                 victory::declare_leader(world, events);
                 self.end();

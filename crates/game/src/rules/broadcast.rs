@@ -31,7 +31,9 @@ pub(crate) fn broadcast(
     events: &mut Events,
 ) -> Vec<(MessageId, GameTime)> {
     let text: Arc<[u8]> = text.into();
-    if world.in_flight.lag().is_none() && events.are_messages_shared() {
+    let sender = &world.agents[id];
+    let (source, lag) = (sender.tile, world.in_flight.lag_of(sender.team).copied());
+    if lag.is_none() && events.are_messages_shared() {
         events.push(GameEvent::HeardByAll {
             speaker: id,
             text: text.clone(),
@@ -40,8 +42,7 @@ pub(crate) fn broadcast(
         reply(events, id, Reply::Ok);
         return Vec::new();
     }
-    let source = world.agents[id].tile;
-    let mut sent = Vec::new();
+    let (mut sent, mut deliveries) = (Vec::new(), Vec::new());
     let World {
         agents,
         in_flight,
@@ -49,10 +50,10 @@ pub(crate) fn broadcast(
         ..
     } = world;
     for hearer in agents.iter().filter(|hearer| hearer.id != id) {
-        if in_flight.lag().is_none() {
+        let Some(lag) = lag else {
             events.push(received(*size, hearer, source, text.clone()));
             continue;
-        }
+        };
         let message = Message {
             id: MessageId(0),
             at: now,
@@ -61,9 +62,21 @@ pub(crate) fn broadcast(
             source,
             text: Text(text.clone()),
         };
-        in_flight.send(now, message, lag::distance(*size, source, hearer.tile), &mut sent);
+        let distance = lag::distance(*size, source, hearer.tile);
+        let delivery = in_flight.send(now, lag, message, distance, &mut sent);
+        if events.are_for_viewers() {
+            deliveries.push((hearer.id, delivery));
+        }
     }
     events.push_for_viewers(|| GameEvent::Said { agent: id, text });
+    if let Some(lag) = lag {
+        events.push_for_viewers(|| GameEvent::Transmitted {
+            agent: id,
+            tile: source,
+            lag,
+            deliveries: deliveries.into(),
+        });
+    }
     reply(events, id, Reply::Ok);
     sent
 }

@@ -196,9 +196,19 @@ impl World {
         ))
     }
 
-    /// The links on which messages travel; `None` if they arrive at once.
+    /// The links on which messages of a team's agents travel; `None` if they arrive at once.
+    pub fn lag_of(&self, team: TeamId) -> Option<&Lag> {
+        self.in_flight.lag_of(team)
+    }
+
+    /// The same for teams without settings of their own.
     pub fn lag(&self) -> Option<&Lag> {
         self.in_flight.lag()
+    }
+
+    /// The teams with settings of their own.
+    pub fn own_lags(&self) -> impl Iterator<Item = (TeamId, Option<&Lag>)> {
+        self.in_flight.own_lags()
     }
 
     /// The links used while messages took time: sender, recipient, and what became of the messages.

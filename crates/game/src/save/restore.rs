@@ -159,6 +159,8 @@ fn put_in_flight(world: &mut World, saved: SavedInFlight) -> Result<(), &'static
         .all(|message| message.from.0 < world.agents.next_number() && world.size.contains(message.source));
     ensure(is_from_map, "a message has no sender, or is from off the map")?;
     let is_alive = |agent| world.agents.get(agent).is_some();
+    let are_teams = in_flight.own_lags().all(|(team, _)| world.team(team).is_some());
+    ensure(are_teams, "a team with lag does not exist")?;
     let is_linked = in_flight
         .links()
         .all(|(from, to, _)| is_alive(from) && is_alive(to) && from != to);

@@ -72,6 +72,8 @@ fn admin_action() -> impl Strategy<Value = AdminAction> {
         1 => any::<bool>().prop_map(|enabled| AdminAction::SetHunger { enabled }),
         1 => any::<bool>().prop_map(|enabled| AdminAction::SetRefill { enabled }),
         1 => prop::option::of(any_lag()).prop_map(|lag| AdminAction::SetLag { lag }),
+        1 => (team(), prop::option::of(prop::option::of(any_lag())))
+            .prop_map(|(team, lag)| AdminAction::SetTeamLag { team, lag }),
     ]
 }
 

@@ -116,7 +116,7 @@ hunger on|off                          whether agents need food
 nofood true|false                      the same inverted, as in the reference server
 refill on|off                          whether the ground is refilled
 norefill true|false                    the same inverted, as in the reference server
-lag [off|radio|noisy|SETTING=VALUE...] show or set how broadcasts travel, as in: lag speed=2 latency=5 range=10 loss=5%
+lag [[TEAM:]off|radio|noisy|SETTINGS]  show or set how broadcasts travel, as in: lag speed=2 latency=5 range=10 loss=5%
 say TEXT                               send a text to all viewers
 start                                  start a game that waits for it (--auto-start off), or for players (--lock-step)
 team open|close TEAM                   whether a team has free places: a closed one has none, its agents play on

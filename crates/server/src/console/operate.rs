@@ -4,8 +4,9 @@
 //! server's, in [`super`].
 
 use trantor_engine::{AdminRequest, Client, ClientKind, ConnId, Engine, LockStepState, Step};
-use trantor_game::AdminAction;
-use trantor_model::{AgentId, Direction, Level, Resource, TeamId, Tile, lag};
+use trantor_game::{AdminAction, GameConfig, Lag};
+use trantor_model::lag::{self, LagChange};
+use trantor_model::{AgentId, Direction, Level, Resource, TeamId, Tile};
 use trantor_time::{GameTime, RealTime};
 
 use super::commands::{self, Line};
@@ -142,10 +143,14 @@ fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer>
                 true => AdminAction::OpenTeam { team },
                 false => AdminAction::CloseTeam { team },
             };
-            team_named(engine, team).and_then(|team| admin(engine, AdminRequest::Act(set(team)), now))
+            team_named(engine.game().config(), team)
+                .and_then(|team| admin(engine, AdminRequest::Act(set(team)), now))
         }
         ("end", [word]) => {
-            let winner = match (team_named(engine, word), word.eq_ignore_ascii_case("draw")) {
+            let winner = match (
+                team_named(engine.game().config(), word),
+                word.eq_ignore_ascii_case("draw"),
+            ) {
                 (Ok(team), _) => Some(team),
                 (Err(_), true) => None,
                 (Err(unknown), false) => return Some(Err(unknown)),
@@ -156,28 +161,49 @@ fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer>
         ("egg", [team, x, y]) => {
             let tile = tile(x, y)?;
             let lay = |team| AdminRequest::Act(AdminAction::LayEgg { team, tile });
-            team_named(engine, team).and_then(|team| admin(engine, lay(team), now))
+            team_named(engine.game().config(), team).and_then(|team| admin(engine, lay(team), now))
         }
-        ("lag", []) => Ok(lag_line(engine)),
+        ("lag", []) => Ok(lag_lines(engine)),
         ("lag", [_, ..]) => set_lag(engine, line.rest, now),
         _ => return None,
     })
 }
 
 fn set_lag(engine: &mut Engine, settings: &str, now: RealTime) -> Answer {
-    let lag = lag::read(settings).map_err(|error| error.to_string())?;
-    admin(engine, AdminRequest::Act(AdminAction::SetLag { lag }), now)?;
-    Ok(lag_line(engine))
+    let change = lag::read_change(settings).map_err(|error| error.to_string())?;
+    for action in lag_actions(engine.game().config(), &change)? {
+        admin(engine, AdminRequest::Act(action), now)?;
+    }
+    Ok(lag_lines(engine))
+}
+
+/// What changes the lag in a game; the teams without settings of their own first.
+///
+/// # Errors
+/// If there is no such team.
+pub(crate) fn lag_actions(config: &GameConfig, change: &LagChange) -> Result<Vec<AdminAction>, String> {
+    let of_all = change.all.map(|lag| Ok(AdminAction::SetLag { lag }));
+    let of_teams = change.teams.iter().map(|(name, lag)| {
+        let (team, lag) = (team_named(config, name)?, *lag);
+        Ok(AdminAction::SetTeamLag { team, lag })
+    });
+    of_all.into_iter().chain(of_teams).collect()
 }
 
 /// The settings as they can be typed again, and what a preset stands for.
-fn lag_line(engine: &Engine) -> String {
-    let in_force = engine.game().world().lag();
-    let shown = lag::show(in_force);
-    match in_force.map(lag::show_settings) {
-        Some(settings) if settings != shown => format!("lag {shown} ({settings})\n"),
-        _ => format!("lag {shown}\n"),
-    }
+fn lag_lines(engine: &Engine) -> String {
+    let line = |team: &str, lag: Option<&Lag>| {
+        let shown = lag::show(lag);
+        match lag.map(lag::show_settings) {
+            Some(settings) if settings != shown => format!("lag {team}{shown} ({settings})\n"),
+            _ => format!("lag {team}{shown}\n"),
+        }
+    };
+    let (world, teams) = (engine.game().world(), &engine.game().config().teams);
+    let own = world
+        .own_lags()
+        .map(|(team, lag)| line(&format!("{}:", teams[usize::from(team.0)]), lag));
+    std::iter::once(line("", world.lag())).chain(own).collect()
 }
 
 fn set_tile(engine: &mut Engine, tile: Tile, resource: Resource, count: u32, now: RealTime) -> Answer {
@@ -221,7 +247,9 @@ fn pace(engine: &mut Engine, now: RealTime) -> String {
 }
 
 fn clients(engine: &Engine, team: Option<&str>) -> Answer {
-    let team = team.map(|name| team_named(engine, name)).transpose()?;
+    let team = team
+        .map(|name| team_named(engine.game().config(), name))
+        .transpose()?;
     let is_wanted = |client: &Client| match (team, client.kind) {
         (None, _) => true,
         (Some(team), ClientKind::Agent(agent)) => {
@@ -308,8 +336,7 @@ fn must_contain(engine: &Engine, at: Tile) -> Result<(), String> {
     ))
 }
 
-fn team_named(engine: &Engine, name: &str) -> Result<TeamId, String> {
-    let config = engine.game().config();
+fn team_named(config: &GameConfig, name: &str) -> Result<TeamId, String> {
     config
         .team_named(name.as_bytes())
         .ok_or_else(|| format!("there is no team {name:?}; there are {}", config.teams.join(", ")))

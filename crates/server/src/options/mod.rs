@@ -19,7 +19,8 @@ use log::LevelFilter;
 use trantor_engine::limits::{self, Limits};
 use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
-use trantor_model::{Lag, MapSize};
+use trantor_model::MapSize;
+use trantor_model::lag::LagChange;
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
@@ -150,9 +151,9 @@ pub struct Options {
     #[arg(long, value_name = ON_OFF, alias = "respawn_slots", action = ArgAction::Set, value_parser = switch())]
     pub respawn_slots: bool,
     /// How broadcasts travel between players: off for at once, radio, noisy, or settings such as speed=2 latency=5 jitter=3
-    /// range=10 loss=5% copies=1% bandwidth=64 order=any (tiles, units, bytes a unit); a preset may be followed by settings
+    /// range=10 loss=5% copies=1% bandwidth=64 order=any (tiles, units, bytes a unit), also for what a team sends: radio red:off
     #[arg(long, value_name = "SETTINGS", num_args = 1.., value_parser = lag())]
-    pub lag: OrNone<Lag>,
+    pub lag: LagChange,
     /// Protocol of players: Epitech's of today or until 2016, or School 42's in French (42) or English (42en)
     #[arg(long, value_name = "WORDS", value_parser = choice(&DIALECTS))]
     pub dialect: Dialect,
@@ -328,7 +329,7 @@ impl Options {
                 egg_hatch_units: self.egg_hatch_units,
                 respawn_places: self.respawn_slots,
                 eggs_in_sight: self.display_eggs,
-                lag: self.lag,
+                lag: self.lag.all.flatten(),
                 ..Rules::default()
             },
         };
@@ -412,6 +413,11 @@ impl Options {
                 "resume",
                 "needs save, the directory to go on from",
             );
+        }
+        let lags = &self.lag.teams;
+        if let Some((team, _)) = lags.iter().find(|(team, _)| !self.teams.contains(team)) {
+            let known = format!("there is no team {team:?}; there are {}", self.teams.join(", "));
+            return clash(["lag", "teams"], "lag", &known);
         }
         let (teams, each) = (self.teams.len(), self.places_per_team);
         if each as usize > GameConfig::EGGS_MAX / teams {

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use log::LevelFilter;
 use trantor_engine::{Control, RefillNews};
-use trantor_game::{GameConfig, Lag};
+use trantor_game::GameConfig;
+use trantor_model::lag::{self, LagChange};
 use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
@@ -77,8 +78,8 @@ pub(super) fn lag_limit() -> impl Reader<OrNone<RealSpan>> {
     })
 }
 
-pub(super) fn lag() -> impl Reader<OrNone<Lag>> {
-    |text: &str| trantor_model::lag::read(text).map_err(|error| format!("valid: {error}"))
+pub(super) fn lag() -> impl Reader<LagChange> {
+    |text: &str| lag::read_change(text).map_err(|error| format!("valid: {error}"))
 }
 
 pub(super) fn frequency() -> impl Reader<Frequency> {

@@ -111,6 +111,10 @@ fn read_action(words: &[&str]) -> AdminAction {
         ["refill", state] => AdminAction::SetRefill {
             enabled: is_on(state),
         },
+        ["team-lag", team, ref settings @ ..] => AdminAction::SetTeamLag {
+            team: TeamId(number(team)),
+            lag: Some(lag::read(&settings.join(" ")).expect("settings")),
+        },
         ["lag", ref settings @ ..] => AdminAction::SetLag {
             lag: lag::read(&settings.join(" ")).expect("settings"),
         },

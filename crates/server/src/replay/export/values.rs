@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use trantor_game::{AdminAction, Game, GameEvent, GameInput, PaceChange, Reply};
-use trantor_model::{AgentId, Command, Resource, Sight, TeamId};
+use trantor_model::{AgentId, Command, Resource, Sight, TeamId, lag};
 use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
+use trantor_time::link::{Delivery, Loss};
 
 pub(super) fn input_value(game: &Game, input: &GameInput) -> Value {
     match input {
@@ -32,7 +33,13 @@ pub(super) fn input_value(game: &Game, input: &GameInput) -> Value {
         GameInput::Pace(change) => named(game, change, "event", |name| name),
         GameInput::Admin(action) => {
             let mut value = match action {
-                AdminAction::SetLag { lag } => json!({ "action": "set_lag", "enabled": lag.is_some() }),
+                AdminAction::SetLag { lag } => {
+                    json!({ "action": "set_lag", "lag": lag::show(lag.as_ref()) })
+                }
+                AdminAction::SetTeamLag { team, lag } => json!({
+                    "action": "set_team_lag", "team": team_name(game, team.0.into()),
+                    "lag": lag.as_ref().map(|lag| lag::show(lag.as_ref())),
+                }),
                 _ => named(game, action, "action", |name| name),
             };
             value["event"] = "operator".into();
@@ -48,6 +55,19 @@ pub(super) fn event_value(game: &Game, event: &GameEvent) -> Value {
             "event": "joined", "agent": agent.id.0, "team": team_name(game, agent.team.0.into()), "egg": egg.0,
             "level": agent.level.get(), "x": agent.tile.x, "y": agent.tile.y,
         }),
+        GameEvent::Transmitted {
+            agent,
+            tile,
+            deliveries,
+            ..
+        } => {
+            let hearers = deliveries
+                .iter()
+                .map(|(to, delivery)| delivery_value(*to, *delivery));
+            json!({
+                "event": "transmitted", "agent": agent.0, "x": tile.x, "y": tile.y, "hearers": hearers.collect::<Value>(),
+            })
+        }
         _ => named(game, event, "event", |name| match name {
             "ritual_started" => "elevation_started",
             "ritual_ended" => "elevation_ended",
@@ -56,6 +76,22 @@ pub(super) fn event_value(game: &Game, event: &GameEvent) -> Value {
             name => name,
         }),
     }
+}
+
+fn delivery_value(to: AgentId, delivery: Delivery) -> Value {
+    let outcome = match delivery {
+        Delivery::Arrives { at, again_at } => {
+            let mut value = json!({ "to": to.0, "outcome": "arrives", "at_units": at.as_units_f64() });
+            if let Some(again_at) = again_at {
+                value["again_at_units"] = again_at.as_units_f64().into();
+            }
+            return value;
+        }
+        Delivery::Lost(Loss::Chance) => "lost",
+        Delivery::Lost(Loss::OutOfRange) => "out_of_range",
+        Delivery::Lost(Loss::LineFull) => "line_full",
+    };
+    json!({ "to": to.0, "outcome": outcome })
 }
 
 /// The fields of a variant, with its name as the field `key`.
