@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("strategy", "model"),
     ("bot", "strategy protocol model runtime time"),
     ("bench", "bot sim server engine game protocol runtime time"),
-    ("fuzz", "server engine game protocol model runtime time"),
+    ("fuzz", "server script engine game protocol model runtime time"),
     ("sim", "client server engine game model protocol runtime time"),
     ("xtask", ""),
 ];

@@ -36,7 +36,7 @@ macro_rules! each {
     ($($name:ident)*) => { $(#[test] fn $name() { run(stringify!($name)); })* };
 }
 
-each! { line_cutter command_parser client_parser frame_decoder journal_reader journal_content snapshot_reader config_file sessions }
+each! { line_cutter command_parser client_parser frame_decoder journal_reader journal_content snapshot_reader config_file sessions scripts }
 
 #[test]
 fn every_target_has_a_test_and_a_libfuzzer_binary() {

@@ -264,6 +264,10 @@ impl Vm {
             }
             Ok((first, ..)) => Ok(Ran::Returned(first)),
         };
+        if ran.is_err() {
+            // A call that found no memory for its frame leaves a stack that the collector should not see.
+            let _ = thread.reset(self.start.clone());
+        }
         self.collect(before, ran.is_err());
         ran
     }

@@ -4,6 +4,7 @@ mod config;
 mod frames;
 mod lines;
 mod recordings;
+mod scripts;
 mod sessions;
 
 /// A function under fuzzing.
@@ -25,7 +26,7 @@ const fn target(name: &'static str, run: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>)
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     // Lines of a stream, wherever it is cut.
     target("line_cutter", lines::cut, lines::seeds),
     // Lines from agents and text viewers, and first lines.
@@ -56,4 +57,6 @@ pub const TARGETS: [Target; 9] = [
     target("config_file", config::read, config::seeds),
     // A whole engine with several peers that send anything.
     target("sessions", sessions::play, sessions::seeds),
+    // Generated scripts, and what they perceive.
+    target("scripts", scripts::play, scripts::seeds),
 ];

@@ -1,0 +1,190 @@
+//! Scripts made of random statements: nothing that they do breaks a limit, and they do the same in every VM.
+
+use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
+use trantor_model::{AgentId, Counts, Direction, Level, MapSize, Sight, Tile};
+use trantor_script::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, SHOWS_MAX};
+use trantor_script::{Script, ScriptEvent};
+use trantor_time::GameTime;
+
+/// Statements: `$s` is a statement, `$e` an expression, `$n` a number.
+const STATEMENTS: [&str; 32] = [
+    "x = $e",
+    "local v = $e x = v",
+    "t[$e] = $e",
+    "t = {}",
+    "if $e then $s else $s end",
+    "while $e do $s end",
+    "repeat $s until $e",
+    "for i = 1, $n do $s end",
+    "for k, v in pairs(t) do $s end",
+    "for i, v in ipairs(t) do $s end",
+    "pcall(function() $s $s end)",
+    "local function again() $s again() end again()",
+    "$s $s $s",
+    "me:forward()",
+    "local ticket = me:send($e, $e) if ticket then x = ticket:wait() end",
+    "me:wait($n)",
+    "x = me:wait_for_message($n)",
+    "me:on(\"message\", function(m) $s end)",
+    "me:on(\"elevation\", function(m) $s end)",
+    "x = me:every($n, function() $s end)",
+    "me:after($n, function() $s end)",
+    "me:cancel(x)",
+    "trantor.values.publish($e, $e)",
+    "trantor.log($e, $e)",
+    "me:note($e) me:card($e, $e)",
+    "me:mark($e, { { x = $n, y = $n } }, $e, $e)",
+    "me:walk_to({ x = $n, y = $n })",
+    "x = trantor.jobs.run($e, $e)",
+    "table.insert(t, $n, $e)",
+    "table.sort(t, function(a, b) $s return $e end)",
+    "t = setmetatable({}, { __index = function(a, k) $s return $e end, __call = function() $s end })",
+    "error($e)",
+];
+
+const EXPRESSIONS: [&str; 32] = [
+    "nil",
+    "true",
+    "$n",
+    "\"food\"",
+    "\"path\"",
+    "t",
+    "me",
+    "x",
+    "#t",
+    "$e .. $e",
+    "$e + $e",
+    "$e == $e",
+    "($e or $e)",
+    "string.rep($e, $n)",
+    "string.find($e, $e)",
+    "string.gsub($e, $e, $e)",
+    "string.format($e, $e)",
+    "tostring($e)",
+    "{ $e, $e }",
+    "{ [$e] = $e }",
+    "{ from = { x = $n, y = $n }, to = { x = $n, y = $n } }",
+    "table.concat(t)",
+    "table.create($n, $e)",
+    "me:look():nearest($e)",
+    "me:inventory().food",
+    "me:take($e)",
+    "math.random($n)",
+    "function(...) $s return ... end",
+    "t[$n]",
+    "trantor.values.read($e)",
+    "select($n, $e)",
+    "me:incantation()",
+];
+
+const NUMBERS: [&str; 8] = ["1", "0", "-1", "7.5", "64", "1e5", "1e9", "0/0"];
+
+/// How deep statements nest; those beyond are plain.
+const DEPTH_MAX: usize = 6;
+
+/// Bytes of a generated source: a few bytes may ask for a great deal.
+const SOURCE_BYTES_MAX: usize = 8_192;
+
+/// Choices, read off the input; zeros at its end.
+struct Choices<'a>(std::slice::Iter<'a, u8>);
+
+impl Choices<'_> {
+    fn next(&mut self) -> usize {
+        self.0.next().copied().unwrap_or(0).into()
+    }
+
+    fn write(&mut self, template: &str, depth: usize, into: &mut String) {
+        let mut parts = template.split('$');
+        into.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let is_plain = depth >= DEPTH_MAX || into.len() > SOURCE_BYTES_MAX;
+            let number = if is_plain { 0 } else { self.next() };
+            match part.as_bytes()[0] {
+                b's' => self.write(STATEMENTS[number % 32], depth + 1, into),
+                b'e' if is_plain => into.push('x'),
+                b'e' => self.write(EXPRESSIONS[number % 32], depth + 1, into),
+                _ => into.push_str(NUMBERS[number % 8]),
+            }
+            into.push_str(&part[1..]);
+        }
+    }
+}
+
+/// What happened in one game of a script.
+type Played = (Vec<Act>, Vec<ScriptEvent>);
+
+/// Plays a generated script twice.
+pub(super) fn play(data: &[u8]) {
+    let mut choices = Choices(data.iter());
+    let mut body = String::new();
+    choices.write(
+        "local t, x = {}, 1 $s $s $s while true do $s me:forward() end",
+        0,
+        &mut body,
+    );
+    let source =
+        format!("local trantor = require(\"@trantor\") return trantor.agent(function(me) {body} end)");
+    let percepts: Vec<u8> = choices.0.as_slice().iter().copied().take(40).collect();
+    let first = play_once(&source, &percepts);
+    assert_eq!(first, play_once(&source, &percepts), "{source}");
+}
+
+fn play_once(source: &str, percepts: &[u8]) -> Played {
+    let mut played = Played::default();
+    let Ok(mut script) = Script::load("fuzz.luau", source.as_bytes()) else {
+        return played;
+    };
+    let mut mind = script.awaken(&Newborn {
+        agent: AgentId(0),
+        team: "red",
+        index: 0,
+        seed: 1,
+        tile: Tile { x: 0, y: 0 },
+        direction: Direction::North,
+        map: MapSize::new(10, 10).expect("a size"),
+    });
+    for (step, choice) in (0..).zip([0; 4].iter().chain(percepts)) {
+        perceive(&mut *mind, *choice);
+        let mut acts = Vec::new();
+        mind.decide(GameTime::from_units(step * 7), &mut acts);
+        assert!(acts.len() <= SHOWS_MAX + 10, "{} acts at once", acts.len());
+        let used = script.counts().memory_bytes;
+        assert!(used <= MEMORY_BYTES_MAX + GROWTH_BYTES_MAX, "{used} bytes");
+        if script.is_suspended() && choice % 16 == 15 {
+            script.resume();
+        }
+        played.0.append(&mut acts);
+    }
+    played.1 = std::iter::from_fn(|| script.next_event()).collect();
+    played
+}
+
+fn perceive(mind: &mut dyn Mind, choice: u8) {
+    let sights = [Sight {
+        agents: 1,
+        ..Sight::default()
+    }; 4];
+    let direction = choice / 8 % 9;
+    mind.perceive(match choice % 8 {
+        0 | 1 => Percept::Ok,
+        2 => Percept::Ko,
+        3 => Percept::Look(&sights),
+        4 => Percept::Inventory(&Counts::ZERO),
+        5 => Percept::Message {
+            direction,
+            text: b"food",
+        },
+        6 if choice > 127 => Percept::ElevationUnderway,
+        6 => Percept::Pushed { direction },
+        _ => Percept::Level(Level::FIRST),
+    });
+}
+
+/// Choices that reach each statement and each expression.
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let seed =
+        |first: u8| (0..48).map(move |place: u8| first.wrapping_mul(7).wrapping_add(place.wrapping_mul(5)));
+    (0..32)
+        .map(|first| std::iter::once(first).chain(seed(first)).collect())
+        .collect()
+}
