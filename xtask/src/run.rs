@@ -69,6 +69,8 @@ enum Bench {
     LockStep,
     /// Games played by minds inside the process: units and actions a second
     Leap,
+    /// Scripts: resumptions a second, memory, reload, and what an endless loop costs
+    Script,
     /// Recordings of real matches: their weight, how fast they verify and move, and what recording costs
     Replay,
     /// The server under load, from 10 to 10,000 agents
@@ -120,6 +122,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
         Bench::Pacing | Bench::Stress => &["trantor-viewer", "view", "--", name],
         Bench::View => &["trantor-viewer", "view", "--"],
         Bench::Leap => &["trantor-engine", "leap", "--"],
+        Bench::Script => &["trantor-script", "script", "--"],
         _ => return measure(name, &options.passed_on),
     };
     let mut bench = process::cargo();
