@@ -98,6 +98,8 @@ pub(crate) struct Actor {
     answers: VecDeque<(u64, Answer)>,
     level: Level,
     index: u64,
+    /// Tiles of the map along x and y, as the agent counts them.
+    pub(crate) sides: (u32, u32),
     is_held: bool,
     /// Of the script that runs.
     epoch: Option<u64>,
@@ -157,6 +159,7 @@ impl Actor {
             answers: VecDeque::new(),
             level: Level::FIRST,
             index,
+            sides: (0, 0),
             is_held: false,
             epoch: None,
             begins_at: None,
@@ -203,10 +206,11 @@ impl Actor {
     pub(crate) fn rose_to(&mut self, level: Level) {
         self.is_held = false;
         self.level = level;
+        // First, so that `me.level` is right once the command is answered.
+        self.hear(Heard::Level(level));
         if let Some(ticket) = self.state().ritual_ended() {
             self.hear(Heard::Answer(ticket, Answer::Done(true)));
         }
-        self.hear(Heard::Level(level));
     }
 
     pub(crate) fn message(&mut self, text: &[u8], direction: u8) {
@@ -353,11 +357,13 @@ impl Actor {
     }
 
     fn make_me(&mut self) -> mlua::Result<Table> {
-        let me = self.vm.lua.create_table_with_capacity(0, 4)?;
+        let me = self.vm.lua.create_table_with_capacity(0, 6)?;
         if self.role == Role::Agent {
             me.raw_set("team", &*self.state().team)?;
             me.raw_set("level", self.level.get())?;
             me.raw_set("index", self.index)?;
+            me.raw_set("width", self.sides.0)?;
+            me.raw_set("height", self.sides.1)?;
             me.set_metatable(Some(self.vm.agent_meta.clone()))?;
         } else {
             me.set_metatable(Some(self.vm.scenario_meta.clone()))?;

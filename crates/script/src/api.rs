@@ -259,6 +259,8 @@ const CLASSES: &[Class] = &[
             entry("team", "string", "its team"),
             entry("level", "number", "its level"),
             entry("index", "number", "how many minds its team had before it"),
+            entry("width", "number", "tiles of the map along x; see `position`"),
+            entry("height", "number", "tiles of the map along y"),
         ],
         methods: AGENT_METHODS,
     },

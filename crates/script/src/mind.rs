@@ -23,6 +23,15 @@ struct Birth {
 }
 
 impl Birth {
+    /// Tiles of the map along a script's `x` and `y`.
+    fn sides(self) -> (u32, u32) {
+        let (width, height) = (u32::from(self.map.width()), u32::from(self.map.height()));
+        match self.direction {
+            Direction::North | Direction::South => (width, height),
+            Direction::East | Direction::West => (height, width),
+        }
+    }
+
     /// The tile of the map that a script counts as `x` to the right of its birth and `y` behind it.
     fn on_map(self, (x, y): (i32, i32)) -> Tile {
         let (right, behind) = match self.direction {
@@ -46,14 +55,14 @@ impl MindFactory for Script {
     fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
         let vm = std::rc::Rc::clone(&self.vm);
         let agent = Some(born.agent);
-        Box::new(ScriptMind {
-            actor: Actor::new(vm, Role::Agent, agent, born.team, born.index, born.seed),
-            birth: Birth {
-                tile: born.tile,
-                direction: born.direction,
-                map: born.map,
-            },
-        })
+        let mut actor = Actor::new(vm, Role::Agent, agent, born.team, born.index, born.seed);
+        let birth = Birth {
+            tile: born.tile,
+            direction: born.direction,
+            map: born.map,
+        };
+        actor.sides = birth.sides();
+        Box::new(ScriptMind { actor, birth })
     }
 }
 

@@ -1,0 +1,86 @@
+//! The minds that are delivered and the examples of the manual play, and the champion wins.
+
+use std::path::PathBuf;
+
+use trantor_engine::leap::{Ended, Leap};
+use trantor_engine::minds::{MindGroup, MindKind, MindRate, MindSource};
+use trantor_game::{GameConfig, Rules};
+use trantor_model::{MapSize, TeamId};
+use trantor_script::{Scenario, Script};
+use trantor_time::GameTime;
+
+const RED: TeamId = TeamId(0);
+
+fn read(path: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Six agents of a script against six of the built-in team.
+fn match_of(script: &Script, seed: u64) -> Leap {
+    let config = GameConfig {
+        size: MapSize::new(20, 20).unwrap(),
+        teams: vec!["red".to_owned(), "blue".to_owned()],
+        places_per_team: 6,
+        seed,
+        rules: Rules::default(),
+    };
+    let made = MindSource::Made {
+        name: script.file().to_owned(),
+        factory: Box::new(script.clone()),
+    };
+    let groups = [(RED, made), (TeamId(1), MindSource::BuiltIn(MindKind::Team))];
+    let group = |(team, source)| MindGroup {
+        team,
+        source,
+        count: 6,
+        rate: MindRate::default(),
+    };
+    Leap::with_groups(config, groups.map(group).into())
+}
+
+/// Plays a while; no routine may fail.
+fn plays(name: &str, source: &str) {
+    let script = Script::load(name, source.as_bytes()).unwrap();
+    let mut played = match_of(&script, 1);
+    played.run(Some(GameTime::from_units(2_000)));
+    assert_eq!(script.counts().errors, 0, "{:?}", script.next_event());
+    assert!(played.actions() > 200, "{name} does nothing");
+}
+
+#[test]
+fn the_delivered_minds_play_without_an_error() {
+    for name in ["first", "forager", "gathering", "champion"] {
+        plays(name, &read(&format!("assets/minds/{name}.luau")));
+    }
+}
+
+#[test]
+fn every_example_of_the_manual_runs() {
+    let manual = read("docs/scripting.md");
+    let examples = manual.split("```lua\n").skip(1);
+    let examples: Vec<&str> = examples.filter_map(|rest| rest.split("```").next()).collect();
+    assert!(examples.len() >= 4);
+    for (number, source) in examples.into_iter().enumerate() {
+        let name = format!("example {}", number + 1);
+        if source.contains("trantor.scenario") {
+            let mut scenario = Scenario::load(&name, source.as_bytes(), 1).unwrap();
+            let mut acts = Vec::new();
+            while let Some(at) = scenario.wake_at().filter(|at| *at <= GameTime::from_units(1_000)) {
+                scenario.decide(at, &mut acts);
+            }
+            let errors = scenario.script().counts().errors;
+            assert!(errors == 0 && acts.len() > 1, "{name}: {acts:?}");
+        } else {
+            plays(&name, source);
+        }
+    }
+}
+
+/// Of a hundred seeds it wins more than ninety.
+#[test]
+fn the_champion_beats_the_built_in_team() {
+    let script = Script::load("champion", read("assets/minds/champion.luau").as_bytes()).unwrap();
+    let wins = (1..=10).filter(|&seed| match_of(&script, seed).run(None) == Ended::Won(RED));
+    assert!(wins.count() >= 6);
+}
