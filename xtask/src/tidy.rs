@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("protocol", "model time"),
     ("engine", "game protocol strategy model time"),
     ("script", "engine strategy model time"),
-    ("server", "engine game protocol model runtime time"),
+    ("server", "script engine game protocol model runtime time"),
     ("client", "protocol model time"),
     ("render", "client model"),
     ("viewer", "client render protocol model runtime time"),

@@ -5,12 +5,14 @@
 //! approximation of one: a lock-step server whose agents are the same minds plays the same.
 
 use trantor_game::{
-    AdminAction, EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PieceWriter,
+    AdminAction, EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PaceChange,
+    PieceWriter,
 };
-use trantor_model::{AgentId, Show, TeamId};
+use trantor_model::{AgentId, Show, ShownBy, TeamId};
 use trantor_time::GameTime;
 
-use crate::minds::{Host, MindGroup, MindKind, MindRate, MindSource, Minds};
+use crate::minds::{Host, MindGroup, MindKind, MindRate, MindSource, Minds, Scenario};
+use crate::{AdminRefusal, AdminRequest};
 
 /// Why a leap ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +57,16 @@ impl Host for Stage {
     }
 
     /// Nobody watches a leap.
-    fn show(&mut self, _: AgentId, _: Show) {}
+    fn show(&mut self, _: ShownBy, _: Show) {}
+
+    /// A leap has no speed; what a live game would have is recorded.
+    fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {
+        if let Some(frequency) = request.check_for_scenario()? {
+            // It cannot be refused: it changes nothing in the game.
+            let _ = self.hand_in(GameInput::Pace(PaceChange::Frequency(frequency)));
+        }
+        Ok(())
+    }
 }
 
 impl Leap {
@@ -95,6 +106,12 @@ impl Leap {
             happened: None,
             has_begun: false,
         }
+    }
+
+    /// Has a scenario run beside the game.
+    pub fn direct(&mut self, scenario: Box<dyn Scenario>) {
+        self.stage.game.set_event_filter(EventFilter::AllShared);
+        self.minds.direct(scenario);
     }
 
     /// Has the minds of a team ask for no more agents than so many, instead of [`agents_at_most`].
@@ -191,6 +208,7 @@ impl Leap {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.minds.join_all(&mut self.stage);
             self.attend();
+            self.minds.begin_scenario(&self.stage.game);
         }
     }
 

@@ -6,6 +6,7 @@
 //! has one outcome. Nothing of it is in the game: a mind's commands are inputs, and a recording needs no minds.
 
 mod built_in;
+mod scenario;
 mod table;
 
 use std::fmt;
@@ -16,6 +17,7 @@ pub use trantor_strategy::Percept;
 use trantor_time::{GameSpan, GameTime};
 
 pub use built_in::{MindKind, UnknownMind};
+pub use scenario::{Scenario, ScenarioAct};
 pub(crate) use table::{Host, Minds};
 
 /// Decides for one agent.

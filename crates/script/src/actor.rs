@@ -15,6 +15,7 @@ use crate::data::{Data, number};
 use crate::jobs::{self, span};
 use crate::limits::{
     ANSWERS_MAX, HEARD_MAX, INBOX_MAX, INSTANT_RESUMPTIONS_MAX, JOBS_MAX, RESTART_UNITS, ROUTINES_MAX,
+    SCENARIO_HEARD_MAX, SCENARIO_RESUMPTIONS_MAX,
 };
 use crate::state::{Deed, State, command_of};
 use crate::vm::{Ran, ScriptError, Vm};
@@ -27,6 +28,22 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// See [`HEARD_MAX`].
+    const fn heard_max(self) -> usize {
+        match self {
+            Self::Agent => HEARD_MAX,
+            Self::Scenario => SCENARIO_HEARD_MAX,
+        }
+    }
+
+    /// See [`INSTANT_RESUMPTIONS_MAX`].
+    const fn resumptions_max(self) -> u32 {
+        match self {
+            Self::Agent => INSTANT_RESUMPTIONS_MAX,
+            Self::Scenario => SCENARIO_RESUMPTIONS_MAX,
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -175,7 +192,7 @@ impl Actor {
     // What is perceived --------------------------------------------------------------------------------------------
 
     fn hear(&mut self, heard: Heard) {
-        if self.heard.len() == HEARD_MAX {
+        if self.heard.len() == self.role.heard_max() {
             self.heard.pop_front();
         }
         self.heard.push_back(heard);
@@ -253,7 +270,7 @@ impl Actor {
             self.clear();
             self.begin(Value::Nil);
         }
-        while self.resumed < INSTANT_RESUMPTIONS_MAX && !self.vm.shared.reports.is_suspended() {
+        while self.resumed < self.role.resumptions_max() && !self.vm.shared.reports.is_suspended() {
             if let Some(heard) = self.heard.pop_front() {
                 self.take_in(heard);
             } else if let Some(due) = self.next_due(now) {
@@ -650,7 +667,7 @@ impl Actor {
             .min();
         // Whatever had to be put off goes on a unit later.
         let later = now + GameSpan::from_units(1);
-        match self.resumed >= INSTANT_RESUMPTIONS_MAX {
+        match self.resumed >= self.role.resumptions_max() {
             true if !self.heard.is_empty() => Some(later),
             true => next.map(|next| next.max(later)),
             false => next,

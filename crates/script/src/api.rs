@@ -32,6 +32,11 @@ const fn entry(name: &'static str, kind: &'static str, help: &'static str) -> En
 /// What scenarios may listen to, with the data of each.
 pub const SCENARIO_EVENTS: &[Entry] = &[
     entry(
+        "start",
+        "{ width: number, height: number, teams: { string } }",
+        "the match begins; comes first",
+    ),
+    entry(
         "join",
         "{ agent: number, team: string, x: number, y: number }",
         "an agent has joined",

@@ -29,11 +29,17 @@ pub const JOBS_MAX: usize = 4;
 /// passing; the rest is resumed a unit later.
 pub const INSTANT_RESUMPTIONS_MAX: u32 = 64;
 
+/// The same of a scenario, which is sent the events of all agents.
+pub const SCENARIO_RESUMPTIONS_MAX: u32 = 4_096;
+
 /// Messages kept for an agent that does not ask for them; the oldest is dropped.
 pub const INBOX_MAX: usize = 32;
 
 /// What an agent perceived and did not take in yet: its answers, and more messages than it keeps. The oldest is dropped.
 pub const HEARD_MAX: usize = 64;
+
+/// The same of a scenario: the births of a large match, all at once.
+pub const SCENARIO_HEARD_MAX: usize = 16_384;
 
 /// Answers kept for tickets that nobody waits for yet; the oldest is dropped.
 pub const ANSWERS_MAX: usize = 32;

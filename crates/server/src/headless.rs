@@ -13,17 +13,18 @@ use clap::{ArgAction, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::MindKind;
+use trantor_engine::minds::{MindKind, Scenario};
 use trantor_game::{AdminAction, GameConfig, Handled, Rules};
 use trantor_model::lag::{self, LagChange};
 use trantor_model::{MapSize, TeamId};
 use trantor_protocol::{TeamNameError, check_team_name};
-use trantor_runtime::RealClock;
+use trantor_runtime::{RealClock, standard_error};
 use trantor_time::{Clock, GameSpan, GameTime};
 
-use crate::console::operate::lag_actions;
+use crate::console::operate::{lag_actions, scenario_line};
 use crate::options::values::{self, Reader};
 use crate::options::{OptionError, PROGRAM, explain};
+use crate::scripts::Scripts;
 
 /// The word that asks for it, in the place of the first option.
 pub const WORD: &str = "sim";
@@ -82,6 +83,9 @@ pub(crate) struct SimAsked {
     /// How broadcasts travel: off, radio, noisy, or settings, as the server's --lag
     #[arg(long, value_name = "SETTINGS", num_args = 1.., action = ArgAction::Set, default_value = "off")]
     lag: Vec<String>,
+    /// Script that runs beside the game and acts as an operator; docs/scripting.md
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
     /// Stop at this game time if no team has won
     #[arg(long, value_name = "UNITS|win", default_value = "win", value_parser = until)]
     until: Until,
@@ -164,7 +168,18 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
         Err(error) => return Err(explain(&error, Some(WORD))),
     };
     let (config, actions) = asked.config()?;
-    let summary = play(&asked, config, actions).map_err(|error| {
+    let mut scripts = Scripts::default();
+    let scenario = asked.scenario.as_ref().map(|file| {
+        let scenario = scripts.scenario(file, config.seed, scenario_line);
+        scenario.map_err(|error| OptionError::new(format!("{WORD}: --scenario"), error))
+    });
+    let game = Asked {
+        config,
+        actions,
+        scenario: scenario.transpose()?,
+        scripts,
+    };
+    let summary = play(&asked, game).map_err(|error| {
         let file = asked.record.clone().unwrap_or_default();
         OptionError::new(
             format!("{WORD}: cannot record in {}", file.display()),
@@ -213,20 +228,32 @@ impl SimAsked {
     }
 }
 
+/// The game that is asked for.
+struct Asked {
+    config: GameConfig,
+    /// What an operator does at its beginning.
+    actions: Vec<AdminAction>,
+    scenario: Option<Box<dyn Scenario>>,
+    scripts: Scripts,
+}
+
 /// # Errors
 /// If the journal cannot be written.
-fn play(asked: &SimAsked, config: GameConfig, actions: Vec<AdminAction>) -> io::Result<Summary> {
+fn play(asked: &SimAsked, game: Asked) -> io::Result<Summary> {
     let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
-    let mut leap = Leap::new(config, &asked.minds);
+    let mut leap = Leap::new(game.config, &asked.minds);
+    if let Some(scenario) = game.scenario {
+        leap.direct(scenario);
+    }
     if let Some(most) = asked.team_size_max {
         leap.limit_agents(most);
     }
     if journal.is_some() {
         leap.start_recording(PROGRAM);
     }
-    for action in actions {
+    for action in game.actions {
         let handled = leap.operate(action);
         debug_assert_eq!(handled, Handled::Done, "it was checked with the options");
     }
@@ -236,6 +263,9 @@ fn play(asked: &SimAsked, config: GameConfig, actions: Vec<AdminAction>) -> io::
         let ended = leap.run(Some(asked.until.0.map_or(next, |until| until.min(next))));
         if let Some(journal) = &mut journal {
             journal.write_all(&leap.take_journal())?;
+        }
+        for report in game.scripts.reports() {
+            standard_error::say(format_args!("{WORD}: {}", report.text));
         }
         progress.set_position(u64::try_from(leap.game().now().whole_units()).unwrap_or(u64::MAX));
         if ended != Ended::TimeReached || asked.until.0.is_some_and(|until| leap.game().now() >= until) {
@@ -366,6 +396,40 @@ mod tests {
         assert_eq!(
             call("sim --lag green:radio").unwrap_err(),
             "sim: --lag: there is no team \"green\"; there are red, blue"
+        );
+    }
+
+    #[cfg(feature = "script")]
+    #[test]
+    fn the_scenarios_play_to_their_end_and_are_recorded_as_an_operator_is() {
+        let file = std::env::temp_dir().join(format!("trantor-scenario-{}.trj", std::process::id()));
+        for scenario in ["famine", "king_of_the_hill", "tutorial"] {
+            let script = format!("../../assets/scenarios/{scenario}.luau");
+            let line = format!(
+                "sim --seed 2 --until 20000 --record {} --scenario {script}",
+                file.display()
+            );
+            let summary = fields(&line);
+            assert!(
+                ["won", "draw"].contains(&summary["ended"].as_str().unwrap()),
+                "{summary:?}"
+            );
+            let journal = std::fs::read(&file).unwrap();
+            let mut events = Vec::new();
+            export_bytes(journal.clone(), &mut events).unwrap();
+            let events = String::from_utf8(events).unwrap();
+            assert!(
+                events.contains(r#""action":"end_match"#),
+                "{scenario} has ended it"
+            );
+            let verified = Replay::open(journal).unwrap().verify().unwrap();
+            assert_eq!(summary["digest"], format!("{:016x}", verified.game.digest()));
+        }
+        std::fs::remove_file(&file).unwrap();
+        let refused = call("sim --scenario no-such-file.luau").unwrap_err();
+        assert!(
+            refused.starts_with("sim: --scenario: no-such-file.luau: "),
+            "{refused}"
         );
     }
 

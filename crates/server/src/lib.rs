@@ -31,6 +31,7 @@ pub mod recorder;
 pub mod reload;
 pub mod replay;
 pub mod roll_forward;
+pub mod scripts;
 pub mod service_manager;
 pub mod shell;
 mod stages;

@@ -16,6 +16,7 @@ use trantor_protocol::wire::StepKind;
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
 
 use super::Engine;
+use super::pace::frequency_asked;
 use crate::limits::{FREQUENCY_ASKED_MAX, SPRINT_UNITS_MAX};
 use crate::shell::{CloseReason, ConnId};
 
@@ -44,6 +45,18 @@ pub enum AdminRequest {
     Disconnect(ConnId),
     /// Changes the game: world, agents, eggs or rules.
     Act(AdminAction),
+}
+
+impl AdminRequest {
+    /// Whether a scenario may request it beside its actions, and the speed that it changes to, if it does.
+    pub(crate) fn check_for_scenario(&self) -> Result<Option<Frequency>, AdminRefusal> {
+        match self {
+            Self::SetFrequency(asked) => frequency_asked(*asked).map(Some),
+            Self::Say(text) if text.contains(&b'\n') => Err(AdminRefusal::NotOneLine),
+            Self::Say(_) => Ok(None),
+            _ => Err(AdminRefusal::NotForScenarios),
+        }
+    }
 }
 
 /// How far paused game time is moved on.
@@ -135,6 +148,9 @@ pub enum AdminRefusal {
     /// There is no such connection.
     #[error("there is no connection {0}")]
     NoConnection(ConnId),
+    /// A scenario acts within the game, and changes its speed.
+    #[error("a scenario cannot do that")]
+    NotForScenarios,
     /// In lock-step there is no speed.
     #[error("in lock-step the game is as fast as its players")]
     SprintInLockStep,

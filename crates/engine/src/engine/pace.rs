@@ -114,10 +114,7 @@ impl Pace {
 
     /// Changes the speed at `now`; also while paused, for later.
     pub(crate) fn set_frequency(&mut self, now: RealTime, asked: u32) -> Result<Frequency, AdminRefusal> {
-        let frequency = Some(asked)
-            .filter(|asked| *asked <= crate::limits::FREQUENCY_ASKED_MAX)
-            .and_then(|asked| Frequency::new(u64::from(asked)).ok())
-            .ok_or(AdminRefusal::Frequency(asked))?;
+        let frequency = frequency_asked(asked)?;
         self.clock.set_frequency(now, frequency);
         Ok(frequency)
     }
@@ -188,4 +185,12 @@ impl Pace {
             (true, true) => Ok(()),
         }
     }
+}
+
+/// The speed of so many units a second, if it may be asked for.
+pub(crate) fn frequency_asked(asked: u32) -> Result<Frequency, AdminRefusal> {
+    Some(asked)
+        .filter(|asked| *asked <= crate::limits::FREQUENCY_ASKED_MAX)
+        .and_then(|asked| Frequency::new(u64::from(asked)).ok())
+        .ok_or(AdminRefusal::Frequency(asked))
 }

@@ -9,15 +9,17 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use trantor_game::{Game, GameEvent, GameInput, Handled};
-use trantor_model::{AgentId, Show, TeamId};
+use trantor_model::{AgentId, Show, ShownBy, TeamId};
 use trantor_strategy::{Percept, SignalCodec, agent_seed, agents_at_most};
 use trantor_time::{GameSpan, GameTime};
 
 use super::built_in::BuiltIn;
+use super::scenario::{Director, Scenario};
 use super::{Act, Mind, MindGroup, MindRate, MindSource, Newborn, percept_of};
+use crate::{AdminRefusal, AdminRequest};
 
 /// The least time between two wake-ups that a mind asks for: one that always asks for the next at once costs ten calls a unit.
-const WAKE_SPACING: GameSpan = GameSpan::from_nanounits(100_000_000);
+pub(super) const WAKE_SPACING: GameSpan = GameSpan::from_nanounits(100_000_000);
 
 /// The game in which minds act: a leap, or a server.
 pub(crate) trait Host {
@@ -27,8 +29,11 @@ pub(crate) trait Host {
     /// Hands an input to the game, at the game's time.
     fn hand_in(&mut self, input: GameInput) -> Handled;
 
-    /// Shows something of an agent to viewers.
-    fn show(&mut self, agent: AgentId, show: Show);
+    /// Shows something to viewers.
+    fn show(&mut self, by: ShownBy, show: Show);
+
+    /// Changes the speed, or says something, for a scenario.
+    fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal>;
 
     /// A mind is about to decide.
     fn decides(&mut self) {}
@@ -51,6 +56,8 @@ pub(crate) struct Minds {
     joined: u64,
     /// Commands that were not dropped.
     commands: u64,
+    /// The scenario beside the game.
+    director: Option<Director>,
 }
 
 /// A [`MindGroup`] that plays.
@@ -143,6 +150,11 @@ impl Minds {
         self.agents_max = most;
     }
 
+    /// Has a scenario run beside the game, in place of another.
+    pub(crate) fn direct(&mut self, scenario: Box<dyn Scenario>) {
+        self.director = Some(Director::new(scenario));
+    }
+
     /// Adds a group whose agents are yet to join.
     pub(crate) fn add(&mut self, game: &Game, group: MindGroup) {
         let team = &mut self.teams[usize::from(group.team.0)];
@@ -201,8 +213,12 @@ impl Minds {
         waiting
     }
 
-    /// Passes an event to the minds that it is for, one thing at a time as lines are read, and carries out what they decide.
+    /// Passes an event to the scenario and to the minds that it is for, one thing at a time as lines are read, and carries out
+    /// what they decide.
     pub(crate) fn attend(&mut self, host: &mut impl Host, event: &GameEvent) {
+        if let Some(director) = &mut self.director {
+            director.attend(host, event);
+        }
         let (agent, percept) = match event {
             GameEvent::HeardByAll { speaker, text } => return self.spread(host, *speaker, text),
             GameEvent::Died { agent } => {
@@ -234,11 +250,30 @@ impl Minds {
 
     /// The earliest wake-up.
     pub(crate) fn next_wake(&self) -> Option<GameTime> {
-        self.wakes.first().map(|(at, _)| *at)
+        let first = self.wakes.first().map(|(at, _)| *at);
+        first.into_iter().chain(self.scenario_wake()).min()
     }
 
-    /// Carries out the earliest wake-up. The game must be at its instant.
+    fn scenario_wake(&self) -> Option<GameTime> {
+        self.director.as_ref()?.wake
+    }
+
+    /// The scenario begins, once the agents of the start have joined.
+    pub(crate) fn begin_scenario(&mut self, game: &Game) {
+        if let Some(director) = &mut self.director {
+            director.begin(game.now());
+        }
+    }
+
+    /// Carries out the earliest wake-up, the scenario's before those of agents. The game must be at its instant.
     pub(crate) fn wake(&mut self, host: &mut impl Host) {
+        if let Some(director) = &mut self.director
+            && director
+                .wake
+                .is_some_and(|wake| self.wakes.first().is_none_or(|(at, _)| wake <= *at))
+        {
+            return director.wake(host);
+        }
         let Some((now, agent)) = self.wakes.pop_first() else {
             return;
         };
@@ -396,7 +431,7 @@ impl Minds {
                     self.replace(host, slot.group);
                 }
             }
-            Act::Show(show) => host.show(agent, show),
+            Act::Show(show) => host.show(ShownBy::Agent(agent), show),
         }
     }
 
@@ -476,7 +511,7 @@ impl Minds {
         }
         for act in acts {
             if let Act::Show(show) = act {
-                host.show(agent, show);
+                host.show(ShownBy::Agent(agent), show);
             }
         }
     }

@@ -4,13 +4,14 @@
 //! server's, in [`super`].
 
 use trantor_engine::{AdminRequest, Client, ClientKind, ConnId, Engine, LockStepState, Step};
-use trantor_game::{AdminAction, GameConfig, Lag};
+use trantor_game::{AdminAction, Game, GameConfig, Lag};
 use trantor_model::lag::{self, LagChange};
 use trantor_model::{AgentId, Direction, Level, Resource, TeamId, Tile};
 use trantor_time::{GameTime, RealTime};
 
 use super::commands::{self, Line};
 use super::{Answer, picture};
+use crate::scripts::ScenarioLine;
 
 /// Connections in one list: more than a person reads, and a millisecond of the loop's time to write.
 const CLIENTS_SHOWN_MAX: usize = 1_000;
@@ -30,7 +31,38 @@ pub fn carry_out(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Answer 
     if let Some(request) = agent_request(line) {
         return admin(engine, request, now);
     }
-    answer(engine, line, now).unwrap_or_else(|| Err(format!("type: {}", line.usage)))
+    if let Some(actions) = game_actions(engine.game(), line) {
+        for action in actions? {
+            admin(engine, AdminRequest::Act(action), now)?;
+        }
+        return Ok(what_has_changed(engine.game(), line).unwrap_or_default());
+    }
+    answer(engine, line, now).unwrap_or_else(|| wrong_arguments(line))
+}
+
+fn wrong_arguments(line: &Line<'_>) -> Answer {
+    Err(format!("type: {}", line.usage))
+}
+
+/// Reads a line of a scenario, which has the commands about the game.
+pub fn scenario_line(game: &Game, line: &str) -> ScenarioLine {
+    let line = match commands::parse(line) {
+        Ok(Some(line)) => line,
+        Ok(None) => return ScenarioLine::Answered(Ok(String::new())),
+        Err(unknown) => return ScenarioLine::Answered(Err(unknown)),
+    };
+    let rate = match (line.name, &line.arguments[..]) {
+        ("tick rate", [hertz]) => number(hertz).map(AdminRequest::SetFrequency),
+        _ => None,
+    };
+    if let Some(request) = rate.or_else(|| agent_request(&line)) {
+        return ScenarioLine::Requests(vec![request]);
+    }
+    match game_actions(game, &line) {
+        Some(Ok(actions)) => ScenarioLine::Requests(actions.into_iter().map(AdminRequest::Act).collect()),
+        Some(Err(reason)) => ScenarioLine::Answered(Err(reason)),
+        None => ScenarioLine::Answered(game_answer(game, &line).unwrap_or_else(|| wrong_arguments(&line))),
+    }
 }
 
 fn admin(engine: &mut Engine, request: AdminRequest, now: RealTime) -> Answer {
@@ -122,6 +154,63 @@ pub(super) fn disconnected(line: &Line<'_>) -> Option<ConnId> {
     }
 }
 
+/// Commands that change the game in ways that depend on it; an error says what it does not have.
+fn game_actions(game: &Game, line: &Line<'_>) -> Option<Result<Vec<AdminAction>, String>> {
+    let config = game.config();
+    let action = match (line.name, &line.arguments[..]) {
+        ("settile", [name, count, x, y]) => {
+            let (tile, resource, count) = (tile(x, y)?, resource(name)?, number(count)?);
+            must_contain(game, tile).map(|()| {
+                let mut ground = *game.world().ground(tile);
+                ground[resource] = count;
+                AdminAction::SetGround { tile, ground }
+            })
+        }
+        ("team", [word, team]) => {
+            let is_open = switch(word, "open", "close")?;
+            team_named(config, team).map(|team| match is_open {
+                true => AdminAction::OpenTeam { team },
+                false => AdminAction::CloseTeam { team },
+            })
+        }
+        ("end", [word]) => match team_named(config, word) {
+            Ok(team) => Ok(AdminAction::EndMatchWith { winner: Some(team) }),
+            Err(_) if word.eq_ignore_ascii_case("draw") => Ok(AdminAction::EndMatchWith { winner: None }),
+            Err(unknown) => Err(unknown),
+        },
+        ("egg", [team, x, y]) => {
+            let tile = tile(x, y)?;
+            team_named(config, team).map(|team| AdminAction::LayEgg { team, tile })
+        }
+        ("lag", [_, ..]) => {
+            let change = lag::read_change(line.rest).map_err(|error| error.to_string());
+            return Some(change.and_then(|change| lag_actions(config, &change)));
+        }
+        _ => return None,
+    };
+    Some(action.map(|action| vec![action]))
+}
+
+/// What is answered to a command of [`game_actions`] that was carried out, if there is something to be seen.
+fn what_has_changed(game: &Game, line: &Line<'_>) -> Option<String> {
+    match (line.name, &line.arguments[..]) {
+        ("settile", [_, _, x, y]) => describe(game, tile(x, y)?).ok(),
+        ("lag", _) => Some(lag_lines(game)),
+        _ => None,
+    }
+}
+
+/// Commands that ask about the game.
+fn game_answer(game: &Game, line: &Line<'_>) -> Option<Answer> {
+    Some(match (line.name, &line.arguments[..]) {
+        ("map", []) => Ok(picture::of(game.world(), None)),
+        ("map", [name]) => Ok(picture::of(game.world(), Some(resource(name)?))),
+        ("tile", [x, y]) => describe(game, tile(x, y)?),
+        ("lag", []) => Ok(lag_lines(game)),
+        _ => return None,
+    })
+}
+
 /// All other commands; `None` if the arguments are wrong.
 fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer> {
     Some(match (line.name, &line.arguments[..]) {
@@ -130,51 +219,8 @@ fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer>
         ("tick query", []) => Ok(pace(engine, now)),
         ("clients", []) => clients(engine, None),
         ("clients", [team]) => clients(engine, Some(team)),
-        ("map", []) => Ok(picture::of(engine.game().world(), None)),
-        ("map", [name]) => Ok(picture::of(engine.game().world(), Some(resource(name)?))),
-        ("tile", [x, y]) => describe(engine, tile(x, y)?),
-        ("settile", [name, count, x, y]) => {
-            let (at, resource, count) = (tile(x, y)?, resource(name)?, number(count)?);
-            set_tile(engine, at, resource, count, now)
-        }
-        ("team", [word, team]) => {
-            let is_open = switch(word, "open", "close")?;
-            let set = |team| match is_open {
-                true => AdminAction::OpenTeam { team },
-                false => AdminAction::CloseTeam { team },
-            };
-            team_named(engine.game().config(), team)
-                .and_then(|team| admin(engine, AdminRequest::Act(set(team)), now))
-        }
-        ("end", [word]) => {
-            let winner = match (
-                team_named(engine.game().config(), word),
-                word.eq_ignore_ascii_case("draw"),
-            ) {
-                (Ok(team), _) => Some(team),
-                (Err(_), true) => None,
-                (Err(unknown), false) => return Some(Err(unknown)),
-            };
-            let end = AdminRequest::Act(AdminAction::EndMatchWith { winner });
-            admin(engine, end, now)
-        }
-        ("egg", [team, x, y]) => {
-            let tile = tile(x, y)?;
-            let lay = |team| AdminRequest::Act(AdminAction::LayEgg { team, tile });
-            team_named(engine.game().config(), team).and_then(|team| admin(engine, lay(team), now))
-        }
-        ("lag", []) => Ok(lag_lines(engine)),
-        ("lag", [_, ..]) => set_lag(engine, line.rest, now),
-        _ => return None,
+        _ => return game_answer(engine.game(), line),
     })
-}
-
-fn set_lag(engine: &mut Engine, settings: &str, now: RealTime) -> Answer {
-    let change = lag::read_change(settings).map_err(|error| error.to_string())?;
-    for action in lag_actions(engine.game().config(), &change)? {
-        admin(engine, AdminRequest::Act(action), now)?;
-    }
-    Ok(lag_lines(engine))
 }
 
 /// What changes the lag in a game; the teams without settings of their own first.
@@ -191,7 +237,7 @@ pub(crate) fn lag_actions(config: &GameConfig, change: &LagChange) -> Result<Vec
 }
 
 /// The settings as they can be typed again, and what a preset stands for.
-fn lag_lines(engine: &Engine) -> String {
+fn lag_lines(game: &Game) -> String {
     let line = |team: &str, lag: Option<&Lag>| {
         let shown = lag::show(lag);
         match lag.map(lag::show_settings) {
@@ -199,23 +245,11 @@ fn lag_lines(engine: &Engine) -> String {
             _ => format!("lag {team}{shown}\n"),
         }
     };
-    let (world, teams) = (engine.game().world(), &engine.game().config().teams);
+    let (world, teams) = (game.world(), &game.config().teams);
     let own = world
         .own_lags()
         .map(|(team, lag)| line(&format!("{}:", teams[usize::from(team.0)]), lag));
     std::iter::once(line("", world.lag())).chain(own).collect()
-}
-
-fn set_tile(engine: &mut Engine, tile: Tile, resource: Resource, count: u32, now: RealTime) -> Answer {
-    must_contain(engine, tile)?;
-    let mut ground = *engine.game().world().ground(tile);
-    ground[resource] = count;
-    admin(
-        engine,
-        AdminRequest::Act(AdminAction::SetGround { tile, ground }),
-        now,
-    )?;
-    describe(engine, tile)
 }
 
 fn pace(engine: &mut Engine, now: RealTime) -> String {
@@ -265,7 +299,7 @@ fn clients(engine: &Engine, team: Option<&str>) -> Answer {
             continue;
         }
         let what = match client.kind {
-            ClientKind::Agent(agent) => agent_line(engine, agent),
+            ClientKind::Agent(agent) => agent_line(engine.game(), agent),
             ClientKind::Waiting => "waits for the start".to_owned(),
             ClientKind::Greeted => "has not said what it is".to_owned(),
             ClientKind::TextViewer => "watches in text".to_owned(),
@@ -290,8 +324,7 @@ fn clients(engine: &Engine, team: Option<&str>) -> Answer {
     Ok(text + &format!("connections: {count}\n"))
 }
 
-fn agent_line(engine: &Engine, id: AgentId) -> String {
-    let game = engine.game();
+fn agent_line(game: &Game, id: AgentId) -> String {
     let Some(agent) = game.world().agent(id) else {
         return format!("agent {}", id.0);
     };
@@ -305,9 +338,9 @@ fn agent_line(engine: &Engine, id: AgentId) -> String {
     )
 }
 
-fn describe(engine: &Engine, at: Tile) -> Answer {
-    must_contain(engine, at)?;
-    let world = engine.game().world();
+fn describe(game: &Game, at: Tile) -> Answer {
+    must_contain(game, at)?;
+    let world = game.world();
     let ground = world.ground(at);
     let resources: Vec<String> = Resource::ALL
         .into_iter()
@@ -315,17 +348,17 @@ fn describe(engine: &Engine, at: Tile) -> Answer {
         .collect();
     let mut text = format!("{}\n", resources.join(", "));
     for &id in world.agents_on(at) {
-        text += &format!("{}\n", agent_line(engine, id));
+        text += &format!("{}\n", agent_line(game, id));
     }
     for egg in world.eggs_on(at).iter().filter_map(|&id| world.egg(id)) {
-        let team = &engine.game().config().teams[usize::from(egg.team.0)];
+        let team = &game.config().teams[usize::from(egg.team.0)];
         text += &format!("egg {} of {team}\n", egg.id.0);
     }
     Ok(text)
 }
 
-fn must_contain(engine: &Engine, at: Tile) -> Result<(), String> {
-    let size = engine.game().world().size();
+fn must_contain(game: &Game, at: Tile) -> Result<(), String> {
+    let size = game.world().size();
     if size.contains(at) {
         return Ok(());
     }

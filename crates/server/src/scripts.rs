@@ -1,0 +1,56 @@
+//! Scripts of minds and of the scenario: files are loaded here, watched, and taken over when they change.
+//!
+//! A thread of its own waits for changes in the files' folders and reads what has changed; the loop takes it over as a task. A
+//! script that does not compile changes nothing: the one before runs on, and the mistake is reported. A build without the
+//! feature `script` refuses scripts in words.
+
+#[cfg(not(feature = "script"))]
+mod absent;
+#[cfg(feature = "script")]
+mod luau;
+#[cfg(feature = "script")]
+mod scenario;
+#[cfg(feature = "script")]
+mod watch;
+
+use trantor_engine::AdminRequest;
+use trantor_game::Game;
+
+#[cfg(not(feature = "script"))]
+pub use absent::Scripts;
+#[cfg(feature = "script")]
+pub use luau::Scripts;
+
+/// Reads a line of a scenario.
+pub type ReadLine = fn(&Game, &str) -> ScenarioLine;
+
+/// What a line of a scenario comes to.
+#[derive(Debug)]
+pub enum ScenarioLine {
+    /// The engine decides, about one after the other.
+    Requests(Vec<AdminRequest>),
+    /// It has changed nothing.
+    Answered(Result<String, String>),
+}
+
+/// Something about a script that people should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    pub level: log::Level,
+    pub text: String,
+    /// Whether viewers are shown it, too.
+    pub is_shown: bool,
+}
+
+/// Totals of all scripts, for metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScriptTotals {
+    pub loaded: usize,
+    pub suspended: usize,
+    pub resumptions: u64,
+    /// Routines that failed.
+    pub errors: u64,
+    /// Sources that were not taken over.
+    pub mistakes: u64,
+    pub memory_bytes: usize,
+}

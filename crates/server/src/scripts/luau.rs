@@ -1,0 +1,237 @@
+//! The scripts of a game, where the build has them.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use trantor_engine::minds::{MindSource, Scenario};
+use trantor_script::limits::SOURCE_BYTES_MAX;
+use trantor_script::{Script, ScriptEvent, ScriptNews};
+
+use super::scenario::ScriptScenario;
+use super::watch::Watch;
+use super::{ReadLine, Report, ScriptTotals};
+
+/// What a console line without a known file is answered.
+const NO_SUCH_FILE: &str = "no script of that name runs; script list has them";
+
+/// All scripts of a game.
+#[derive(Default)]
+pub struct Scripts {
+    loaded: Vec<Loaded>,
+    watch: Option<Watch>,
+}
+
+/// A file that runs.
+struct Loaded {
+    path: PathBuf,
+    script: Script,
+    is_scenario: bool,
+    /// Why its latest source was not taken over.
+    mistake: Option<String>,
+    /// Sources that were not.
+    mistakes: u64,
+}
+
+impl Scripts {
+    /// The minds of a file. Those of one file share a VM.
+    ///
+    /// # Errors
+    /// In one line: why the file cannot be read, or where it does not compile.
+    pub fn minds(&mut self, path: &Path) -> Result<MindSource, String> {
+        let same = |loaded: &&Loaded| loaded.path == path && !loaded.is_scenario;
+        let script = match self.loaded.iter().find(same) {
+            Some(loaded) => loaded.script.clone(),
+            None => {
+                let source = read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let script = Script::load(&shown(path), &source).map_err(|error| error.to_string())?;
+                self.add(path, script.clone(), false);
+                script
+            }
+        };
+        Ok(MindSource::Made {
+            name: format!("script:{}", path.display()),
+            factory: Box::new(script),
+        })
+    }
+
+    /// The scenario of a file.
+    ///
+    /// # Errors
+    /// As [`Self::minds`].
+    pub fn scenario(
+        &mut self,
+        path: &Path,
+        seed: u64,
+        read_line: ReadLine,
+    ) -> Result<Box<dyn Scenario>, String> {
+        let source = read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let loaded = trantor_script::Scenario::load(&shown(path), &source, seed);
+        let scenario = loaded.map_err(|error| error.to_string())?;
+        self.add(path, scenario.script().clone(), true);
+        Ok(Box::new(ScriptScenario::new(scenario, read_line)))
+    }
+
+    fn add(&mut self, path: &Path, script: Script, is_scenario: bool) {
+        self.loaded.push(Loaded {
+            path: path.to_owned(),
+            script,
+            is_scenario,
+            mistake: None,
+            mistakes: 0,
+        });
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.loaded.is_empty()
+    }
+
+    /// Watches the files from now on; the source of one that changes is sent.
+    ///
+    /// # Errors
+    /// If the system gives no watch or no thread.
+    pub fn watch(&mut self, send: impl Fn(PathBuf, Vec<u8>) + Send + 'static) -> io::Result<()> {
+        let paths = self.loaded.iter().map(|loaded| loaded.path.clone()).collect();
+        self.watch = Some(Watch::start(paths, send)?);
+        Ok(())
+    }
+
+    /// What happened in scripts since the last call.
+    pub fn reports(&self) -> Vec<Report> {
+        let events = self.loaded.iter().flat_map(|loaded| {
+            let next = || loaded.script.next_event();
+            std::iter::from_fn(next).map(|event| report(&loaded.path, event))
+        });
+        events.collect()
+    }
+
+    pub fn totals(&self) -> ScriptTotals {
+        let add = |sum: ScriptTotals, loaded: &Loaded| {
+            let counts = loaded.script.counts();
+            ScriptTotals {
+                loaded: sum.loaded + 1,
+                suspended: sum.suspended + usize::from(loaded.script.is_suspended()),
+                resumptions: sum.resumptions + counts.resumptions,
+                errors: sum.errors + counts.errors,
+                mistakes: sum.mistakes + loaded.mistakes,
+                memory_bytes: sum.memory_bytes + counts.memory_bytes,
+            }
+        };
+        self.loaded.iter().fold(ScriptTotals::default(), add)
+    }
+
+    /// A line for each script.
+    pub fn list(&self) -> String {
+        let mut text = String::new();
+        for loaded in &self.loaded {
+            let counts = loaded.script.counts();
+            let what = match loaded.is_scenario {
+                true => "scenario".to_owned(),
+                false => format!("{} agents", counts.agents),
+            };
+            let state = match loaded.script.is_suspended() {
+                true => "suspended",
+                false => "running",
+            };
+            let (file, kib) = (shown(&loaded.path), counts.memory_bytes / 1024);
+            let (resumptions, errors) = (counts.resumptions, counts.errors);
+            text +=
+                &format!("{file}: {state}, {what}, {resumptions} resumptions, {errors} errors, {kib} KiB\n");
+            if let Some(mistake) = &loaded.mistake {
+                text += &format!("  not taken over: {mistake}\n");
+            }
+        }
+        text + &format!("scripts: {}\n", self.loaded.len())
+    }
+
+    /// The places of the scripts of a file, called by its path or its name.
+    fn named(&self, file: &str) -> Result<Vec<usize>, String> {
+        let is_it =
+            |path: &Path| path == Path::new(file) || path.file_name().is_some_and(|name| name == file);
+        let places = self.loaded.iter().enumerate();
+        let places: Vec<usize> = places
+            .filter(|(_, one)| is_it(&one.path))
+            .map(|(place, _)| place)
+            .collect();
+        match places.is_empty() {
+            true => Err(NO_SUCH_FILE.to_owned()),
+            false => Ok(places),
+        }
+    }
+
+    /// Has the scripts of a file run again that are suspended.
+    ///
+    /// # Errors
+    /// If there is no such file.
+    pub fn resume(&self, file: &str) -> Result<(), String> {
+        for place in self.named(file)? {
+            self.loaded[place].script.resume();
+        }
+        Ok(())
+    }
+
+    /// The path and the present source of a file.
+    ///
+    /// # Errors
+    /// If there is no such script, or the file cannot be read.
+    pub fn read(&self, file: &str) -> Result<(PathBuf, Vec<u8>), String> {
+        let path = self.loaded[self.named(file)?[0]].path.clone();
+        let source = read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok((path, source))
+    }
+
+    /// Has another source take over in all scripts of a file. One that does not compile changes nothing.
+    pub fn take_over(&mut self, path: &Path, source: &[u8]) -> Report {
+        let mut mistake = None;
+        for loaded in self.loaded.iter_mut().filter(|loaded| loaded.path == path) {
+            loaded.mistake = loaded.script.reload(source).err().map(|error| error.to_string());
+            loaded.mistakes += u64::from(loaded.mistake.is_some());
+            mistake = mistake.or_else(|| loaded.mistake.clone());
+        }
+        let (level, text) = match mistake {
+            None => (log::Level::Info, format!("{}: reloaded", shown(path))),
+            Some(mistake) => (log::Level::Error, format!("not reloaded: {mistake}")),
+        };
+        let is_shown = true;
+        Report {
+            level,
+            text,
+            is_shown,
+        }
+    }
+}
+
+fn report(path: &Path, event: ScriptEvent) -> Report {
+    let file = shown(path);
+    let by = event
+        .agent
+        .map_or_else(String::new, |agent| format!(", agent {}", agent.0));
+    let at = format!("unit {}{by}", event.at.whole_units());
+    let (level, text) = match event.news {
+        ScriptNews::Log(text) => (log::Level::Info, format!("{file} ({at}): {text}")),
+        ScriptNews::Failed(error) => (log::Level::Warn, format!("{error} ({at})")),
+        ScriptNews::Suspended => {
+            let text = format!("{file} has failed too often and is suspended: script resume {file}");
+            (log::Level::Error, text)
+        }
+    };
+    let is_shown = level == log::Level::Error;
+    Report {
+        level,
+        text,
+        is_shown,
+    }
+}
+
+/// A file as messages call it.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The source, and one byte more than a source may have if it is longer.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut source = Vec::new();
+    let bytes_max = SOURCE_BYTES_MAX as u64 + 1;
+    File::open(path)?.take(bytes_max).read_to_end(&mut source)?;
+    Ok(source)
+}

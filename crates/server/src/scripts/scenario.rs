@@ -1,0 +1,155 @@
+//! A script as the scenario of a game: events of the game in its words, and its lines as an operator's.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use trantor_engine::minds::{Scenario, ScenarioAct};
+use trantor_game::{Game, GameEvent};
+use trantor_model::{AgentId, TeamId, Tile};
+use trantor_script::{Data, ScenarioAct as Deed};
+use trantor_time::GameTime;
+
+use super::{ReadLine, ScenarioLine};
+
+pub(super) struct ScriptScenario {
+    script: trantor_script::Scenario,
+    read_line: ReadLine,
+    /// What it has decided and what is yet to be carried out.
+    deeds: VecDeque<Deed>,
+    /// The agents that it was sent as born: events name their teams, also once they are gone.
+    agents: BTreeMap<AgentId, (TeamId, Tile)>,
+}
+
+impl ScriptScenario {
+    pub(super) fn new(script: trantor_script::Scenario, read_line: ReadLine) -> Self {
+        Self {
+            script,
+            read_line,
+            deeds: VecDeque::new(),
+            agents: BTreeMap::new(),
+        }
+    }
+
+    fn born(&mut self, game: &Game, agent: AgentId, team: TeamId, tile: Tile) {
+        if self.agents.insert(agent, (team, tile)).is_none() {
+            let placed = [self.of(game, agent), place(tile)].concat();
+            self.script
+                .perceive("join", Data::Map(placed.into_iter().collect()));
+        }
+    }
+
+    /// The number of an agent and the name of its team.
+    fn of(&self, game: &Game, agent: AgentId) -> Vec<(String, Data)> {
+        let team = self
+            .agents
+            .get(&agent)
+            .map(|(team, _)| game.config().team_name(*team));
+        named([
+            ("agent", number(agent.0)),
+            ("team", team.map_or(Data::Nil, Data::from)),
+        ])
+    }
+}
+
+impl Scenario for ScriptScenario {
+    /// Sends it the event of the beginning, and the agents that live already.
+    fn begin(&mut self, game: &Game) {
+        let size = game.world().size();
+        let teams = game.config().teams.iter().map(|team| Data::from(&**team));
+        let world = [
+            ("width", number(size.width().into())),
+            ("height", number(size.height().into())),
+            ("teams", Data::List(teams.collect())),
+        ];
+        self.script.perceive("start", Data::map(world));
+        for agent in game.world().agents() {
+            self.born(game, agent.id, agent.team, agent.tile);
+        }
+    }
+
+    fn perceive(&mut self, game: &Game, event: &GameEvent) {
+        let (name, data) = match event {
+            GameEvent::Joined { agent, .. } => return self.born(game, agent.id, agent.team, agent.tile),
+            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+                let data = self.of(game, *agent);
+                self.agents.remove(agent);
+                ("death", data)
+            }
+            GameEvent::LevelChanged { agent, level } => {
+                let level = named([("level", number(level.get().into()))]);
+                ("level", [self.of(game, *agent), level].concat())
+            }
+            GameEvent::Moved { agent, tile, .. } => {
+                match self.agents.get_mut(agent) {
+                    // A turn.
+                    Some((_, at)) if at == tile => return,
+                    Some((_, at)) => *at = *tile,
+                    None => return,
+                }
+                ("move", [self.of(game, *agent), place(*tile)].concat())
+            }
+            GameEvent::Took(carry) => {
+                let resource = named([("resource", Data::from(carry.resource.name()))]);
+                ("take", [self.of(game, carry.agent), resource].concat())
+            }
+            GameEvent::Said { agent, text } => {
+                let text = named([("text", Data::Text(text[..].into()))]);
+                ("message", [self.of(game, *agent), text].concat())
+            }
+            GameEvent::EggLaid { team, tile, .. } => {
+                let team = named([("team", Data::from(game.config().team_name(*team)))]);
+                ("egg", [team, place(*tile)].concat())
+            }
+            GameEvent::Won { team } => {
+                let team = Some(*team).filter(|team| *team != TeamId::DRAW);
+                let team = team.map_or(Data::Nil, |team| Data::from(game.config().team_name(team)));
+                ("win", named([("team", team)]))
+            }
+            _ => return,
+        };
+        self.script.perceive(name, Data::Map(data.into_iter().collect()));
+    }
+
+    fn decide(&mut self, now: GameTime) {
+        let mut deeds = Vec::new();
+        self.script.decide(now, &mut deeds);
+        self.deeds.extend(deeds);
+    }
+
+    fn next_act(&mut self, game: &Game) -> Option<ScenarioAct> {
+        Some(match self.deeds.pop_front()? {
+            Deed::Show(show) => ScenarioAct::Show(show),
+            Deed::Console { id, line } => match (self.read_line)(game, &line) {
+                ScenarioLine::Requests(requests) => ScenarioAct::Request { id, requests },
+                ScenarioLine::Answered(answer) => {
+                    let (is_done, said) = match answer {
+                        Ok(said) => (true, said),
+                        Err(reason) => (false, reason),
+                    };
+                    self.script.answer(id, is_done, said.trim_end());
+                    ScenarioAct::Answered
+                }
+            },
+        })
+    }
+
+    fn answered(&mut self, request: u64, answer: Result<(), String>) {
+        let reason = answer.as_ref().err().map_or("", String::as_str);
+        self.script.answer(request, answer.is_ok(), reason);
+    }
+
+    fn wake_at(&self) -> Option<GameTime> {
+        self.script.wake_at()
+    }
+}
+
+fn named<const N: usize>(entries: [(&str, Data); N]) -> Vec<(String, Data)> {
+    entries.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn place(tile: Tile) -> Vec<(String, Data)> {
+    named([("x", number(tile.x.into())), ("y", number(tile.y.into()))])
+}
+
+fn number(number: u32) -> Data {
+    Data::Number(number.into())
+}
