@@ -19,6 +19,7 @@ pub mod limits;
 mod mind;
 mod scenario;
 mod script;
+mod source;
 mod state;
 mod vm;
 

@@ -11,8 +11,9 @@ use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Thread, Value
 use trantor_model::show::shown_text;
 
 use crate::api;
-use crate::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, SOURCE_BYTES_MAX, STEPS_MAX};
+use crate::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, STEPS_MAX};
 use crate::script::Reports;
+use crate::source;
 use crate::state::{self, State};
 
 /// Globals that stay; all others are removed before a script sees them.
@@ -42,6 +43,7 @@ const GLOBALS: &[&str] = &[
     "string",
     "table",
     "_VERSION",
+    "__in",
 ];
 
 /// Functions that go from what stays: they run code of others without end, or need a seed.
@@ -356,65 +358,10 @@ fn split_place<'a>(file: &str, said: &'a str) -> Option<(u32, &'a str)> {
 }
 
 fn compile(compiler: &Compiler, file: &str, source: &[u8]) -> Result<Vec<u8>, ScriptError> {
-    let failed = |line, column, message: &str| ScriptError {
+    source::compile(compiler, source).map_err(|(line, column, message)| ScriptError {
         file: file.into(),
         line,
         column,
         message: message.into(),
-    };
-    if source.len() > SOURCE_BYTES_MAX {
-        let message = format!("the source is longer than {SOURCE_BYTES_MAX} bytes");
-        return Err(failed(0, None, &message));
-    }
-    // Bytecode is not checked by the VM, so only text may come from outside.
-    let Ok(source) = std::str::from_utf8(source) else {
-        return Err(failed(0, None, "the source is no UTF-8 text"));
-    };
-    let (line, message) = match first_mistake(compiler, source) {
-        Ok(bytecode) => return Ok(bytecode),
-        Err(mistake) => mistake,
-    };
-    Err(failed(line, column_of(compiler, source, line), &message))
-}
-
-/// The bytecode, or the line of the first mistake and what it is.
-fn first_mistake(compiler: &Compiler, source: &str) -> Result<Vec<u8>, (u32, String)> {
-    compiler.compile(source).map_err(|error| {
-        let said = match error {
-            mlua::Error::SyntaxError { message, .. } => message,
-            other => other.to_string(),
-        };
-        let placed = said.trim_start_matches(':').split_once(": ");
-        match placed.and_then(|(line, message)| Some((line.parse().ok()?, message.to_owned()))) {
-            Some(placed) => placed,
-            None => (0, said),
-        }
     })
-}
-
-/// The column of a mistake whose line is known. The compiler says no column, but where its line goes when the line is
-/// broken before a word says whether the mistake comes before that word.
-fn column_of(compiler: &Compiler, source: &str, line: u32) -> Option<u32> {
-    let begin = match line.checked_sub(2) {
-        None => 0,
-        Some(before) => source.match_indices('\n').nth(before as usize)?.0 + 1,
-    };
-    let text = source[begin..].lines().next()?;
-    let is_word = |char: char| char == '_' || char.is_alphanumeric();
-    let mut before = ' ';
-    let mut column = None;
-    for (number, (at, char)) in (1u32..).zip(text.char_indices()) {
-        let begins_word = !char.is_whitespace() && !(is_word(char) && is_word(before));
-        before = char;
-        if !begins_word {
-            continue;
-        }
-        let broken = [&source[..begin + at], "\n", &source[begin + at..]].concat();
-        if matches!(first_mistake(compiler, &broken), Err((found, _)) if found == line + 1) {
-            column = Some(number);
-        } else if column.is_some() {
-            break;
-        }
-    }
-    column.or((line > 0).then_some(1))
 }

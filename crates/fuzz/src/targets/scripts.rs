@@ -17,7 +17,7 @@ const STATEMENTS: [&str; 32] = [
     "repeat $s until $e",
     "for i = 1, $n do $s end",
     "for k, v in pairs(t) do $s end",
-    "for i, v in ipairs(t) do $s end",
+    "for k, v in t do trantor.log(k) $s end",
     "pcall(function() $s $s end)",
     "local function again() $s again() end again()",
     "$s $s $s",
