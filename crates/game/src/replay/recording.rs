@@ -244,6 +244,13 @@ impl Recording {
         })
     }
 
+    /// The last state that is kept of a moment that is not after `to`, and its piece.
+    fn last_state_until(&self, to: GameTime) -> (usize, &KeptState) {
+        let piece = self.pieces.partition_point(|piece| piece.begin() <= to) - 1;
+        let states = &self.pieces[piece].states;
+        (piece, &states[states.partition_point(|state| state.at <= to) - 1])
+    }
+
     /// The game as it was at a moment, all that happened at it included, and the place to go on from. A
     /// moment outside stands for the nearer end.
     ///
@@ -251,9 +258,7 @@ impl Recording {
     /// If it is not what it was when it was indexed, which no input can cause.
     pub fn seek(self: &Arc<Self>, to: GameTime) -> Result<(Game, Cursor), Divergence> {
         let to = to.clamp(self.begin(), self.end());
-        let piece = self.pieces.partition_point(|piece| piece.begin() <= to) - 1;
-        let states = &self.pieces[piece].states;
-        let state = &states[states.partition_point(|state| state.at <= to) - 1];
+        let (piece, state) = self.last_state_until(to);
         let snapshot = Snapshot::decode(&state.bytes).expect("a state that was kept is whole");
         let mut game = Game::restore(snapshot).expect("a state that was reached can go on");
         let mut cursor = Cursor {
@@ -355,5 +360,39 @@ fn end_of(track: &Track) -> RecordingEnd {
     match track.ending() {
         Some(Ending::Closed | Ending::Continued) | None => RecordingEnd::Closed,
         Some(Ending::CutOff { why, .. }) => RecordingEnd::CutOff(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Rules;
+    use crate::input::{AdminAction, GameInput};
+    use crate::journal::PieceWriter;
+    use trantor_model::MapSize;
+
+    /// Otherwise a jump plays the whole piece.
+    #[test]
+    fn a_jump_starts_from_a_state_that_is_near() {
+        const RECORDS: i64 = 50_000;
+        let mut game = Game::new(GameConfig {
+            size: MapSize::new(1, 1).unwrap(),
+            teams: vec!["red".to_owned()],
+            places_per_team: 1,
+            seed: 0,
+            rules: Rules::default(),
+        });
+        let mut writer = PieceWriter::new(&game, "test", 0);
+        for at in (0..RECORDS).map(GameTime::from_units) {
+            let input = GameInput::Admin(AdminAction::SetHunger { enabled: false });
+            let _handled = game.handle(input.clone(), at);
+            writer.input(&game, &input, at);
+        }
+        let piece = IndexedPiece::new(writer.close(&game), 1 << 20).unwrap();
+        let recording = Recording::join(vec![piece]).unwrap();
+        for at in (0..RECORDS).step_by(777).map(GameTime::from_units) {
+            let (_, state) = recording.last_state_until(at);
+            assert!(state.at <= at && at - state.at <= trantor_time::GameSpan::from_units(10_000));
+        }
     }
 }
