@@ -84,3 +84,33 @@ fn the_champion_beats_the_built_in_team() {
     let wins = (1..=10).filter(|&seed| match_of(&script, seed).run(None) == Ended::Won(RED));
     assert!(wins.count() >= 6);
 }
+
+/// Addresses differ from process to process, and so would what depends on them.
+#[test]
+fn a_match_of_scripts_has_one_outcome_in_separate_processes() {
+    const CHILD: &str = "TRANTOR_TEST_CHILD";
+    let script = Script::load("busy", include_bytes!("busy.luau")).unwrap();
+    let mut played = match_of(&script, 3);
+    played.run(Some(GameTime::from_units(3_000)));
+    let counts = script.counts();
+    assert!(
+        counts.errors == 0 && played.actions() > 1_000,
+        "{:?}",
+        script.next_event()
+    );
+    let outcome = format!("outcome {:x} {}", played.game().digest(), counts.resumptions);
+    if std::env::var_os(CHILD).is_some() {
+        return println!("{outcome}");
+    }
+    for _ in 0..2 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args([
+            "--exact",
+            "a_match_of_scripts_has_one_outcome_in_separate_processes",
+            "--nocapture",
+        ]);
+        let said = child.env(CHILD, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&said.stdout);
+        assert!(said.contains(&outcome), "{outcome} here, and there {said}");
+    }
+}
