@@ -92,8 +92,9 @@ impl Engine {
             true => 0,
             false => game.world().agents().len(),
         };
+        let minds = self.minds.as_ref().map_or(0, |minds| minds.living());
         assert_eq!(
-            agents + departing.count(),
+            agents + departing.count() + minds,
             played,
             "every living agent is played or about to leave"
         );
@@ -120,7 +121,7 @@ impl Engine {
             "ticks run exactly while a viewer watches"
         );
         if let Some(lock_step) = &self.lock_step {
-            lock_step.check(game, &seated);
+            lock_step.check(game, self.minds.as_deref(), &seated);
         }
         let queued: usize = sessions.iter().map(|session| session.outbox.len()).sum();
         assert_eq!(queued, sessions.outbox_bytes, "bytes in outboxes are counted");

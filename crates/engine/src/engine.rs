@@ -6,6 +6,7 @@ mod closing;
 mod deadlines;
 mod flow;
 mod lock_step;
+mod minds;
 mod operators;
 mod pace;
 mod playback;
@@ -17,11 +18,12 @@ mod watching;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use trantor_game::{Game, History, Snapshot};
+use trantor_game::{Game, GameEvent, History, Snapshot};
 use trantor_model::AgentId;
 use trantor_time::{Frequency, GameClock, GameTime, RealSpan, RealTime, TimerId, TimerQueue};
 
 use crate::config::EngineConfig;
+use crate::minds::Minds;
 use crate::replicate::{FrameUpdates, TextUpdates};
 use crate::session::{Answer, Feed, Role, Sessions, TokenBucket};
 use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
@@ -107,6 +109,12 @@ pub struct Engine {
     arrived: Option<GameTime>,
     /// Agents of closed connections; they leave once the game has caught up.
     pub(crate) departing: BTreeSet<AgentId>,
+    /// Minds that play; `None` until the first is added.
+    pub(crate) minds: Option<Box<Minds>>,
+    /// What happened that minds are yet to perceive; empty but while events are published.
+    perceived: Vec<GameEvent>,
+    /// Minds are acting, and have been taken out for that.
+    are_minds_acting: bool,
 }
 
 /// The deadlines that exist only while a frame viewer is there.
@@ -206,6 +214,9 @@ impl Engine {
             is_over_for_agents: false,
             arrived: None,
             departing: BTreeSet::new(),
+            minds: None,
+            perceived: Vec::new(),
+            are_minds_acting: false,
             config,
         };
         if engine.config.auto_start {
@@ -335,10 +346,7 @@ impl Engine {
     pub(crate) fn is_behind(&self) -> bool {
         self.lock_step.is_none()
             && self.playback.is_none()
-            && self
-                .game
-                .next_deadline()
-                .is_some_and(|at| at < self.pace.game_now())
+            && self.next_due().is_some_and(|at| at < self.pace.game_now())
     }
 
     /// Does what was put off until nothing else is in hand, and checks the result.
@@ -440,7 +448,7 @@ impl Engine {
             ticks_run,
             ticks_skipped,
             connections: self.sessions.len(),
-            agents: self.sessions.agents(),
+            agents: self.sessions.agents() + self.minds.as_ref().map_or(0, |minds| minds.living()),
             text_viewers: self.sessions.text_viewers.len(),
             viewers: self.sessions.viewers.len(),
             outbox_bytes: self.sessions.outbox_bytes,

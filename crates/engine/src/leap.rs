@@ -11,7 +11,7 @@ use trantor_game::{
 use trantor_model::{AgentId, Show, ShownBy, TeamId};
 use trantor_time::GameTime;
 
-use crate::minds::{Host, MindGroup, MindKind, MindRate, MindSource, Minds, Scenario};
+use crate::minds::{Host, MindGroup, MindGroupState, MindKind, MindRate, MindSource, Minds, Scenario};
 use crate::{AdminRefusal, AdminRequest};
 
 /// Why a leap ended.
@@ -98,7 +98,7 @@ impl Leap {
         game.set_event_filter(EventFilter::AgentsShared);
         let mut minds = Minds::new(&game);
         for group in groups {
-            minds.add(&game, group);
+            minds.add(game.config(), group);
         }
         Self {
             stage: Stage { game, journal: None },
@@ -201,6 +201,11 @@ impl Leap {
     /// Agents born so far.
     pub fn joins(&self) -> u64 {
         self.minds.joined()
+    }
+
+    /// The groups of minds, in the order in which they were added.
+    pub fn mind_groups(&self) -> impl Iterator<Item = MindGroupState<'_>> {
+        self.minds.groups()
     }
 
     /// Has every place taken, the first time.

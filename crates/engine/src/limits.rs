@@ -295,6 +295,9 @@ pub const FREQUENCY_ASKED_MAX: u32 = TEXT_FREQUENCY_MAX;
 /// How often frame viewers get figures for the HUD.
 pub const STATS_PERIOD: RealSpan = RealSpan::from_secs(1);
 
+/// Groups of minds in a game: as many as teams at least, and few enough to be gone through.
+pub const MIND_GROUPS_MAX: usize = 4 * 1024;
+
 const _: () = assert!(
     GROUND_TILES_PER_PART <= SNAPSHOT_PART_TILES_MAX && LINE_BYTES_MAX < INBOX_BYTES_MAX,
     "a piece of a snapshot fits a frame, and the longest message fits an inbox"

@@ -20,6 +20,23 @@ pub use built_in::{MindKind, UnknownMind};
 pub use scenario::{Scenario, ScenarioAct};
 pub(crate) use table::{Host, Minds};
 
+/// A [`MindGroup`] in a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MindGroupState<'a> {
+    /// The team.
+    pub team: TeamId,
+    /// What its minds are called.
+    pub name: &'a str,
+    /// When they decide.
+    pub rate: MindRate,
+    /// Agents that joined at its beginning, or are to join.
+    pub count: u32,
+    /// Agents that live.
+    pub living: u32,
+    /// Decisions so far.
+    pub decisions: u64,
+}
+
 /// Decides for one agent.
 pub trait Mind {
     /// Takes in one thing that the agent was sent. Decides nothing.

@@ -35,7 +35,7 @@ pub struct EngineStats {
     pub ticks_skipped: u64,
     /// Open connections of every kind.
     pub connections: usize,
-    /// Those of agents.
+    /// Those of agents, and agents with minds.
     pub agents: usize,
     /// Those of text viewers.
     pub text_viewers: usize,

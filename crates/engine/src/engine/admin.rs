@@ -142,8 +142,8 @@ pub enum AdminRefusal {
     /// The message would be more than one line.
     #[error("a message is one line: it must not contain a line feed")]
     NotOneLine,
-    /// No connection plays that agent.
-    #[error("no connection plays agent {}", .0.0)]
+    /// Neither a connection nor a mind plays that agent.
+    #[error("nothing plays agent {}", .0.0)]
     NobodyPlays(AgentId),
     /// There is no such connection.
     #[error("there is no connection {0}")]
@@ -157,6 +157,9 @@ pub enum AdminRefusal {
     /// A sprint needs a clock that moves.
     #[error("the game is paused: resume it first")]
     SprintWhilePaused,
+    /// As many groups of minds as there may be.
+    #[error("there are at most {max} groups of minds", max = crate::limits::MIND_GROUPS_MAX)]
+    TooManyMindGroups,
     /// A sprint of no units, or of too many.
     #[error("a sprint is 1 to {max} units, not {0}", max = crate::limits::SPRINT_UNITS_MAX)]
     Sprint(u32),
@@ -186,7 +189,7 @@ impl Engine {
         done
     }
 
-    fn apply_request(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
+    pub(super) fn apply_request(&mut self, request: AdminRequest, now: RealTime) -> Result<(), AdminRefusal> {
         match request {
             // A second one in lock-step: the game begins without the missing agents.
             AdminRequest::Start if self.pace.is_started() && self.is_gathering() => self.begin_lock_step(now),
@@ -231,9 +234,9 @@ impl Engine {
                 self.show(ShownBy::Server, Show::Announce(text));
             }
             AdminRequest::Kick(agent) => {
-                self.sessions
-                    .of_agent(agent)
-                    .ok_or(AdminRefusal::NobodyPlays(agent))?;
+                if self.sessions.of_agent(agent).is_none() && self.mind_of(agent).is_none() {
+                    return Err(AdminRefusal::NobodyPlays(agent));
+                }
                 self.remove_agent(agent, CloseReason::Kicked);
             }
             AdminRequest::Disconnect(conn) => {
@@ -295,7 +298,7 @@ impl Engine {
         let limit = self.recording_end();
         let until = match step {
             Step::Units(units) => return self.pace.step_units(units, limit).map(drop),
-            Step::Event => self.next_game_deadline(),
+            Step::Event => self.next_game_deadline().or(self.next_mind_wake()),
             Step::Action => {
                 let end = self.next_action_end().or_else(|| self.next_game_deadline());
                 end.map(|end| limit.map_or(end, |limit| end.min(limit)))

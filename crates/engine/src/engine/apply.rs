@@ -19,6 +19,7 @@ use super::Engine;
 use crate::config::RefillNews;
 use crate::limits;
 use crate::replicate::send_agent_line;
+use crate::session::Session;
 use crate::shell::Output;
 use crate::snapshot::Population;
 
@@ -42,11 +43,7 @@ impl Engine {
             return Handled::Refused(Refusal::GameOver);
         }
         let at = self.arrived.unwrap_or_else(|| self.pace.game_now());
-        let at = self
-            .game
-            .next_deadline()
-            .map_or(at, |due| at.min(due))
-            .max(self.game.now());
+        let at = self.next_due().map_or(at, |due| at.min(due)).max(self.game.now());
         self.population = None;
         let Some(recorder) = &mut self.recorder else {
             return self.game.handle(input, at);
@@ -62,13 +59,33 @@ impl Engine {
 
     /// Publishes events. What other agents are sent is charged to `actor`, whose command led to it.
     pub(crate) fn publish_events(&mut self, actor: Option<AgentId>) {
+        if self.are_minds_acting {
+            // They are published once all minds have perceived those before.
+            return;
+        }
+        let mut sent_tokens = 0_u32;
+        while self.game.has_events() {
+            sent_tokens = sent_tokens.saturating_add(self.publish_round(actor));
+            // What comes of their decisions is published next.
+            self.attend_minds();
+        }
+        self.text_updates.publish_held_back(&mut self.sessions);
+        if let Some(actor) = actor.filter(|_| sent_tokens > 0) {
+            self.charge_sent(actor, sent_tokens);
+        }
+    }
+
+    /// Publishes the events that there are; answers how many tokens the messages to agents but `actor` cost.
+    fn publish_round(&mut self, actor: Option<AgentId>) -> u32 {
         let mut sent_tokens = 0_u32;
         while let Some(event) = self.game.poll_event() {
             if let Some(lock_step) = &mut self.lock_step {
-                lock_step.note(&self.game, &event);
+                lock_step.note(&self.game, self.minds.as_deref(), &event);
             }
             self.history.note(&self.game, &event);
-            if let Some((agent, bytes)) = send_agent_line(&mut self.sessions, &self.config, &event)
+            if let GameEvent::HeardByAll { speaker, text } = &event {
+                sent_tokens = sent_tokens.saturating_add(self.send_to_hearers(*speaker, text));
+            } else if let Some((agent, bytes)) = send_agent_line(&mut self.sessions, &self.config, &event)
                 && actor != Some(agent)
             {
                 sent_tokens = sent_tokens.saturating_add(tokens(bytes));
@@ -80,14 +97,14 @@ impl Engine {
             if self.watch.is_some() && self.frame_updates.note(&self.game, &event).is_err() {
                 self.drop_updates();
             }
-            match event {
-                GameEvent::Reply { agent, .. } => self.note_idle(agent),
+            match &event {
+                GameEvent::Reply { agent, .. } => self.note_idle(*agent),
                 GameEvent::Died { agent } => {
-                    self.forget_shown(agent);
-                    self.agent_died(agent);
+                    self.forget_shown(*agent);
+                    self.agent_died(*agent);
                 }
                 // The last moment of a match keeps what is shown.
-                GameEvent::Left { agent, .. } if self.ending.is_none() => self.forget_shown(agent),
+                GameEvent::Left { agent, .. } if self.ending.is_none() => self.forget_shown(*agent),
                 GameEvent::Refilled
                     if self.config.refill_news == RefillNews::All && self.sessions.begin_map() =>
                 {
@@ -95,18 +112,42 @@ impl Engine {
                 }
                 // The end of a game that was recorded ends nothing here.
                 GameEvent::Won { team } if self.playback.is_none() => {
-                    self.outputs.push_back(Output::Won { team });
+                    self.outputs.push_back(Output::Won { team: *team });
                     self.is_over_for_agents = true;
                     self.ending = Some(Arc::new(Population::at_rest(&self.game)));
                     self.keep_victory();
                 }
                 _ => {}
             }
+            if self
+                .minds
+                .as_ref()
+                .is_some_and(|minds| minds.is_for_minds(&event))
+            {
+                self.perceived.push(event);
+            }
         }
-        self.text_updates.publish_held_back(&mut self.sessions);
-        if let Some(actor) = actor.filter(|_| sent_tokens > 0) {
-            self.charge_sent(actor, sent_tokens);
+        sent_tokens
+    }
+
+    /// Sends a message that all hear at once to the agents with connections; answers what it costs in tokens.
+    fn send_to_hearers(&mut self, speaker: AgentId, text: &Arc<[u8]>) -> u32 {
+        let agents: Vec<AgentId> = self.sessions.iter().filter_map(Session::agent).collect();
+        let mut sent_tokens = 0_u32;
+        for agent in agents.into_iter().filter(|agent| *agent != speaker) {
+            let Some(direction) = self.game.world().direction_of_sound(agent, speaker) else {
+                continue;
+            };
+            let heard = GameEvent::Heard {
+                agent,
+                direction,
+                text: Arc::clone(text),
+            };
+            if let Some((_, bytes)) = send_agent_line(&mut self.sessions, &self.config, &heard) {
+                sent_tokens = sent_tokens.saturating_add(tokens(bytes));
+            }
         }
+        sent_tokens
     }
 
     /// Whether it comes of removing the agents of a match that is over. Text viewers show the last moment, as they do with the

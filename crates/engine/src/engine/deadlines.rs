@@ -46,6 +46,8 @@ pub struct Fired {
 pub enum FiredKind {
     /// A deadline of the game.
     Game(DueKind),
+    /// A mind's own time to decide.
+    Mind,
     /// A record of what is played back: an input, or a digest.
     Recorded,
     /// A session ran into the limit of its phase.
@@ -67,6 +69,7 @@ impl FiredKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Game(kind) => kind.name(),
+            Self::Mind => "mind",
             Self::Recorded => "playback",
             Self::SessionLimit => "session_limit",
             Self::Resume => "resume",
@@ -97,7 +100,7 @@ impl Engine {
             self.settle();
             return fired;
         }
-        let game_due = self.next_game_deadline().filter(|at| *at <= self.pace.game_now());
+        let game_due = self.next_due().filter(|at| *at <= self.pace.game_now());
         // A game that may lag as far as it likes does not keep timers waiting until it has caught up, which may be never.
         let timer_wait_limit = now - limits::TIMER_WAIT_MAX;
         let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), timer_due) {
@@ -145,10 +148,17 @@ impl Engine {
     /// agent survives: [`Self::fire_unobserved_meals`] carries those out with the next wake-up.
     pub(super) fn next_awaited_deadline(&self) -> Option<GameTime> {
         let next = self.next_game_deadline();
-        match next.is_none_or(|at| at <= self.pace.game_now()) || self.are_meals_observed() {
+        let awaited = match next.is_none_or(|at| at <= self.pace.game_now()) || self.are_meals_observed() {
             true => next,
             false => self.game.next_unwatched_deadline(),
-        }
+        };
+        awaited.into_iter().chain(self.next_mind_wake()).min()
+    }
+
+    /// When the first of what the game has due and of what minds want to be woken for is.
+    pub(super) fn next_due(&self) -> Option<GameTime> {
+        let wake = self.next_mind_wake();
+        self.next_game_deadline().into_iter().chain(wake).min()
     }
 
     /// Whether meals are to be carried out at their instants: viewers are sent them; in lock-step time goes from one deadline
@@ -169,6 +179,7 @@ impl Engine {
         }
         let timer_at = self.timers.next_deadline().filter(|at| *at <= now);
         let before = timer_at.map_or(self.pace.game_now(), |at| self.pace.game_at(at));
+        let before = self.next_mind_wake().map_or(before, |wake| before.min(wake));
         while let Some(fired) = self.game.fire_meal(before) {
             self.note_fired(fired);
         }
@@ -177,6 +188,9 @@ impl Engine {
     pub(super) fn fire_game(&mut self, now: RealTime) -> Option<Fired> {
         if self.playback.is_some() {
             return self.fire_recorded(now);
+        }
+        if let Some(wake) = self.wake_due() {
+            return Some(self.wake_mind(wake, now));
         }
         let fired = self.game.fire_next(self.pace.game_now())?;
         let lateness_ns = self.pace.lateness_ns(now, fired.at);

@@ -22,6 +22,7 @@ use trantor_time::{GameClock, GameTime, RealSpan, RealTime};
 
 use super::admin::AdminRefusal;
 use super::{Engine, Fired};
+use crate::minds::Minds;
 use crate::session::Role;
 use crate::shell::{CloseReason, ConnId};
 
@@ -48,11 +49,19 @@ pub(crate) struct LockStep {
 /// Reserved places, by team and number, counted from the first.
 #[derive(Debug)]
 struct Seats {
-    by_team: Vec<Vec<Option<ConnId>>>,
+    by_team: Vec<Vec<Option<Seat>>>,
     taken: usize,
     /// The most that were taken at one time since all were free: more than that begins the wait anew, so that a peer that
     /// leaves and returns does not.
     taken_max: usize,
+}
+
+/// What a place of the start is reserved for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seat {
+    Peer(ConnId),
+    /// A mind, by its group.
+    Mind(usize),
 }
 
 /// How a game in lock-step stands.
@@ -121,7 +130,7 @@ impl LockStep {
             of_team.resize(places, None);
         }
         let free = of_team.iter().position(Option::is_none)?;
-        of_team[free] = Some(conn);
+        of_team[free] = Some(Seat::Peer(conn));
         seats.taken += 1;
         if seats.taken > seats.taken_max {
             // Each that comes is given as long as the first.
@@ -131,11 +140,34 @@ impl LockStep {
         u32::try_from(places.saturating_sub(free + 1)).ok()
     }
 
+    /// Reserves places of the start for minds, `waiting` by team, in place of those reserved for minds before: the lowest
+    /// that no peer has.
+    pub(crate) fn seat_minds(&mut self, game: &Game, waiting: &[Vec<usize>]) {
+        let Some(seats) = &mut self.seats else { return };
+        let teams = game.world().teams().iter().zip(&mut seats.by_team);
+        for ((team, of_team), groups) in teams.zip(waiting) {
+            of_team.resize(of_team.len().max(team.places() as usize), None);
+            let mut groups = groups.iter();
+            for seat in of_team
+                .iter_mut()
+                .filter(|seat| !matches!(seat, Some(Seat::Peer(_))))
+            {
+                *seat = groups.next().map(|group| Seat::Mind(*group));
+            }
+        }
+        seats.taken = seats.by_team.iter().flatten().flatten().count();
+        seats.taken_max = seats.taken_max.max(seats.taken);
+        if seats.taken == 0 {
+            seats.taken_max = 0;
+            self.wait = None;
+        }
+    }
+
     /// A peer is gone; if it was promised a place, that is free again.
     pub(crate) fn leave_seat(&mut self, conn: ConnId) {
         let Some(seats) = &mut self.seats else { return };
         for seat in seats.by_team.iter_mut().flatten() {
-            seats.taken -= usize::from(seat.take_if(|taken| *taken == conn).is_some());
+            seats.taken -= usize::from(seat.take_if(|taken| *taken == Seat::Peer(conn)).is_some());
         }
         if seats.taken == 0 {
             seats.taken_max = 0;
@@ -146,7 +178,11 @@ impl LockStep {
     /// Peers with a reserved place that are not born yet.
     pub(crate) fn seated(&self) -> Vec<ConnId> {
         let seats = self.seats.iter().flat_map(|seats| seats.by_team.iter().flatten());
-        seats.copied().flatten().collect()
+        let peer = |seat: &Seat| match seat {
+            Seat::Peer(conn) => Some(*conn),
+            Seat::Mind(_) => None,
+        };
+        seats.flatten().filter_map(peer).collect()
     }
 
     /// Free places of the start.
@@ -160,15 +196,15 @@ impl LockStep {
 
     /// The game begins: who is born in which team, in this order. It goes by places and then by teams, whichever
     /// came first.
-    pub(crate) fn begin(&mut self) -> Vec<(TeamId, ConnId)> {
+    pub(crate) fn begin(&mut self) -> Vec<(TeamId, Seat)> {
         self.wait = None;
         let seats = self.seats.take().map_or_else(Vec::new, |seats| seats.by_team);
         let most = seats.iter().map(Vec::len).max().unwrap_or(0);
         let of_place = |place: usize| {
             seats.iter().enumerate().filter_map(move |(team, seats)| {
-                let conn = seats.get(place).copied().flatten()?;
+                let seat = seats.get(place).copied().flatten()?;
                 let team = u16::try_from(team).expect("teams are numbered with 16 bits");
-                Some((TeamId(team), conn))
+                Some((TeamId(team), seat))
             })
         };
         (0..most).flat_map(of_place).collect()
@@ -213,21 +249,21 @@ impl LockStep {
     }
 
     /// Updates the idle agents after an event.
-    pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) {
+    pub(crate) fn note(&mut self, game: &Game, minds: Option<&Minds>, event: &GameEvent) {
         match event {
-            GameEvent::Joined { agent, .. } => self.look_at(game, agent.id),
+            GameEvent::Joined { agent, .. } => self.look_at(game, minds, agent.id),
             GameEvent::ActionStarted { agent, .. } => {
                 // Only what takes time brings an agent back: else one that asks for nothing else could hold the
                 // game at one moment for ever.
                 self.given_up.remove(agent);
-                self.look_at(game, *agent);
+                self.look_at(game, minds, *agent);
             }
             GameEvent::Reply { agent, .. } | GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
-                self.look_at(game, *agent);
+                self.look_at(game, minds, *agent);
             }
             GameEvent::RitualStarted { participants, .. } | GameEvent::RitualEnded { participants, .. } => {
                 for agent in participants.iter() {
-                    self.look_at(game, *agent);
+                    self.look_at(game, minds, *agent);
                 }
             }
             GameEvent::Won { .. } => {
@@ -239,8 +275,11 @@ impl LockStep {
         }
     }
 
-    /// Updates the sets for an agent that may have become idle or busy.
-    pub(crate) fn look_at(&mut self, game: &Game, id: AgentId) {
+    /// Updates the sets for an agent that may have become idle or busy. Agents with minds are in none of them.
+    pub(crate) fn look_at(&mut self, game: &Game, minds: Option<&Minds>, id: AgentId) {
+        if minds.is_some_and(|minds| minds.name_of(id).is_some()) {
+            return;
+        }
         let Some(agent) = game.world().agent(id) else {
             self.awaited.remove(&id);
             self.given_up.remove(&id);
@@ -291,16 +330,18 @@ impl LockStep {
     ///
     /// # Panics
     /// If the awaited and skipped agents are not the idle ones; or if a place is reserved for another peer.
-    pub(crate) fn check(&self, game: &Game, seated: &BTreeSet<ConnId>) {
+    pub(crate) fn check(&self, game: &Game, minds: Option<&Minds>, seated: &BTreeSet<ConnId>) {
         let taken: BTreeSet<ConnId> = self.seated().into_iter().collect();
         assert_eq!(taken, *seated, "each seated peer has its place");
         if let Some(seats) = &self.seats {
             assert!(
-                seats.taken == taken.len() && seats.taken <= seats.taken_max,
+                seats.taken == seats.by_team.iter().flatten().flatten().count()
+                    && seats.taken <= seats.taken_max,
                 "taken places are counted"
             );
         }
-        let idle: BTreeSet<AgentId> = game.idle_agents().collect();
+        let is_peer = |id: &AgentId| minds.is_none_or(|minds| minds.name_of(*id).is_none());
+        let idle: BTreeSet<AgentId> = game.idle_agents().filter(is_peer).collect();
         let known: BTreeSet<AgentId> = self.awaited.union(&self.skipped).copied().collect();
         assert_eq!(known, idle, "idle agents are awaited, or were given up");
         assert!(
@@ -379,7 +420,15 @@ impl Engine {
         let born = lock_step.begin();
         log::info!("lock-step: the game begins with {} agents", born.len());
         let mut early_input = Vec::with_capacity(born.len());
-        for (team, conn) in born {
+        for (team, seat) in born {
+            let conn = match seat {
+                Seat::Peer(conn) => conn,
+                Seat::Mind(group) => {
+                    self.join_mind(group);
+                    self.publish_events(None);
+                    continue;
+                }
+            };
             let said = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
                 Some(Role::Seated(said)) => std::mem::take(said),
                 _ => unreachable!("a place is kept for a session that waits for it"),
@@ -397,6 +446,7 @@ impl Engine {
             }
             self.publish_events(None);
         }
+        self.minds_joined();
         for (conn, said) in early_input {
             self.process_bytes(conn, &said, now);
         }
@@ -407,8 +457,9 @@ impl Engine {
     /// no agent is idle.
     pub(super) fn leap_due(&self) -> Option<GameTime> {
         let lock_step = self.lock_step.as_ref()?;
-        let due = self.game.next_deadline().filter(|_| self.pace.is_started())?;
+        let due = self.next_due().filter(|_| self.pace.is_started())?;
         let belongs_to_moment = due == self.game.now()
+            && self.wake_due().is_none()
             && !self.game.is_start_next()
             && !lock_step.is_frozen()
             && !lock_step.is_gathering();

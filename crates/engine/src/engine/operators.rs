@@ -50,9 +50,7 @@ impl Engine {
     pub(super) fn is_step_under_way(&self) -> bool {
         self.lock_step.is_none()
             && self.pace.clock().is_paused()
-            && self
-                .next_game_deadline()
-                .is_some_and(|at| at <= self.pace.game_now())
+            && self.next_due().is_some_and(|at| at <= self.pace.game_now())
     }
 
     /// Answers an operator in text, ends of lines included. One that was disconnected, perhaps by its own line, and has been

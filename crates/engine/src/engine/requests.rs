@@ -22,6 +22,9 @@ impl Engine {
             self.timers
                 .schedule(now.saturating_add(duration), Timer::MatchEnd);
         }
+        if self.lock_step.is_none() {
+            self.join_minds();
+        }
         let waiting: Vec<ConnId> = self.sessions.iter().map(|session| session.conn).collect();
         for conn in waiting {
             let said = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
@@ -190,7 +193,7 @@ impl Engine {
             Handled::Done => {
                 self.note_idle(agent);
                 if let Some(lock_step) = &mut self.lock_step {
-                    lock_step.look_at(&self.game, agent);
+                    lock_step.look_at(&self.game, self.minds.as_deref(), agent);
                 }
             }
             Handled::Refused(Refusal::QueueFull) => self.counters.commands_dropped += 1,

@@ -8,14 +8,14 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use trantor_game::{Game, GameEvent, GameInput, Handled};
+use trantor_game::{Game, GameConfig, GameEvent, GameInput, Handled};
 use trantor_model::{AgentId, Show, ShownBy, TeamId};
 use trantor_strategy::{Percept, SignalCodec, agent_seed, agents_at_most};
 use trantor_time::{GameSpan, GameTime};
 
 use super::built_in::BuiltIn;
 use super::scenario::{Director, Scenario};
-use super::{Act, Mind, MindGroup, MindRate, MindSource, Newborn, percept_of};
+use super::{Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, percept_of};
 use crate::{AdminRefusal, AdminRequest};
 
 /// The least time between two wake-ups that a mind asks for: one that always asks for the next at once costs ten calls a unit.
@@ -34,9 +34,6 @@ pub(crate) trait Host {
 
     /// Changes the speed, or says something, for a scenario.
     fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal>;
-
-    /// A mind is about to decide.
-    fn decides(&mut self) {}
 }
 
 /// All minds of a game.
@@ -156,12 +153,12 @@ impl Minds {
     }
 
     /// Adds a group whose agents are yet to join.
-    pub(crate) fn add(&mut self, game: &Game, group: MindGroup) {
+    pub(crate) fn add(&mut self, config: &GameConfig, group: MindGroup) {
         let team = &mut self.teams[usize::from(group.team.0)];
         if let MindSource::BuiltIn(kind) = group.source
             && team.codec.is_none()
         {
-            let name = &game.config().teams[usize::from(group.team.0)];
+            let name = &config.teams[usize::from(group.team.0)];
             team.codec = kind.codec(name.as_bytes());
         }
         self.groups.push(Group {
@@ -211,6 +208,20 @@ impl Minds {
             waiting[usize::from(group.team.0)].extend(places);
         }
         waiting
+    }
+
+    /// Whether [`Self::attend`] does anything for an event of this kind.
+    pub(crate) fn is_for_minds(&self, event: &GameEvent) -> bool {
+        self.director.is_some()
+            || matches!(
+                event,
+                GameEvent::Reply { .. }
+                    | GameEvent::Heard { .. }
+                    | GameEvent::HeardByAll { .. }
+                    | GameEvent::PushedFrom { .. }
+                    | GameEvent::Died { .. }
+                    | GameEvent::Left { .. }
+            )
     }
 
     /// Passes an event to the scenario and to the minds that it is for, one thing at a time as lines are read, and carries out
@@ -384,7 +395,6 @@ impl Minds {
         let index = slot.group;
         let group = &mut self.groups[index];
         group.decisions += 1;
-        host.decides();
         let has_think = group.rate.think > GameSpan::ZERO;
         if let (Thinker::BuiltIn(mind), false) = (&mut slot.thinker, has_think) {
             while let Some(command) = mind.next_command() {
@@ -571,6 +581,44 @@ fn first_from(start: GameTime, every: GameSpan, from: GameTime) -> GameTime {
 }
 
 impl Minds {
+    /// Takes the youngest of a team, at most so many: how many that are yet to join, and the agents of the others.
+    pub(crate) fn take_youngest(&mut self, team: TeamId, count: usize) -> (usize, Vec<AgentId>) {
+        let mut left = count;
+        let mut unborn = 0;
+        let waiting = |group: &&mut Group| group.team == team && group.is_waiting;
+        for group in self.groups.iter_mut().rev().filter(waiting) {
+            let taken = group.count.min(u32::try_from(left).unwrap_or(u32::MAX));
+            group.count -= taken;
+            unborn += taken as usize;
+            left -= taken as usize;
+        }
+        let members = &self.teams[usize::from(team.0)].members;
+        (unborn, members.iter().rev().take(left).copied().collect())
+    }
+
+    /// All groups, in the order in which they were added.
+    pub(crate) fn groups(&self) -> impl ExactSizeIterator<Item = MindGroupState<'_>> {
+        self.groups.iter().map(|group| MindGroupState {
+            team: group.team,
+            name: group.source.name(),
+            rate: group.rate,
+            count: group.count,
+            living: group.living,
+            decisions: group.decisions,
+        })
+    }
+
+    /// What the mind of an agent is called, if it has one.
+    pub(crate) fn name_of(&self, agent: AgentId) -> Option<&str> {
+        let slot = self.slots.get(agent.0 as usize)?.as_ref()?;
+        Some(self.groups[slot.group].source.name())
+    }
+
+    /// Agents with minds.
+    pub(crate) fn living(&self) -> usize {
+        self.teams.iter().map(|team| team.members.len()).sum()
+    }
+
     /// Agents with minds that have joined so far.
     pub(crate) fn joined(&self) -> u64 {
         self.joined

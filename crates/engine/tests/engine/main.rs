@@ -7,6 +7,7 @@ mod bursts;
 mod elevations;
 mod frames;
 mod harness;
+mod minds;
 mod playback;
 mod sessions;
 mod speed;

@@ -1,0 +1,201 @@
+//! Minds in a running server: they join, decide when it is their time, and leave.
+//!
+//! Their decisions are taken within the step of the game that led to them, or as wake-ups in the one order of deadlines. What
+//! they send is stamped with the game's time and not with that of the pass: however late a pass is, the game is the same.
+
+use trantor_game::{EventFilter, Game, GameInput, Handled, Refusal};
+use trantor_model::{AgentId, Show, ShownBy, TeamId};
+use trantor_time::{GameTime, RealTime};
+
+use super::admin::{AdminRefusal, AdminRequest};
+use super::{Engine, Fired, FiredKind};
+use crate::limits;
+use crate::minds::{Host, MindGroup, MindGroupState, Minds, Scenario};
+use crate::shell::CloseReason;
+
+impl Host for Engine {
+    fn game(&self) -> &Game {
+        &self.game
+    }
+
+    fn hand_in(&mut self, input: GameInput) -> Handled {
+        let is_command = matches!(input, GameInput::Command { .. });
+        let arrived = self.arrived.replace(self.game.now());
+        let handled = self.apply_quietly(input);
+        self.arrived = arrived;
+        self.counters.commands += u64::from(is_command);
+        self.counters.joined += u64::from(matches!(handled, Handled::Joined(_)));
+        self.counters.commands_dropped += u64::from(handled == Handled::Refused(Refusal::QueueFull));
+        handled
+    }
+
+    fn show(&mut self, by: ShownBy, show: Show) {
+        Engine::show(self, by, show);
+    }
+
+    fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {
+        request.check_for_scenario()?;
+        self.apply_request(request, self.sessions.now())
+    }
+}
+
+impl Engine {
+    /// Adds minds. Their agents join now, or when the game begins, as far as there are places. Answers how many have joined.
+    ///
+    /// # Errors
+    /// In a recording, once a team has won, or beyond [`limits::MIND_GROUPS_MAX`].
+    pub fn add_minds(&mut self, groups: Vec<MindGroup>) -> Result<usize, AdminRefusal> {
+        let before = self.minds.as_ref().map_or(0, |minds| minds.groups().len());
+        if before + groups.len() > limits::MIND_GROUPS_MAX {
+            return Err(AdminRefusal::TooManyMindGroups);
+        }
+        self.make_room_for_minds()?;
+        let Some(minds) = &mut self.minds else {
+            return Ok(0);
+        };
+        let joined = minds.joined();
+        for group in groups {
+            minds.add(self.game.config(), group);
+        }
+        if let Some(lock_step) = &mut self.lock_step {
+            lock_step.seat_minds(&self.game, &minds.waiting());
+        }
+        if self.pace.is_started() {
+            match self.is_gathering() {
+                true => self.begin_if_full(self.sessions.now()),
+                false => self.join_minds(),
+            }
+        }
+        self.settle();
+        let joined_now = self.minds.as_ref().map_or(0, |minds| minds.joined());
+        Ok(usize::try_from(joined_now - joined).unwrap_or(usize::MAX))
+    }
+
+    /// Has a scenario run beside the game, from its beginning or from now on.
+    ///
+    /// # Errors
+    /// In a recording, or once a team has won.
+    pub fn direct(&mut self, scenario: Box<dyn Scenario>) -> Result<(), AdminRefusal> {
+        self.make_room_for_minds()?;
+        if let Some(minds) = &mut self.minds {
+            minds.direct(scenario);
+        }
+        if self.pace.is_started() && !self.is_gathering() {
+            self.join_minds();
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// From now on there may be minds and a scenario.
+    fn make_room_for_minds(&mut self) -> Result<(), AdminRefusal> {
+        if self.is_playback() {
+            return Err(AdminRefusal::Recorded);
+        }
+        if self.game.winner().is_some() {
+            return Err(AdminRefusal::MatchOver);
+        }
+        self.game.set_event_filter(EventFilter::AllShared);
+        self.minds.get_or_insert_with(|| Box::new(Minds::new(&self.game)));
+        Ok(())
+    }
+
+    /// Removes the youngest minds of a team, at most `count` of them or all, with their agents. Answers how many.
+    pub fn remove_minds(&mut self, team: TeamId, count: Option<u32>) -> usize {
+        let Some(minds) = &mut self.minds else { return 0 };
+        let count = count.map_or(usize::MAX, |count| count as usize);
+        let (unborn, agents) = minds.take_youngest(team, count);
+        if let Some(lock_step) = &mut self.lock_step {
+            lock_step.seat_minds(&self.game, &minds.waiting());
+        }
+        for agent in &agents {
+            self.remove_agent(*agent, CloseReason::Kicked);
+        }
+        self.settle();
+        unborn + agents.len()
+    }
+
+    /// The groups of minds, in the order in which they were added.
+    pub fn mind_groups(&self) -> impl Iterator<Item = MindGroupState<'_>> {
+        self.minds.iter().flat_map(|minds| minds.groups())
+    }
+
+    /// What the mind of an agent is called, if it has one.
+    pub fn mind_of(&self, agent: AgentId) -> Option<&str> {
+        self.minds.as_ref()?.name_of(agent)
+    }
+
+    /// Lets minds act on the engine. What comes of it is to be published.
+    fn let_minds(&mut self, act: impl FnOnce(&mut Minds, &mut Self)) {
+        if let Some(mut minds) = self.minds.take() {
+            self.are_minds_acting = true;
+            act(&mut minds, self);
+            self.are_minds_acting = false;
+            self.minds = Some(minds);
+        }
+    }
+
+    /// The waiting minds join, and decide.
+    pub(super) fn join_minds(&mut self) {
+        // Before the first pass that is the beginning of the game.
+        let now = self.pace.game_now();
+        let now = self.next_due().map_or(now, |due| due.min(now));
+        if self.minds.is_some() && now > self.game.now() {
+            self.game.advance_to(now);
+        }
+        self.let_minds(Minds::join_all);
+        self.minds_joined();
+        self.publish_events(None);
+    }
+
+    /// Has one agent of a group of minds take a place.
+    pub(super) fn join_mind(&mut self, group: usize) {
+        self.let_minds(|minds, engine| minds.join(engine, group));
+    }
+
+    /// All minds of the start have joined.
+    pub(super) fn minds_joined(&mut self) {
+        if let Some(minds) = &mut self.minds {
+            minds.all_joined();
+            minds.begin_scenario(&self.game);
+        }
+    }
+
+    /// Passes to the minds what happened to their agents.
+    pub(super) fn attend_minds(&mut self) {
+        if self.perceived.is_empty() {
+            return;
+        }
+        let mut perceived = std::mem::take(&mut self.perceived);
+        self.let_minds(|minds, engine| {
+            for event in perceived.drain(..) {
+                minds.attend(engine, &event);
+            }
+        });
+        self.perceived = perceived;
+    }
+
+    /// The earliest wake-up of a mind, if it comes before all that the game has due.
+    pub(super) fn wake_due(&self) -> Option<GameTime> {
+        let wake = self.next_mind_wake()?;
+        self.game
+            .next_deadline()
+            .is_none_or(|due| wake < due)
+            .then_some(wake)
+    }
+
+    pub(super) fn next_mind_wake(&self) -> Option<GameTime> {
+        self.minds.as_ref()?.next_wake()
+    }
+
+    /// Wakes the mind that is due.
+    pub(super) fn wake_mind(&mut self, wake: GameTime, now: RealTime) -> Fired {
+        self.game.advance_to(wake);
+        self.let_minds(Minds::wake);
+        self.publish_events(None);
+        Fired {
+            kind: FiredKind::Mind,
+            lateness_ns: self.pace.lateness_ns(now, wake),
+        }
+    }
+}

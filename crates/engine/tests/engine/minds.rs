@@ -1,0 +1,282 @@
+//! Minds in a server: a match of minds alone has one outcome, whatever carries it out.
+
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+use trantor_engine::leap::{Ended, Leap};
+use trantor_engine::minds::{
+    Act, Mind, MindFactory, MindGroup, MindKind, MindRate, MindSource, Newborn, Percept,
+};
+use trantor_engine::{AdminRequest, Engine, EngineConfig, Step};
+use trantor_game::{AdminAction, GameConfig, Handled, Lag, Replay, Rules};
+use trantor_model::{AgentId, Command, Counts, MapSize, Resource, Show, TeamId, Tile, Turn};
+use trantor_time::link::{Chance, Order};
+use trantor_time::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
+
+use crate::ms;
+
+/// Columns and rows of the map.
+const SIDE: u16 = 6;
+
+/// What happens before the first unit: nothing grows any more, so that all have starved some hundred units later and nothing
+/// is due any more. A match that goes on until it is won takes ten times as long.
+fn famine(seed: u64) -> impl Iterator<Item = AdminAction> {
+    let agents = groups(seed).iter().map(|group| group.count).sum();
+    let agents = (0..agents).map(AgentId);
+    let take_food = |agent| AdminAction::SetInventory {
+        agent,
+        resource: Resource::Food,
+        count: 1,
+    };
+    let refill = AdminAction::SetRefill { enabled: false };
+    let clear = |tile| AdminAction::SetGround {
+        tile,
+        ground: Counts::ZERO,
+    };
+    let tiles = (0..SIDE * SIDE).map(|nth| Tile {
+        x: nth % SIDE,
+        y: nth / SIDE,
+    });
+    std::iter::once(refill)
+        .chain(tiles.map(clear))
+        .chain(agents.map(take_food))
+}
+
+/// Does something at times of its own, and answers messages: what a script may be.
+struct Clockwork {
+    rng: Pcg32,
+    wakes_at: Option<GameTime>,
+    heard: u32,
+    percepts: u32,
+}
+
+impl Mind for Clockwork {
+    fn perceive(&mut self, percept: Percept<'_>) {
+        self.percepts += 1;
+        self.heard += u32::from(matches!(
+            percept,
+            Percept::Message { .. } | Percept::Pushed { .. }
+        ));
+    }
+
+    fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {
+        let answer = format!("{} {}", self.heard, self.percepts);
+        if self.heard > 80 {
+            self.heard = 0;
+            acts.push(Act::Show(Show::Note(answer.clone().into())));
+            acts.push(Act::Command(Command::Broadcast(answer.into_bytes().into())));
+        }
+        if self.wakes_at.is_none_or(|at| at <= now) {
+            let command = match self.rng.next_u32() % 8 {
+                0 => Command::Turn(Turn::Left),
+                1 => Command::ConnectNbr,
+                2 => Command::Eject,
+                3..6 => Command::Take(Resource::Food),
+                _ => Command::Forward,
+            };
+            acts.extend([Act::Command(command), Act::Join]);
+            // Now and then in the past, and never twice at one instant.
+            let wait = i128::from(self.rng.next_u32() % 12_000) - 1_000;
+            self.wakes_at = Some(now + GameSpan::from_nanounits(wait * 1_000_000));
+        }
+    }
+
+    fn wake_at(&self) -> Option<GameTime> {
+        self.wakes_at
+    }
+}
+
+struct Clockworks;
+
+impl MindFactory for Clockworks {
+    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+        Box::new(Clockwork {
+            rng: Pcg32::new(born.seed, born.index + u64::from(born.agent.0)),
+            wakes_at: None,
+            heard: 0,
+            percepts: 0,
+        })
+    }
+}
+
+fn group(
+    team: u16,
+    kind: Option<MindKind>,
+    count: u32,
+    every_milliunits: i128,
+    think_milliunits: i128,
+) -> MindGroup {
+    let span = |milliunits| GameSpan::from_nanounits(milliunits * 1_000_000);
+    MindGroup {
+        team: TeamId(team),
+        source: match kind {
+            Some(kind) => MindSource::BuiltIn(kind),
+            None => MindSource::Made {
+                name: "clockwork".to_owned(),
+                factory: Box::new(Clockworks),
+            },
+        },
+        count,
+        rate: MindRate {
+            every: (every_milliunits > 0).then(|| span(every_milliunits)),
+            think: span(think_milliunits),
+        },
+    }
+}
+
+/// Minds of all kinds, at rates and with thinking of their own.
+fn groups(seed: u64) -> Vec<MindGroup> {
+    let (team, random, trivial) = (
+        Some(MindKind::Team),
+        Some(MindKind::Random),
+        Some(MindKind::Trivial),
+    );
+    let mut groups = vec![
+        group(0, team, 2, 0, 0),
+        group(0, team, 1, 7_000, 400),
+        group(1, random, 1, 2_500, 0),
+        group(1, None, 1, 0, 0),
+    ];
+    if seed % 2 == 0 {
+        groups.push(group(1, trivial, 1, 3_333, 1_200));
+        groups.push(group(2, None, 2, 20_000, 3_000));
+        groups.push(group(2, random, 1, 0, 5_000));
+    }
+    groups
+}
+
+fn config(seed: u64) -> GameConfig {
+    GameConfig {
+        size: MapSize::new(SIDE.into(), SIDE.into()).unwrap(),
+        teams: vec!["red".to_owned(), "blue".to_owned(), "green".to_owned()],
+        places_per_team: 3,
+        seed,
+        rules: Rules {
+            lock_step: true,
+            lag: (seed % 3 == 0).then_some(Lag {
+                speed: None,
+                latency: GameSpan::from_units(2),
+                jitter_max: GameSpan::ZERO,
+                loss: Chance::default(),
+                duplication: Chance::default(),
+                range: None,
+                bandwidth: None,
+                order: Order::Fifo,
+            }),
+            ..Rules::default()
+        },
+    }
+}
+
+/// How a match went: the digest of its end, the commands and the agents of it.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    digest: u64,
+    steps: u64,
+    decisions: Vec<u64>,
+    joined: u64,
+}
+
+fn leapt(seed: u64) -> (Outcome, Vec<u8>) {
+    let mut leap = Leap::with_groups(config(seed), groups(seed));
+    leap.start_recording("test");
+    for action in famine(seed) {
+        assert_eq!(leap.operate(action), Handled::Done);
+    }
+    assert_eq!(leap.run(None), Ended::NothingDue);
+    let outcome = Outcome {
+        digest: leap.game().digest(),
+        steps: leap.game().steps(),
+        decisions: leap.mind_groups().map(|group| group.decisions).collect(),
+        joined: leap.joins(),
+    };
+    let mut journal = leap.take_journal();
+    journal.extend(leap.stop_recording());
+    (outcome, journal)
+}
+
+/// The same match in a server on a manual clock that is disturbed at random: passes come late and end early, the speed
+/// changes, the game is paused and moved on in steps.
+fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
+    let mut rng = Pcg32::new(seed, u64::from(frequency));
+    let mut below = move |bound: u32| rng.next_u32() % bound;
+    let unit_ns = 1_000_000_000 / i64::from(frequency);
+    let mut config = EngineConfig::new(config(seed));
+    config.frequency = Frequency::new(u64::from(frequency)).unwrap();
+    config.lock_step = lock_step.then(|| ms(1_000));
+    config.lag_max = Some(RealSpan::from_nanos(20 * unit_ns));
+    let mut now = RealTime::ZERO;
+    let mut engine = Engine::new(config, now);
+    engine.start_recording();
+    now += ms(5);
+    engine.add_minds(groups(seed)).expect("a game has room for minds");
+    let mut journal = Vec::new();
+    let mut has_begun = false;
+    while let Some(due) = engine.poll_timeout() {
+        now = now.max(due);
+        if below(4) == 0 {
+            // Now and then later than the game may lag, so that it slips.
+            let late_units_max = if below(8) == 0 { 40 } else { 3 };
+            now += RealSpan::from_nanos(i64::from(below(late_units_max)) * unit_ns);
+        }
+        engine.begin_pass(now);
+        let is_begun = engine.game().world().agents().len() > 0;
+        if is_begun && !std::mem::replace(&mut has_begun, true) {
+            for action in famine(seed) {
+                engine.admin(AdminRequest::Act(action), now).unwrap();
+            }
+        }
+        let mut fires = 1 + below(100);
+        while fires > 0 && engine.fire_next(now).is_some() {
+            fires -= 1;
+        }
+        while let Some(bytes) = engine.poll_journal() {
+            journal.extend(bytes.bytes);
+        }
+        while engine.poll_output().is_some() {}
+        if !lock_step && below(64) == 0 {
+            engine
+                .admin(AdminRequest::SetFrequency(frequency - below(frequency / 2)), now)
+                .unwrap();
+            engine.admin(AdminRequest::Pause, now).unwrap();
+            now += ms(i64::from(below(3_000)));
+            engine.begin_pass(now);
+            for step in [Step::Units(below(5)), Step::Event] {
+                let _nothing_due = engine.admin(AdminRequest::Step(step), now);
+                for _ in 0..below(20) {
+                    let _fired = engine.fire_next(now);
+                }
+            }
+            engine.admin(AdminRequest::Resume, now).unwrap();
+        }
+    }
+    assert!(lock_step || engine.stats(now).slips > 0, "the clock slips too");
+    let outcome = Outcome {
+        digest: engine.game().digest(),
+        steps: engine.game().steps(),
+        decisions: engine.mind_groups().map(|group| group.decisions).collect(),
+        joined: engine.stats(now).counters.joined,
+    };
+    journal.extend(engine.stop_recording().into_iter().flat_map(|bytes| bytes.bytes));
+    (outcome, journal)
+}
+
+fn is_replayed(journal: Vec<u8>) -> u64 {
+    let verified = Replay::open(journal).unwrap().verify().unwrap();
+    verified.game.digest()
+}
+
+#[test]
+fn a_match_of_minds_has_one_outcome() {
+    for seed in 1..=10 {
+        let (outcome, journal) = leapt(seed);
+        assert_eq!(is_replayed(journal), outcome.digest, "a replay needs no minds");
+        for (frequency, lock_step) in [(100, false), (1_000, false), (10_000, false), (100, true)] {
+            let (same, journal) = lived(seed, frequency, lock_step);
+            assert_eq!(
+                same, outcome,
+                "seed {seed}, {frequency} units/s, lock-step {lock_step}"
+            );
+            assert_eq!(is_replayed(journal), outcome.digest);
+        }
+    }
+}
