@@ -382,7 +382,7 @@ fn method(class: &str, kind: &str) -> String {
 /// The definitions for editors: a module with the types of all that `require("@trantor")` answers.
 pub fn definitions() -> String {
     let mut text = String::from(
-        "--!strict\n-- Types of `require(\"@trantor\")` for editors. Written by `trantor-server script types`.\n\n\
+        "--!strict\n-- Types of `require(\"@trantor\")` for editors. Written by `trantor-server types`.\n\n\
          export type Resource = \"food\" | \"linemate\" | \"deraumere\" | \"sibur\" | \"mendiane\" | \"phiras\" | \"thystame\"\n\
          export type Thing = Resource | \"player\" | \"egg\"\n",
     );

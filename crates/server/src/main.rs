@@ -15,6 +15,7 @@ use trantor_server::logging::Logging;
 use trantor_server::options::settings::Resolved;
 use trantor_server::options::{ConsoleInput, EXIT_STATUS_REFUSED, OptionError, Options, PROGRAM};
 use trantor_server::reload::Reload;
+use trantor_server::scripts::Scripts;
 use trantor_server::service_manager::ServiceManager;
 use trantor_server::{console, replay, start};
 
@@ -40,6 +41,10 @@ fn main() -> ExitCode {
         Ok(Asked::Manual(ManualAsked::Man { directory })) => match manual::man(&directory) {
             Ok(pages) => print(&format!("{}: {pages} pages", directory.display())),
             Err(error) => refuse(format!("{}: {error}", directory.display())),
+        },
+        Ok(Asked::Manual(ManualAsked::Types)) => match Scripts::definitions() {
+            Ok(text) => print(&text),
+            Err(error) => refuse(error),
         },
         Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
             Ok(true) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
-//! `trantor-server completions` and `trantor-server man`: what a shell and `man` know of the program.
+//! `trantor-server completions`, `trantor-server man` and `trantor-server types`: what a shell, `man` and editors of scripts know
+//! of the program.
 //!
-//! Both are generated from the commands that the program itself parses.
+//! The first two are generated from the commands that the program itself parses, the last by the crate of scripts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub enum ManualAsked {
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
+    /// Write the types of what scripts may call to standard output, for editors.
+    Types,
 }
 
 pub fn completions(shell: Shell) -> String {
@@ -74,7 +77,15 @@ mod tests {
             for name in names() {
                 assert!(text.contains(name), "{shell}: {name}");
             }
-            for word in ["console", "config", "replay", "sim", "completions", "man"] {
+            for word in [
+                "console",
+                "config",
+                "replay",
+                "sim",
+                "completions",
+                "man",
+                "types",
+            ] {
                 assert!(text.contains(word), "{shell}: {word}");
             }
         }

@@ -61,7 +61,7 @@ impl Stop {
 }
 
 /// The other commands, which are known by the first word of the command line.
-const COMMANDS: [&str; 5] = ["completions", "config", "console", "man", "replay"];
+const COMMANDS: [&str; 6] = ["completions", "config", "console", "man", "replay", "types"];
 
 /// What is printed beside a mistake in the server's own flags, as by the tools of the Zappy world.
 const USAGE: &str = "usage: trantor-server -p PORT -x WIDTH -y HEIGHT -n TEAM... -c PLACES -f FREQUENCY
@@ -95,7 +95,7 @@ pub fn parse(
         ("replay", _) => replay::parse(&arguments[1..]),
         ("console", _) => parse_as(ConsoleAsked::command(), &arguments[1..], "console")
             .map(|(asked, _)| Asked::Console(asked)),
-        (first @ ("completions" | "man"), _) => {
+        (first @ ("completions" | "man" | "types"), _) => {
             parse_as(ManualAsked::command(), &arguments, first).map(|(asked, _)| Asked::Manual(asked))
         }
         ("config", "print") => resolve_by(config::print_command(), &arguments[2..], environment)

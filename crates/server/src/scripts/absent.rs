@@ -14,6 +14,12 @@ const NO_SCRIPTS: &str = "this build has no scripts (it was made without the fea
 pub struct Scripts;
 
 impl Scripts {
+    /// # Errors
+    /// In one line: that there are none.
+    pub fn definitions() -> Result<String, String> {
+        Err(NO_SCRIPTS.to_owned())
+    }
+
     pub fn minds(&mut self, _path: &Path) -> Result<MindSource, String> {
         Err(NO_SCRIPTS.to_owned())
     }

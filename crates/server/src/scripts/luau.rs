@@ -34,6 +34,14 @@ struct Loaded {
 }
 
 impl Scripts {
+    /// The types of what scripts may call, for editors.
+    ///
+    /// # Errors
+    /// None here.
+    pub fn definitions() -> Result<String, String> {
+        Ok(trantor_script::api::definitions())
+    }
+
     /// The minds of a file. Those of one file share a VM.
     ///
     /// # Errors
