@@ -10,9 +10,13 @@
 //! Delivery is a deadline like any other: it obeys speed, pause and order. This module keeps links and messages
 //! in flight; `game.rs` sets the deadlines.
 
+mod delays;
+
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
+pub use delays::Delays;
 use serde::{Deserialize, Serialize};
 pub use trantor_model::Lag;
 use trantor_model::lag::LAG_SETTING_MAX;
@@ -33,8 +37,8 @@ const LAG_UNITS_MAX: i64 = LAG_SETTING_MAX as i64;
 /// the largest map.
 const IN_FLIGHT_SPAN_MAX: GameSpan = GameSpan::from_units(4 * LAG_UNITS_MAX);
 
-/// Links in use at a time. A link is the better part of a kilobyte, and there is one for each sender and
-/// recipient: enough for 300 agents that all send to all. Beyond it messages on new links are lost.
+/// Links in use at a time. A link is the better part of a kilobyte, and there is one for each sender and each
+/// recipient that was in its range: enough for 300 agents that all send to all. Beyond it messages on new links are lost.
 const LINKS_MAX: usize = 100_000;
 
 /// Messages in flight at a time; further ones are lost.
@@ -66,10 +70,34 @@ pub(crate) struct Text(pub(crate) Arc<[u8]>);
 pub(crate) struct InFlight {
     lag: TeamLags,
     seed: u64,
-    links: BTreeMap<(AgentId, AgentId), Link>,
+    links: BTreeMap<(AgentId, AgentId), AgentLink>,
     messages: BTreeMap<MessageId, Message>,
     next_message: u64,
     crowded_out: u64,
+    /// Those of links that are gone included; of a game that was restored, those of the links that it had.
+    counts: LinkCounts,
+    delays: Delays,
+}
+
+/// The link from one agent to another.
+#[derive(Clone, Debug)]
+struct AgentLink {
+    link: Link,
+    /// Not saved: the game does not depend on it.
+    delays: Delays,
+}
+
+/// What became of all messages on links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LagTotals {
+    /// Those of links that are gone included.
+    pub counts: LinkCounts,
+    /// Not sent, since too many links or messages were in use.
+    pub crowded_out: u64,
+    /// Links in use.
+    pub links: usize,
+    /// Since the game was made or restored.
+    pub delays: Delays,
 }
 
 /// The settings of links, by the team of the sender.
@@ -151,6 +179,8 @@ impl InFlight {
             messages: BTreeMap::new(),
             next_message: 0,
             crowded_out: 0,
+            counts: LinkCounts::default(),
+            delays: Delays::default(),
         }
     }
 
@@ -205,17 +235,30 @@ impl InFlight {
         distance: u64,
         sent: &mut Vec<(MessageId, GameTime)>,
     ) -> Delivery {
-        let pair = (message.from, message.to);
-        if self.links.len() >= LINKS_MAX && !self.links.contains_key(&pair) {
-            self.crowded_out += 1;
-            return Delivery::Lost(Loss::LineFull);
-        }
-        let seed = self.seed;
-        let link = self.links.entry(pair).or_insert_with(|| {
-            // Each direction of each pair has its own random stream, so the order of messages does not matter.
-            let stream = u64::from(pair.0.0) << 32 | u64::from(pair.1.0);
-            Link::new(lag, seed, stream).expect("the settings were checked when they were set")
-        });
+        self.counts.sent += 1;
+        let has_room = self.links.len() < LINKS_MAX;
+        let AgentLink { link, delays } = match self.links.entry((message.from, message.to)) {
+            Entry::Occupied(link) => link.into_mut(),
+            // Most agents of a large map are never in range of each other, and need no link.
+            Entry::Vacant(_) if lag.range.is_some_and(|range| distance > range) => {
+                self.counts.out_of_range += 1;
+                return Delivery::Lost(Loss::OutOfRange);
+            }
+            Entry::Vacant(_) if !has_room => {
+                self.crowded_out += 1;
+                return Delivery::Lost(Loss::LineFull);
+            }
+            Entry::Vacant(place) => {
+                let (from, to) = *place.key();
+                // Each direction of each pair has its own random stream, so the order of messages does not matter.
+                let stream = u64::from(from.0) << 32 | u64::from(to.0);
+                let link = Link::new(lag, self.seed, stream);
+                place.insert(AgentLink {
+                    link: link.expect("the settings were checked when they were set"),
+                    delays: Delays::default(),
+                })
+            }
+        };
         if *link.settings() != lag {
             link.set(lag)
                 .expect("the settings were checked when they were set");
@@ -223,8 +266,16 @@ impl InFlight {
         let bytes = message.text.0.len() as u64;
         let (at, again_at) = match link.send(now, distance, bytes) {
             Delivery::Arrives { at, again_at } => (at, again_at),
-            lost @ Delivery::Lost(_) => return lost,
+            Delivery::Lost(loss) => {
+                *match loss {
+                    Loss::Chance => &mut self.counts.lost,
+                    Loss::OutOfRange => &mut self.counts.out_of_range,
+                    Loss::LineFull => &mut self.counts.line_full,
+                } += 1;
+                return Delivery::Lost(loss);
+            }
         };
+        self.counts.duplicated += u64::from(again_at.is_some());
         let mut depart = |at: GameTime| {
             if self.messages.len() >= IN_FLIGHT_COUNT_MAX || at - now > IN_FLIGHT_SPAN_MAX {
                 link.abandoned();
@@ -235,6 +286,8 @@ impl InFlight {
             message.at = at;
             self.next_message += 1;
             sent.push((message.id, at));
+            delays.record(at - now);
+            self.delays.record(at - now);
             self.messages.insert(message.id, message.clone());
             Some(at)
         };
@@ -255,9 +308,10 @@ impl InFlight {
             .remove(&id)
             .expect("a message in flight arrives once");
         // The link is gone if the sender is; its message still arrives.
-        if let Some(link) = self.links.get_mut(&(message.from, message.to)) {
+        if let Some(AgentLink { link, .. }) = self.links.get_mut(&(message.from, message.to)) {
             link.delivered();
         }
+        self.counts.delivered += 1;
         message
     }
 
@@ -295,11 +349,39 @@ impl InFlight {
         self.messages.values()
     }
 
-    /// The links: sender, recipient and counts.
-    pub(crate) fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts)> {
-        self.links
-            .iter()
-            .map(|(&(from, to), link)| (from, to, link.counts()))
+    /// The links: sender, recipient, counts and delays.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts, &Delays)> {
+        let links = self.links.iter();
+        links.map(|(&(from, to), AgentLink { link, delays })| (from, to, link.counts(), delays))
+    }
+
+    /// All links together, those that are gone included.
+    pub(crate) fn totals(&self) -> LagTotals {
+        let in_flight = self.messages.len() as u64;
+        LagTotals {
+            counts: LinkCounts {
+                in_flight,
+                ..self.counts
+            },
+            crowded_out: self.crowded_out,
+            links: self.links.len(),
+            delays: self.delays.clone(),
+        }
+    }
+
+    /// Adds what a saved link has counted.
+    fn count(&mut self, of_link: &LinkCounts) {
+        let counts = &mut self.counts;
+        for (total, count) in [
+            (&mut counts.sent, of_link.sent),
+            (&mut counts.delivered, of_link.delivered),
+            (&mut counts.lost, of_link.lost),
+            (&mut counts.out_of_range, of_link.out_of_range),
+            (&mut counts.line_full, of_link.line_full),
+            (&mut counts.duplicated, of_link.duplicated),
+        ] {
+            *total = total.saturating_add(count).min(NUMBER_MAX);
+        }
     }
 
     pub(crate) fn save(&self) -> SavedInFlight {
@@ -309,7 +391,7 @@ impl InFlight {
             links: self
                 .links
                 .iter()
-                .map(|(&(from, to), link)| (from, to, save(link)))
+                .map(|(&(from, to), link)| (from, to, save(&link.link)))
                 .collect(),
             messages: self.messages.values().cloned().collect(),
             next_message: self.next_message,
@@ -362,7 +444,9 @@ impl InFlight {
             if !fits {
                 return None;
             }
-            in_flight.links.insert((from, to), link);
+            in_flight.count(counts);
+            let delays = Delays::default();
+            in_flight.links.insert((from, to), AgentLink { link, delays });
         }
         let settings = saved.lag.own.values().chain([&saved.lag.others]);
         settings.flatten().try_for_each(check).ok()?;
@@ -416,6 +500,63 @@ impl From<Text> for Box<[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn message(from: u32, to: u32) -> Message {
+        Message {
+            id: MessageId(0),
+            at: GameTime::ZERO,
+            from: AgentId(from),
+            to: AgentId(to),
+            source: Tile { x: 0, y: 0 },
+            text: Text(b"hello".as_slice().into()),
+        }
+    }
+
+    #[test]
+    fn what_crowds_of_agents_send_beyond_the_limits_is_counted_and_not_kept() {
+        let mut in_flight = InFlight::new(None, 1);
+        let lag = Lag {
+            latency: GameSpan::from_units(5),
+            range: Some(1_000),
+            ..Lag::PERFECT
+        };
+        const AGENTS: u32 = 400;
+        let mut sent = Vec::new();
+        for from in 0..AGENTS {
+            for to in (0..AGENTS).filter(|to| *to != from) {
+                // Agents of different thirds are not in range of each other.
+                let distance = if from % 3 == to % 3 { 1_000 } else { 1_001 };
+                in_flight.send(GameTime::ZERO, lag, message(from, to), distance, &mut sent);
+            }
+        }
+        let pairs = u64::from(AGENTS) * u64::from(AGENTS - 1);
+        let totals = in_flight.totals();
+        let in_range = totals.links as u64;
+        assert_eq!((totals.counts.sent, totals.crowded_out), (pairs, 0));
+        assert_eq!(totals.counts.out_of_range, pairs - in_range);
+        assert_eq!(
+            (totals.counts.in_flight, totals.delays.count()),
+            (in_range, in_range)
+        );
+
+        for from in 0..AGENTS {
+            for to in (0..AGENTS).filter(|to| *to != from) {
+                in_flight.send(GameTime::ZERO, lag, message(from, to), 0, &mut sent);
+            }
+        }
+        let totals = in_flight.totals();
+        assert_eq!(totals.links, LINKS_MAX);
+        assert_eq!(totals.counts.in_flight, IN_FLIGHT_COUNT_MAX as u64);
+        let refused = pairs + in_range - IN_FLIGHT_COUNT_MAX as u64;
+        assert_eq!(totals.crowded_out, refused);
+
+        let living: Vec<AgentId> = (1..AGENTS).map(AgentId).collect();
+        let to_it = in_flight.forget(AgentId(0), &living);
+        assert!(!to_it.is_empty());
+        let after = in_flight.totals();
+        assert!(after.links < totals.links);
+        assert_eq!(after.counts.sent, totals.counts.sent, "links that are gone count");
+    }
 
     #[test]
     fn settings_of_all_teams_are_saved_as_before_teams_had_their_own() {

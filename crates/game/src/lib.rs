@@ -32,7 +32,7 @@ pub use history::History;
 pub use ids::RitualId;
 pub use input::{AdminAction, GameInput, Handled, LeaveCause, OPERATOR_COUNT_MAX, PaceChange, Refusal};
 pub use journal::{JOURNAL_VERSION, JournalError, PieceWriter, Stamp};
-pub use lag::{Lag, LagError};
+pub use lag::{Delays, Lag, LagError, LagTotals};
 pub use replay::{Divergence, Replay};
 pub use rules::{Agent, Egg, Ritual, RunningAction, Team, World};
 pub use save::{SNAPSHOT_VERSION, SaveError, Snapshot};

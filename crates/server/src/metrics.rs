@@ -13,7 +13,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use trantor_engine::{CloseReason, Counters, Engine, EngineStats, FiredKind, Spans};
-use trantor_game::DueKind;
+use trantor_game::{Delays, DueKind, LagTotals};
 use trantor_time::{NANOS, RealSpan};
 
 use crate::autosave::Autosave;
@@ -50,6 +50,8 @@ enum Value {
     /// By the values of one label.
     Family(MetricType, &'static str, Vec<(&'static str, f64)>),
     Histogram(Box<Histogram>),
+    /// In units of game time.
+    Delays(Box<Delays>),
 }
 
 /// Metrics of one moment, in the order of [`collect`].
@@ -63,7 +65,7 @@ impl Collector for Table {
                 Value::Counter(_) => MetricType::Counter,
                 Value::Gauge(_) => MetricType::Gauge,
                 Value::Family(kind, ..) => *kind,
-                Value::Histogram(_) => MetricType::Histogram,
+                Value::Histogram(_) | Value::Delays(_) => MetricType::Histogram,
             };
             let mut metric = encoder.encode_descriptor(name, help, None, kind)?;
             match value {
@@ -84,6 +86,11 @@ impl Collector for Table {
                     let buckets: Vec<_> = bounds.zip(histogram.buckets).collect();
                     let sum = seconds(histogram.sum);
                     metric.encode_histogram::<NoLabelSet>(sum, histogram.count(), &buckets, None)?;
+                }
+                Value::Delays(delays) => {
+                    let buckets: Vec<_> = delays.buckets().collect();
+                    let sum = delays.sum().as_units_f64();
+                    metric.encode_histogram::<NoLabelSet>(sum, delays.count(), &buckets, None)?;
                 }
             }
         }
@@ -114,6 +121,10 @@ impl Table {
             Value::Histogram(histogram) => {
                 let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|quantile| histogram.quantile(quantile));
                 format!("{name}={p50}/{p99}/{p999}")
+            }
+            Value::Delays(delays) => {
+                let [p50, p99] = [50, 99].map(|percent| delays.percentile(percent).as_units_f64());
+                format!("{name}={p50:.3}/{p99:.3}")
             }
         });
         shown.collect::<Vec<_>>().join(" ")
@@ -160,6 +171,7 @@ pub(crate) fn collect(shell: &mut Shell) -> Table {
     collect_journal(&mut table, shell);
     collect_saves(&mut table, shell);
     collect_game(&mut table, &mut shell.engine, &stats);
+    collect_lag(&mut table, &shell.engine);
     collect_requests(&mut table, &stats.counters);
     collect_sessions(&mut table, &stats);
     table
@@ -388,6 +400,43 @@ fn collect_game(m: &mut Table, engine: &mut Engine, stats: &EngineStats) {
         .counter("ticks", stats.ticks_run);
     m.help("Ticks skipped although a viewer was connected")
         .counter("ticks_skipped", stats.ticks_skipped);
+}
+
+/// Of messages between agents that take time.
+fn collect_lag(m: &mut Table, engine: &Engine) {
+    let world = engine.game().world();
+    let is_on = world.lag().is_some() || world.own_lags().any(|(_, lag)| lag.is_some());
+    let LagTotals {
+        counts,
+        crowded_out,
+        links,
+        delays,
+    } = world.lag_totals();
+    let ends = [
+        ("delivered", counts.delivered),
+        ("lost", counts.lost),
+        ("out_of_range", counts.out_of_range),
+        ("line_full", counts.line_full),
+        ("crowded_out", crowded_out),
+    ];
+    let ends = ends.map(|(end, count)| (end, count as f64));
+    m.help("1 while messages between agents take time (--lag)")
+        .gauge("lag_on", u8::from(is_on).into());
+    m.help("Messages sent on links between agents, one for each hearer")
+        .counter("lag_messages_sent", counts.sent);
+    m.help("Messages and copies that arrived, and messages that did not, by reason")
+        .add(
+            "lag_messages",
+            Value::Family(MetricType::Counter, "outcome", ends.into()),
+        );
+    m.help("Messages that arrive twice")
+        .counter("lag_messages_copied", counts.duplicated);
+    m.help("Messages and copies in flight")
+        .gauge("lag_messages_in_flight", counts.in_flight as f64);
+    m.help("Links between agents in use")
+        .gauge("lag_links", links as f64);
+    m.help("Game time from sending to arrival, in units")
+        .add("lag_delay_units", Value::Delays(Box::new(delays)));
 }
 
 fn collect_requests(m: &mut Table, counters: &Counters) {

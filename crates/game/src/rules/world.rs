@@ -11,7 +11,7 @@ use trantor_time::link::LinkCounts;
 
 use crate::config::{GameConfig, Rules};
 use crate::ids::RitualId;
-use crate::lag::{InFlight, Lag};
+use crate::lag::{Delays, InFlight, Lag, LagTotals};
 use crate::rng::{Purpose, Rng};
 use crate::rules::agents::{Agent, Agents};
 use crate::rules::broadcast;
@@ -212,8 +212,13 @@ impl World {
     }
 
     /// The links used while messages took time: sender, recipient, and what became of the messages.
-    pub fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts)> {
+    pub fn links(&self) -> impl Iterator<Item = (AgentId, AgentId, &LinkCounts, &Delays)> {
         self.in_flight.links()
+    }
+
+    /// What became of all messages that took time.
+    pub fn lag_totals(&self) -> LagTotals {
+        self.in_flight.totals()
     }
 
     pub(crate) fn tile(&self, tile: Tile) -> &TileState {

@@ -163,7 +163,7 @@ fn put_in_flight(world: &mut World, saved: SavedInFlight) -> Result<(), &'static
     ensure(are_teams, "a team with lag does not exist")?;
     let is_linked = in_flight
         .links()
-        .all(|(from, to, _)| is_alive(from) && is_alive(to) && from != to);
+        .all(|(from, to, ..)| is_alive(from) && is_alive(to) && from != to);
     ensure(is_linked, "a link is between agents that are not there")?;
     world.in_flight = in_flight;
     Ok(())

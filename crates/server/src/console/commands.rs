@@ -117,6 +117,7 @@ nofood true|false                      the same inverted, as in the reference se
 refill on|off                          whether the ground is refilled
 norefill true|false                    the same inverted, as in the reference server
 lag [[TEAM:]off|radio|noisy|SETTINGS]  show or set how broadcasts travel, as in: lag speed=2 latency=5 range=10 loss=5%
+lag links [AGENT]                      list the links of an agent, or the busiest: messages sent, lost, delayed
 say TEXT                               send a text to all viewers
 start                                  start a game that waits for it (--auto-start off), or for players (--lock-step)
 team open|close TEAM                   whether a team has free places: a closed one has none, its agents play on

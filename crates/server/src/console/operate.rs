@@ -3,10 +3,13 @@
 //! Needs nothing but the engine, so that a console can be tried on a manual clock. Saving and ending are the
 //! server's, in [`super`].
 
+use std::cmp::Reverse;
+
 use trantor_engine::{AdminRequest, Client, ClientKind, ConnId, Engine, LockStepState, Step};
-use trantor_game::{AdminAction, Game, GameConfig, Lag};
+use trantor_game::{AdminAction, Delays, Game, GameConfig, Lag, LagTotals};
 use trantor_model::lag::{self, LagChange};
 use trantor_model::{AgentId, Direction, Level, Resource, TeamId, Tile};
+use trantor_time::link::LinkCounts;
 use trantor_time::{GameTime, RealTime};
 
 use super::commands::{self, Line};
@@ -15,6 +18,9 @@ use crate::scripts::ScenarioLine;
 
 /// Connections in one list: more than a person reads, and a millisecond of the loop's time to write.
 const CLIENTS_SHOWN_MAX: usize = 1_000;
+
+/// Links in one list: a screen of a large terminal.
+const LINKS_SHOWN_MAX: usize = 50;
 
 /// Units that one line may step: all deadlines within them are due at once.
 const STEPS_MAX: u32 = 1_000;
@@ -206,7 +212,9 @@ fn game_answer(game: &Game, line: &Line<'_>) -> Option<Answer> {
         ("map", []) => Ok(picture::of(game.world(), None)),
         ("map", [name]) => Ok(picture::of(game.world(), Some(resource(name)?))),
         ("tile", [x, y]) => describe(game, tile(x, y)?),
-        ("lag", []) => Ok(lag_lines(game)),
+        ("lag", []) => Ok(lag_lines(game) + &lag_totals(game)),
+        ("lag links", []) => Ok(lag_links(game, None)),
+        ("lag links", [agent]) => Ok(lag_links(game, Some(agent_id(agent)?))),
         _ => return None,
     })
 }
@@ -250,6 +258,64 @@ fn lag_lines(game: &Game) -> String {
         .own_lags()
         .map(|(team, lag)| line(&format!("{}:", teams[usize::from(team.0)]), lag));
     std::iter::once(line("", world.lag())).chain(own).collect()
+}
+
+/// What became of the messages on all links, if there were any.
+fn lag_totals(game: &Game) -> String {
+    let LagTotals {
+        counts,
+        crowded_out,
+        links,
+        delays,
+    } = game.world().lag_totals();
+    if counts.sent == 0 {
+        return String::new();
+    }
+    let totals = link_line(&counts, &delays);
+    format!("{totals}; crowded out {crowded_out}, links {links}\n")
+}
+
+/// The busiest links, or those of an agent.
+fn lag_links(game: &Game, agent: Option<AgentId>) -> String {
+    let links = game.world().links();
+    let is_wanted = |id: AgentId| agent.is_none_or(|agent| agent == id);
+    let mut links: Vec<_> = links
+        .filter(|&(from, to, ..)| is_wanted(from) || is_wanted(to))
+        .collect();
+    let count = links.len();
+    let busiest =
+        |&(from, to, counts, _): &(AgentId, AgentId, &LinkCounts, &Delays)| (Reverse(counts.sent), from, to);
+    if count > LINKS_SHOWN_MAX {
+        links.select_nth_unstable_by_key(LINKS_SHOWN_MAX, busiest);
+        links.truncate(LINKS_SHOWN_MAX);
+    }
+    links.sort_unstable_by_key(busiest);
+    let mut text = String::new();
+    for (from, to, counts, delays) in links {
+        text += &format!("{} to {}: {}\n", from.0, to.0, link_line(counts, delays));
+    }
+    if count > LINKS_SHOWN_MAX {
+        let more = count - LINKS_SHOWN_MAX;
+        text += &format!("and {more} more with fewer messages; lag links AGENT lists those of one agent\n");
+    }
+    text + &format!("links: {count}\n")
+}
+
+fn link_line(counts: &LinkCounts, delays: &Delays) -> String {
+    let LinkCounts {
+        sent,
+        delivered,
+        lost,
+        out_of_range,
+        line_full,
+        duplicated,
+        in_flight,
+    } = counts;
+    let [p50, p99] = [50, 99].map(|percent| delays.percentile(percent).as_units_f64());
+    format!(
+        "sent {sent}, delivered {delivered}, lost {lost}, out of range {out_of_range}, line full {line_full}, copied \
+         {duplicated}, in flight {in_flight}, delay {p50:.1} units (p50), {p99:.1} (p99)"
+    )
 }
 
 fn pace(engine: &mut Engine, now: RealTime) -> String {
