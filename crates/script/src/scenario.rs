@@ -44,7 +44,7 @@ impl Scenario {
         &self.script
     }
 
-    /// Takes in an event: one of [`crate::api::SCENARIO_EVENTS`] with its data. Decides nothing.
+    /// Takes in an event: one of `Events` in [`crate::api::DEFINITIONS`] with its data. Decides nothing.
     pub fn perceive(&mut self, event: &str, data: Data) {
         self.actor.event(event, data);
     }

@@ -347,7 +347,6 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
     let reach = Rc::clone(shared);
     let charge = move |_: &Lua, steps: f64| reach.charge(steps as u32);
     host.raw_set("charge", lua.create_function(charge)?)?;
-    let events = crate::api::SCENARIO_EVENTS.iter().map(|event| event.name);
-    host.raw_set("scenario_events", lua.create_sequence_from(events)?)?;
+    host.raw_set("scenario_events", crate::api::scenario_events())?;
     Ok(host)
 }

@@ -39,7 +39,7 @@ impl Scripts {
     /// # Errors
     /// None here.
     pub fn definitions() -> Result<String, String> {
-        Ok(trantor_script::api::definitions())
+        Ok(trantor_script::api::DEFINITIONS.to_owned())
     }
 
     /// The minds of a file. Those of one file share a VM.
