@@ -73,6 +73,25 @@ pub struct TileMark {
     pub text: Box<str>,
 }
 
+impl TileMark {
+    /// Whether its tiles are a path: each one step away from the one before.
+    pub fn is_path(&self, map: MapSize) -> bool {
+        let is_step = |pair: &[Tile]| {
+            let (dx, dy) = map.shortest(pair[0], pair[1]);
+            dx.abs() + dy.abs() == 1
+        };
+        self.tiles.len() > 1 && self.tiles.windows(2).all(is_step)
+    }
+
+    /// The tile that its label belongs to: the end of a path, or the one in the middle of the list.
+    pub fn label_tile(&self, map: MapSize) -> Option<Tile> {
+        match self.is_path(map) {
+            true => self.tiles.last().copied(),
+            false => self.tiles.get(self.tiles.len() / 2).copied(),
+        }
+    }
+}
+
 /// All that one owner shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {

@@ -66,7 +66,7 @@ const PLAIN: Shot = Shot {
     compared: &[(Quality::Swift, false)],
 };
 
-const SHOTS: [Shot; 11] = [
+const SHOTS: [Shot; 12] = [
     Shot {
         watched_ms: 5_000,
         panels: true,
@@ -122,6 +122,14 @@ const SHOTS: [Shot; 11] = [
             state.act(Action::Follow, now);
         },
         compared: &[(Quality::Fine, false)],
+        ..PLAIN
+    },
+    Shot {
+        name: "minds",
+        scene: DemoScene::Minds,
+        panels: true,
+        act: |state, _| state.select(Selection::Agent(AgentId(7))),
+        compared: &[(Quality::Fine, false), (Quality::Swift, true)],
         ..PLAIN
     },
     Shot {

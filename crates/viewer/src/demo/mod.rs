@@ -7,6 +7,8 @@
 mod path;
 mod staging;
 
+use std::sync::Arc;
+
 use clap::ValueEnum;
 use glam::Vec2;
 use trantor_client::{LinkState, Scene, SceneClock, SceneGround, SceneTeam};
@@ -28,6 +30,8 @@ pub enum DemoScene {
     Broadcast,
     /// A team has won.
     Victory,
+    /// From near, with what minds show: notes, marks and cards.
+    Minds,
     /// A million tiles and ten thousand agents.
     BigWorld,
 }
@@ -48,7 +52,7 @@ const TEAMS: [&str; 4] = ["Terminus", "Anacreon", "Siwenna", "Korell"];
 impl Demo {
     pub fn new(which: DemoScene) -> Self {
         let (side, agents) = match which {
-            DemoScene::Overview | DemoScene::Close => (20, 36),
+            DemoScene::Overview | DemoScene::Close | DemoScene::Minds => (20, 36),
             DemoScene::Ritual => (12, 10),
             DemoScene::Broadcast => (20, 24),
             DemoScene::Victory => (12, 16),
@@ -84,6 +88,7 @@ impl Demo {
         scene.ritual_participants.clear();
         scene.effects.clear();
         scene.texts.clear();
+        scene.shown = Arc::default();
         scene.winner = None;
         let now = GameTime::from_nanounits((units * 1e9) as i128);
         scene.clock = SceneClock {
@@ -120,7 +125,7 @@ impl Demo {
         };
         match self.which {
             DemoScene::Overview | DemoScene::Broadcast => CameraPose::overview(sides, aspect, clear),
-            DemoScene::Close => near(Vec2::new(9.6, 9.4), 9.5, 0.45, 0.62),
+            DemoScene::Close | DemoScene::Minds => near(Vec2::new(9.6, 9.4), 9.5, 0.45, 0.62),
             DemoScene::Ritual => near(staging::RITUAL + Vec2::new(0.0, -0.9), 9.0, -0.5, 0.5),
             DemoScene::Victory => near(staging::RITUAL + Vec2::new(0.0, -0.3), 9.5, 0.3, 0.52),
             DemoScene::BigWorld => near(sides / 2.0, 120.0, 0.35, 0.5),

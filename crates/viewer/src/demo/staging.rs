@@ -1,8 +1,13 @@
 //! The contents of each demo: agents on their paths, rituals, broadcasts, births and deaths.
 
+use std::sync::Arc;
+
 use glam::Vec2;
+use trantor_client::scene::ShownOwners;
 use trantor_client::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
-use trantor_model::{AgentId, CommandKind, Counts, EggId, Level, MapSize, Resource, TeamId, Tile};
+use trantor_model::{
+    AgentId, CommandKind, Counts, EggId, Level, MapSize, Resource, Shown, ShownBy, TeamId, Tile, TileMark,
+};
 
 use super::DemoScene;
 use super::path::Path;
@@ -24,12 +29,15 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
         scene.agents.push(walker(number as u32, path, units, teams));
     }
     match which {
-        DemoScene::Overview | DemoScene::Close => {
+        DemoScene::Overview | DemoScene::Close | DemoScene::Minds => {
             ritual(scene, Tile { x: 6, y: 7 }, Level::new(4), units + 170.0, 4);
             ritual(scene, Tile { x: 15, y: 4 }, Level::new(1), units + 40.0, 1);
             eggs(scene, 7, size);
             what_walkers_did(scene, paths, units, teams);
             life_and_death(scene, units);
+            if which == DemoScene::Minds {
+                scene.shown = Arc::new(shown(scene, paths, size, units));
+            }
         }
         DemoScene::Ritual => {
             ritual(scene, Tile { x: 6, y: 6 }, Level::new(7), units + 235.0, 6);
@@ -225,6 +233,65 @@ fn life_and_death(scene: &mut Scene, units: f64) {
     ] {
         effect(scene, kind, place, Some(agent), (units + since).rem_euclid(again));
     }
+}
+
+/// What the agents in the middle of the picture think and where they go, and a scenario.
+fn shown(scene: &Scene, paths: &[Path], size: MapSize, units: f64) -> ShownOwners {
+    const NOTES: [&str; 4] = [
+        "hungry: two meals left",
+        "sibur first, then back to #9",
+        "waiting here for two of level 2",
+        "nobody answers: explore",
+    ];
+    /// A step takes seven units, so that none of the way is left out.
+    const STEP_UNITS: f64 = 7.0;
+    let card = |(name, value): (&str, &str)| (Box::from(name), Box::from(value));
+    let mark = |colour, tiles: Vec<Tile>, text: &str| {
+        let text = text.into();
+        ("".into(), TileMark { tiles, colour, text })
+    };
+    let middle = Tile { x: 10, y: 9 };
+    let hill = (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| size.offset(middle, dx, dy)));
+    let server = Shown {
+        note: "King of the hill: hold it for 300 units to win.".into(),
+        marks: vec![mark([235, 180, 60], hill.collect(), "the hill")],
+        cards: [
+            ("held by", "nobody yet"),
+            ("for", "140 u"),
+            ("next food", "in 60 u"),
+        ]
+        .map(card)
+        .into(),
+    };
+    let mut owners = ShownOwners::from([(ShownBy::Server, Arc::new(server))]);
+    let is_near = |agent: &&SceneAgent| {
+        let (dx, dy) = size.shortest(middle, agent.tile);
+        !agent.held && dx.abs().max(dy.abs()) <= 4
+    };
+    for (number, agent) in scene.agents.iter().filter(is_near).enumerate() {
+        let path = &paths[agent.id.0 as usize];
+        let steps = (0..10).map(|step| path.at(units + STEP_UNITS * f64::from(step)).tile);
+        let mut tiles: Vec<Tile> = steps.collect();
+        tiles.dedup();
+        let (colour, text) = [([90, 200, 250], "food"), ([250, 120, 170], "sibur")][number % 2];
+        let thinks = Shown {
+            note: NOTES[number % NOTES.len()].into(),
+            marks: if number < 3 {
+                vec![mark(colour, tiles, text)]
+            } else {
+                vec![]
+            },
+            cards: [
+                ("plan", "gather for level 3"),
+                ("trusts", "#9, #24"),
+                ("missing", "1 sibur"),
+            ]
+            .map(card)
+            .into(),
+        };
+        owners.insert(ShownBy::Agent(agent.id), Arc::new(thinks));
+    }
+    owners
 }
 
 fn speak(scene: &mut Scene, agent: usize, words: &[u8], age: f64) {

@@ -72,8 +72,11 @@ pub(super) fn inspected(state: &ViewerState) -> Option<String> {
     };
     let (team, level) = (team_name(&scene.teams, agent.team), agent.level.get());
     let (x, y, carried) = (agent.tile.x, agent.tile.y, counts_text(&agent.inventory));
+    let thought = scene.shown_by_agent(id).map(|shown| &shown.note);
+    let thought = thought.filter(|note| !note.is_empty());
+    let thought = thought.map_or(String::new(), |note| format!("; thinks “{note}”"));
     Some(format!(
-        "#{} {team} level {level} at {x}, {y}: {action}{food}; carries {carried}",
+        "#{} {team} level {level} at {x}, {y}: {action}{food}; carries {carried}{thought}",
         id.0
     ))
 }

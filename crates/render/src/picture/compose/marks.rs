@@ -74,7 +74,7 @@ pub(super) fn compose(frame: &Frame<'_>, marks: &Marks, list: &mut DrawList) {
 }
 
 /// Draws a mark at all places where its position is seen.
-fn mark(frame: &Frame<'_>, kind: DecalKind, decal: Decal, list: &mut DrawList) {
+pub(super) fn mark(frame: &Frame<'_>, kind: DecalKind, decal: Decal, list: &mut DrawList) {
     for position in frame.window.copies(decal.position.into()) {
         if frame.view.sees(grounded(position), decal.reach + 0.5) {
             let position = position.to_array();

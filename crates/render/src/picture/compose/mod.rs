@@ -11,6 +11,7 @@ mod particles;
 mod places;
 mod resources;
 mod rituals;
+mod shown;
 mod victory;
 
 use glam::{Vec2, Vec3};
@@ -194,6 +195,7 @@ impl Compose {
                 .min(whole.half.length() + 1.0),
             ground: GroundGrid::cover(least, most),
         });
+        shown::compose(&frame, marks, list);
         marks::compose(&frame, marks, list);
         resources::compose(&frame, ground, list);
         self.births.clear();

@@ -51,9 +51,18 @@ fn options(pixels: (u32, u32), mood: Mood) -> Options {
 }
 
 fn compose(scene: &Scene, pose: &CameraPose) -> DrawList {
+    compose_with(scene, pose, &Marks::default())
+}
+
+/// The whole map with marks.
+pub(super) fn compose_marked(scene: &Scene, marks: &Marks) -> DrawList {
+    compose_with(scene, &overview(scene), marks)
+}
+
+fn compose_with(scene: &Scene, pose: &CameraPose, marks: &Marks) -> DrawList {
     let mut list = DrawList::default();
     let options = options((1280, 720), Mood::dusk());
-    Compose::default().compose(scene, pose, &options, &Marks::default(), &mut list);
+    Compose::default().compose(scene, pose, &options, marks, &mut list);
     list
 }
 

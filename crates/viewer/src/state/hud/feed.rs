@@ -242,6 +242,8 @@ const SHOWN_MAX: usize = 9;
 const SHOWN_LEAST: usize = 3;
 const LINE_HEIGHT: f32 = 18.0;
 const AROUND: f32 = 76.0;
+/// Room for the card with the least lines, in points.
+pub(super) const HEIGHT_LEAST: f32 = LINE_HEIGHT * SHOWN_LEAST as f32 + AROUND;
 const TEXT_WIDTH: f32 = 300.0;
 const FILTERS: [(&str, Subject); 3] = [
     ("life", Subject::Life),

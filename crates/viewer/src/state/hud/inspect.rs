@@ -4,10 +4,10 @@ use egui::{Align2, Button, Color32, FontId, RichText, Sense, Sides, Ui, vec2};
 use trantor_client::{SceneAction, SceneAgent, SceneClock};
 use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Tile};
 
-use super::PanelContext;
 use super::activity::ActivityLog;
 use super::icons::{PERSON, Pen};
 use super::theme::{self, Colors, grouped, text, truncated};
+use super::{PanelContext, shown};
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
 
@@ -117,6 +117,7 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
     }
     level(ui, &colors, agent);
     action(ui, cx, agent);
+    shown::thought(ui, cx, agent.id);
     if let Some(left) = agent.food_left_units {
         let low = left < FOOD_LOW_UNITS;
         let shade = if low { colors.alarm } else { colors.text };
@@ -130,6 +131,7 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
     let facing = format!("{:?}", Direction::ALL[quarter % 4]).to_lowercase();
     let place = format!("{}, {} · {facing}", agent.tile.x, agent.tile.y);
     theme::row(ui, "tile, facing", place);
+    shown::cards(ui, cx, agent.id);
     requirement(ui, cx, agent);
     queue(ui, cx, agent.id);
     history(ui, cx, agent, activity);
@@ -260,7 +262,7 @@ fn duration(units: f32, clock: &SceneClock) -> String {
     }
 }
 
-fn section(ui: &mut Ui, colors: &Colors, title: &str) {
+pub(super) fn section(ui: &mut Ui, colors: &Colors, title: &str) {
     ui.add_space(6.0);
     theme::heading(ui, colors, title);
 }

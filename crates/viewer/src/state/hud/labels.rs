@@ -3,15 +3,20 @@
 //! A badge in the team's colour shows the level; from near the agent's number is beside it, and under the pointer
 //! everything. A few broadcasts for people have their text beside the badge. The most important labels are placed first:
 //! the selected agent, then speakers, then by level. A label without room is left out.
+//!
+//! From near an agent's note is a second line of its label, like speech. Marks on the map have labels of their own.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use egui::{Align2, Color32, Context, FontId, Id, LayerId, Order, Painter, Pos2, Rect, Stroke, StrokeKind};
+use egui::{
+    Align2, Color32, Context, FontId, Id, LayerId, Order, Painter, Pos2, Rect, Shape, Stroke, StrokeKind,
+    Vec2,
+};
 use egui::{pos2, vec2};
 use glam::Vec3;
 use trantor_client::{EffectKind, SceneAgent};
-use trantor_model::{AgentId, Level, TeamId, Tile};
+use trantor_model::{AgentId, Level, ShownBy, TeamId, Tile};
 use trantor_render::picture::compose::MIDDLE_HEIGHT;
 use trantor_render::picture::palette;
 
@@ -31,6 +36,22 @@ const HEIGHT: f32 = 0.83;
 /// Characters of a broadcast that are shown.
 const TEXT_CHARS_MAX: usize = 34;
 const BADGE: f32 = 16.0;
+/// Notes shown at most: more would hide the board.
+const NOTES_MAX: usize = 12;
+/// Characters of a note that are shown; the inspector has all of it.
+const NOTE_CHARS_MAX: usize = 48;
+/// Height of a note's line, and of the point below it.
+const NOTE: f32 = 15.0;
+const POINT: f32 = 5.0;
+/// Labels of marks at most: more would hide the board.
+const MARKS_MAX: usize = 24;
+/// Marks looked at for a label in a frame, as far as they are near enough.
+const MARKS_CONSIDERED_MAX: usize = 256;
+/// Characters of such a label that are shown: a few words.
+const MARK_CHARS_MAX: usize = 32;
+/// Height of such a label, and of the dot in it.
+const MARK: f32 = 15.0;
+const MARK_DOT: f32 = 3.5;
 /// Distance of the pointer from an agent it points at, in points; from its tile, where tiles are too small for badges.
 const POINTED: f32 = 20.0;
 const MAY_BE_POINTED: f32 = 60.0;
@@ -42,6 +63,8 @@ struct Candidate {
     at: Pos2,
     /// Text beside the badge.
     text: Option<String>,
+    /// What the agent thinks.
+    note: Option<String>,
     is_spoken: bool,
     /// Agents that share the badge.
     count: usize,
@@ -52,8 +75,21 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
     let (mut taken, mut spoken): (Vec<Rect>, _) = (Vec::new(), 0);
     let (screen, colors) = (context.content_rect(), &cx.colors);
     let painter = context.layer_painter(LayerId::new(Order::Background, Id::unique("labels")));
+    let (mut notes, mut marks) = (0, 0);
+    // What the server marks belongs to the board: agents find room beside it.
+    let is_server = |by: &ShownBy| *by == ShownBy::Server;
+    let mut mark_labels = |taken: &mut Vec<Rect>, is_wanted: &dyn Fn(&ShownBy) -> bool| {
+        for (at, color, text) in marked(screen, cx, is_wanted) {
+            if marks == MARKS_MAX {
+                break;
+            }
+            marks += usize::from(mark_label(&painter, cx, (at, color, text), screen, cards, taken));
+        }
+    };
+    mark_labels(&mut taken, &is_server);
+    let labels_before = taken.len();
     for candidate in candidates(context, cx) {
-        if taken.len() == LABELS_MAX {
+        if taken.len() - labels_before == LABELS_MAX {
             break;
         }
         let Some(agent) = cx.scene().agent(candidate.agent) else {
@@ -65,7 +101,7 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
         let (at, count) = (candidate.at, candidate.count);
         let is_free = |rect: Rect| !taken.iter().any(|other| other.intersects(rect));
         // Before text is laid out: of a crowd most have no room for a badge.
-        if !is_free(rect_above(at, BADGE)) {
+        if !is_free(rect_above(at, vec2(BADGE, BADGE))) {
             continue;
         }
         let text = candidate
@@ -76,26 +112,118 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
             painter.layout_job(words::job(&text, font, colors.text))
         });
         let width = BADGE + galley.as_ref().map_or(0.0, |galley| galley.size().x + 12.0);
-        let rect = beside_cards(at, width, screen, cards);
-        let is_covered = |card: &Rect| card.contains(at) || card.intersects(rect);
-        let is_clear = screen.contains_rect(rect) && !cards.iter().any(is_covered);
+        let rect = beside_cards(at, vec2(width, BADGE), screen, cards);
+        let is_clear = |rect: Rect| {
+            let is_covered = |card: &Rect| card.contains(at) || card.intersects(rect);
+            screen.contains_rect(rect) && !cards.iter().any(is_covered)
+        };
         // The selected agent always has its label, even under a card's edge.
         let is_selected = cx.state.selection == Selection::Agent(candidate.agent);
-        if !is_clear && !is_selected || !is_free(rect) {
+        if !is_clear(rect) && !is_selected || !is_free(rect) {
             continue;
         }
+        let note = candidate.note.filter(|_| notes < NOTES_MAX).map(|note| {
+            let font = FontId::proportional(11.5);
+            painter.layout_job(words::job(&note, font, colors.text))
+        });
+        // A note without room is left out, and the label stays.
+        let with_note = note.and_then(|note| {
+            let size = vec2(width.max(note.size().x + 14.0), BADGE + NOTE);
+            let rect = beside_cards(at - vec2(0.0, POINT), size, screen, cards);
+            (is_clear(rect) && is_free(rect)).then_some((rect, note))
+        });
+        let rect = with_note.as_ref().map_or(rect, |(rect, _)| *rect);
         taken.push(rect.expand(1.0));
         spoken += usize::from(candidate.is_spoken);
-        if let Some(galley) = galley {
-            let edge = Stroke::new(1.0, colors.edge);
+        let edge = Stroke::new(1.0, colors.edge);
+        if galley.is_some() || with_note.is_some() {
             painter.rect(rect, BADGE / 2.0, colors.card, edge, StrokeKind::Outside);
-            let left = rect.left() + BADGE + 5.0;
-            let top = rect.center().y - galley.size().y / 2.0;
-            painter.galley(pos2(left, top), galley, Color32::WHITE);
         }
-        let middle = pos2(rect.left() + BADGE / 2.0, rect.center().y);
+        let middle = rect.top() + BADGE / 2.0;
+        if let Some(galley) = galley {
+            let top = middle - galley.size().y / 2.0;
+            painter.galley(pos2(rect.left() + BADGE + 5.0, top), galley, Color32::WHITE);
+        }
+        if let Some((_, note)) = with_note {
+            notes += 1;
+            let x = at.x.clamp(rect.left() + BADGE, rect.right() - BADGE);
+            let corner = |x: f32, y: f32| pos2(x, rect.bottom() + y);
+            let point = vec![corner(x - POINT, 0.0), corner(x + POINT, 0.0), corner(x, POINT)];
+            painter.add(Shape::convex_polygon(point, colors.card, Stroke::NONE));
+            let top = rect.top() + BADGE - 1.0;
+            painter.galley(pos2(rect.left() + 7.0, top), note, Color32::WHITE);
+        }
+        let middle = pos2(rect.left() + BADGE / 2.0, middle);
         badge(&painter, middle, colors.team(agent.team), agent.level);
     }
+    mark_labels(&mut taken, &|by| !is_server(by));
+}
+
+/// The labels of marks of some owners: where, in which colour, and the text.
+fn marked(
+    screen: Rect,
+    cx: &PanelContext<'_>,
+    is_wanted: &dyn Fn(&ShownBy) -> bool,
+) -> Vec<(Pos2, Color32, String)> {
+    let (Some((view, window)), Some(ground)) = (&cx.view, &cx.scene().ground) else {
+        return Vec::new();
+    };
+    let place = |tile: Tile| {
+        let home = window.home(glam::Vec2::new(f32::from(tile.x), f32::from(tile.y)));
+        let at = Vec3::new(home.x, 0.0, home.y);
+        if view.pixels_per_tile(at) < BADGE_PIXELS {
+            return None;
+        }
+        let point = view.project(at)?;
+        Some(pos2(point.x * screen.width(), point.y * screen.height()))
+    };
+    let is_there = |by: &ShownBy| match by {
+        ShownBy::Server => true,
+        ShownBy::Agent(agent) => cx.scene().agent(*agent).is_some(),
+    };
+    let owners = cx.scene().shown.iter();
+    let owners = owners.filter(|(by, _)| is_wanted(by) && is_there(by));
+    let marks = owners.flat_map(|(_, shown)| &shown.marks);
+    let marks = marks.filter(|(_, mark)| !mark.text.is_empty());
+    let labels = marks.filter_map(|(_, mark)| {
+        let at = place(mark.label_tile(ground.size)?)?;
+        let [red, green, blue] = mark.colour;
+        let text = words::line(mark.text.as_bytes(), MARK_CHARS_MAX);
+        Some((at, Color32::from_rgb(red, green, blue), text))
+    });
+    labels.take(MARKS_CONSIDERED_MAX).collect()
+}
+
+/// Draws the label of a mark where there is room for it; answers whether there was.
+fn mark_label(
+    painter: &Painter,
+    cx: &PanelContext<'_>,
+    (at, color, text): (Pos2, Color32, String),
+    screen: Rect,
+    cards: &[Rect],
+    taken: &mut Vec<Rect>,
+) -> bool {
+    let colors = &cx.colors;
+    let galley = painter.layout_job(words::job(&text, FontId::proportional(11.0), colors.text));
+    let size = vec2(galley.size().x + 4.0 * MARK_DOT + 8.0, MARK);
+    // Below the middle of its tile, so that who stands there is seen.
+    let rect = Rect::from_center_size(at + vec2(0.0, MARK), size);
+    let is_taken = taken.iter().chain(cards).any(|other| other.intersects(rect));
+    if !screen.contains_rect(rect) || is_taken {
+        return false;
+    }
+    taken.push(rect.expand(1.0));
+    let edge = Stroke::new(1.0, color);
+    painter.rect(rect, MARK / 2.0, colors.card, edge, StrokeKind::Outside);
+    let dot = pos2(rect.left() + 2.0 * MARK_DOT, rect.center().y);
+    painter.circle_filled(dot, MARK_DOT, color);
+    let left = dot.x + 2.0 * MARK_DOT;
+    painter.galley(
+        pos2(left, rect.center().y - galley.size().y / 2.0),
+        galley,
+        Color32::WHITE,
+    );
+    true
 }
 
 /// The candidates for labels, the most important first.
@@ -132,6 +260,7 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
                 agent: id,
                 at,
                 text: Some(words::line(words, TEXT_CHARS_MAX)),
+                note: None,
                 is_spoken: true,
                 count: 1,
             });
@@ -170,6 +299,9 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
         } else {
             (place.pixels > NUMBER_PIXELS).then(|| format!("#{}", agent.id.0))
         };
+        let note = scene.shown_by_agent(agent.id).map(|shown| &shown.note);
+        let note = note.filter(|note| text.is_some() && !note.is_empty());
+        let note = note.map(|note| words::line(note.as_bytes(), NOTE_CHARS_MAX));
         if place.is_shared && text.is_none() {
             let group = (agent.tile, agent.team, agent.level);
             let first = *groups.entry(group).or_insert(candidates.len());
@@ -185,6 +317,7 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
             agent: agent.id,
             at,
             text,
+            note,
             is_spoken: false,
             count: 1,
         });
@@ -194,14 +327,14 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
     candidates
 }
 
-/// A label of that width above a head at `at`.
-fn rect_above(at: Pos2, width: f32) -> Rect {
-    Rect::from_min_size(at - vec2(width / 2.0, BADGE + 2.0), vec2(width, BADGE))
+/// A label of that size above a head at `at`.
+fn rect_above(at: Pos2, size: Vec2) -> Rect {
+    Rect::from_min_size(at - vec2(size.x / 2.0, size.y + 2.0), size)
 }
 
 /// The same, moved aside from the window's edges and from `cards` beside `at`.
-fn beside_cards(at: Pos2, width: f32, screen: Rect, cards: &[Rect]) -> Rect {
-    let rect = rect_above(at, width);
+fn beside_cards(at: Pos2, size: Vec2, screen: Rect, cards: &[Rect]) -> Rect {
+    let rect = rect_above(at, size);
     let (mut least, mut most) = (screen.left(), screen.right());
     let is_level = |card: &&Rect| card.y_range().intersects(rect.y_range());
     for card in cards.iter().filter(is_level) {
@@ -211,7 +344,7 @@ fn beside_cards(at: Pos2, width: f32, screen: Rect, cards: &[Rect]) -> Rect {
             most = most.min(card.left());
         }
     }
-    let left = rect.left().min(most - width - 1.0).max(least + 1.0);
+    let left = rect.left().min(most - size.x - 1.0).max(least + 1.0);
     rect.translate(vec2(left - rect.left(), 0.0))
 }
 

@@ -3,7 +3,7 @@
 use egui::{Align2, Order, Rect, Ui, pos2, vec2};
 use glam::Vec2;
 
-use super::{Hud, PanelContext, feed, help, inspect, minimap, speed, teams, theme};
+use super::{Hud, PanelContext, feed, help, inspect, minimap, shown, speed, teams, theme};
 use crate::intent::Selection;
 
 pub const COLUMN_WIDTH: f32 = 256.0;
@@ -57,14 +57,19 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// For a window of `size` points.
-    pub(super) fn new(size: egui::Vec2, teams: usize) -> Self {
+    /// For a window of `size` points, whose left column has a card of the scenario that is so high.
+    pub(super) fn new(size: egui::Vec2, teams: usize, scenario: f32) -> Self {
         let shown = teams.min(ROWS_MAX);
         let more = if teams > shown { MORE_HEIGHT } else { 0.0 };
-        let fits = |line: f32| line * shown as f32 + more + REST_HEIGHT < size.y;
+        // The scenario's announcements are among the events: these have room too.
+        let below = match scenario > 0.0 {
+            true => scenario + GAP + feed::HEIGHT_LEAST,
+            false => 0.0,
+        };
+        let fits = |line: f32| line * shown as f32 + more + REST_HEIGHT + below < size.y;
         let has_score = size.x >= COLUMNS_FROM && fits(LINE_HEIGHT);
         let (shape, height, line) = if size.x >= COLUMNS_FROM {
-            (Shape::Columns, size.y - REST_UNSCORED_HEIGHT, LINE_HEIGHT)
+            (Shape::Columns, size.y - REST_UNSCORED_HEIGHT - below, LINE_HEIGHT)
         } else if size.x >= TWO_CARDS_FROM {
             (
                 Shape::Pair,
@@ -94,7 +99,7 @@ impl Plan {
     pub(super) fn without_panels(size: egui::Vec2) -> Self {
         Self {
             shape: Shape::Nothing,
-            ..Self::new(size, 0)
+            ..Self::new(size, 0, 0.0)
         }
     }
 
@@ -177,7 +182,8 @@ impl Hud {
             return (Vec2::splat(0.02), Vec2::splat(0.98));
         }
         let points = (points / self.scale).max(egui::Vec2::splat(1.0));
-        let clear = Plan::new(points, teams).clear(has_timeline);
+        // The scenario's card is in the column and changes nothing beside it.
+        let clear = Plan::new(points, teams, 0.0).clear(has_timeline);
         let share = |at: egui::Pos2| Vec2::new(at.x / points.x, at.y / points.y);
         (share(clear.min), share(clear.max))
     }
@@ -202,6 +208,7 @@ impl Hud {
             column("left", Align2::LEFT_TOP, COLUMN_WIDTH, &mut |ui| {
                 teams::show(ui, cx, &self.score);
                 if plan.is_wide() {
+                    shown::scenario(ui, cx);
                     feed::show(ui, cx, &self.feed, &mut self.hidden);
                 }
             });

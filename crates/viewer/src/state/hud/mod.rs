@@ -17,6 +17,7 @@ mod minimap;
 mod report;
 mod score;
 mod search;
+mod shown;
 mod speed;
 mod teams;
 mod theme;
@@ -238,7 +239,7 @@ impl Hud {
             view: state.view(),
             colors: Colors::new(theme, teams),
             plan: match self.panels.any {
-                true => Plan::new(points, teams.len()),
+                true => Plan::new(points, teams.len(), shown::height(&state.scene)),
                 false => Plan::without_panels(points),
             },
             report: &mut report,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::epaint::Shape;
 use egui::{Pos2, Rect, vec2};
 use trantor_client::{EffectKind, SceneTeam, Span};
-use trantor_model::{AgentId, Level, Resource};
+use trantor_model::{AgentId, Level, Resource, ShownBy};
 use trantor_render::picture::CameraPose;
 use trantor_render::picture::camera::Camera;
 use trantor_render::picture::ground::PaintMode;
@@ -117,7 +117,7 @@ fn cards_stay_in_the_window_and_apart() {
                 let scene = if is_free {
                     DemoScene::Victory
                 } else {
-                    DemoScene::Overview
+                    DemoScene::Minds
                 };
                 let mut fixture = Fixture::new(scene, size);
                 fixture.state.selection = selection;
@@ -239,4 +239,52 @@ fn an_agent_held_by_a_ritual_waits_for_its_end() {
     let left = fixture.state.scene.rituals[0].remaining_units;
     let time = format!("{left:.0} u · {:.1} s", left / 100.0);
     assert_eq!(fixture.count(&time), 1, "{time}: {:?}", fixture.words);
+}
+
+#[test]
+fn what_minds_show_is_in_the_inspector_on_labels_and_on_a_card() {
+    let mut fixture = Fixture::new(DemoScene::Minds, USUAL);
+    let shown = Arc::clone(&fixture.state.scene.shown);
+    let (by, agent) = shown.iter().find(|(by, _)| **by != ShownBy::Server).unwrap();
+    let ShownBy::Agent(id) = *by else { unreachable!() };
+    let of_server = &shown[&ShownBy::Server];
+    fixture.run();
+    let (name, value) = &of_server.cards[0];
+    assert_eq!(
+        [&*of_server.note, &**name, &**value].map(|text| fixture.count(text)),
+        [1; 3]
+    );
+    assert_eq!(
+        [&*agent.note, "the hill"].map(|text| fixture.count(text)),
+        [0, 1],
+        "notes are for near views"
+    );
+    fixture.state.selection = Selection::Agent(id);
+    fixture.state.camera =
+        Camera::new(Demo::new(DemoScene::Minds).camera(16.0 / 9.0, (Vec2::ZERO, Vec2::ONE)));
+    fixture.run();
+    assert_eq!(
+        fixture.count(&agent.note),
+        2,
+        "inspector and label: {:?}",
+        fixture.words
+    );
+    let (name, value) = &agent.cards[0];
+    assert_eq!([name, value].map(|text| fixture.count(text)), [1; 2]);
+    // Cards do not get in each other's way.
+    let cards = &fixture.state.hud.cards;
+    let pairs = cards
+        .iter()
+        .enumerate()
+        .flat_map(|(place, card)| cards[..place].iter().map(move |other| (card, other)));
+    assert!(
+        pairs.into_iter().all(|(card, other)| !card.intersects(*other)),
+        "{cards:?}"
+    );
+    fixture.state.scene.shown = Arc::default();
+    fixture.run();
+    assert_eq!(
+        [&*agent.note, "the hill", "Scenario"].map(|text| fixture.count(text)),
+        [0; 3]
+    );
 }
