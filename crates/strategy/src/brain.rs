@@ -18,7 +18,7 @@ use crate::body::Body;
 use crate::flight::{AnswerKind, Flight};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::percept::Percept;
-use crate::signal::{Signal, SignalCodec, Status, Verb};
+use crate::signal::{RELAYED_MAX, Relayed, Signal, SignalCodec, Status, Verb};
 use crate::steering::{direction_after, towards_sound};
 use crate::team::{Team, second_level};
 
@@ -28,6 +28,12 @@ const INVENTORY_UNITS: u64 = 30;
 
 /// How long not to call after a meeting that came to nothing.
 const AFTER_MEETING_UNITS: u64 = 150;
+
+/// How often an agent repeats a call to members out of the caller's range.
+const CALL_RELAY_UNITS: u64 = 40;
+
+/// How old a call may be to be repeated or followed: it bounds how far it goes.
+const CALL_AGE_UNITS_MAX: u64 = 150;
 
 /// Food without which an agent does not follow a call, rise alone or lay an egg.
 const FOOD_TO_SPARE: u32 = 4;
@@ -51,6 +57,18 @@ pub struct Brain {
     sent: u32,
     diary: Diary,
     has_free_place: bool,
+    /// The last call of the caller with the lowest number.
+    heard_call: Option<HeardCall>,
+}
+
+/// A call as it was received, from the caller or from a member that repeated it.
+#[derive(Clone, Copy, Debug)]
+struct HeardCall {
+    caller: u32,
+    number: u32,
+    level: Level,
+    sent_at: u64,
+    is_to_relay: bool,
 }
 
 impl Brain {
@@ -74,6 +92,7 @@ impl Brain {
             sent: 0,
             diary: Diary::default(),
             has_free_place: false,
+            heard_call: None,
         }
     }
 
@@ -104,6 +123,11 @@ impl Brain {
             Percept::Pushed { direction } => self.pushed(direction),
             Percept::ElevationUnderway => {
                 self.body.is_held = true;
+                if let Some(Meeting::Following(following)) = &self.meeting
+                    && following.has_arrived()
+                {
+                    self.gather(following.caller);
+                }
                 self.meeting_progressed();
             }
             Percept::Level(level) => {
@@ -116,8 +140,15 @@ impl Brain {
 
     /// Takes in a message of the team, decoded by its [`crate::SignalCodec`].
     pub fn receive(&mut self, signal: &Signal, direction: u8) {
-        if signal.sender != self.me && self.team.receive(signal, self.body.clock) {
-            self.received(signal, direction);
+        if signal.sender == self.me || !self.team.receive(signal, self.body.clock) {
+            return;
+        }
+        self.received(signal, direction);
+        for relayed in &signal.relayed {
+            if relayed.sender != self.me {
+                self.team.receive_relayed(relayed, self.body.clock);
+                self.received_relayed(relayed, direction);
+            }
         }
     }
 
@@ -216,8 +247,17 @@ impl Brain {
     /// Reacts to a message of the team.
     fn received(&mut self, signal: &Signal, direction: u8) {
         match signal.verb {
-            Verb::Status(_) => {}
-            Verb::Call { level } => self.called(signal.sender, level, direction),
+            Verb::Call { level } => {
+                let call = HeardCall {
+                    caller: signal.sender,
+                    number: signal.number,
+                    level,
+                    sent_at: self.body.clock,
+                    is_to_relay: true,
+                };
+                self.heard(call);
+                self.called(&call, direction, true);
+            }
             Verb::Here { caller, food } => {
                 if let Some(Meeting::Calling(calling)) = &mut self.meeting
                     && caller == self.me
@@ -231,14 +271,14 @@ impl Brain {
                     && following.caller == signal.sender
                 {
                     if direction == 0 && following.has_arrived() {
-                        self.plan = put_all_down(&self.body).into();
-                        self.meeting = Some(Meeting::Gathered(Gathered::new(signal.sender, self.body.clock)));
+                        self.gather(signal.sender);
                     } else {
                         self.leave_meeting();
                     }
                 }
             }
-            Verb::End => {
+            // In a meeting none says what it has: the end was not received.
+            Verb::End | Verb::Status(_) => {
                 let caller = match &self.meeting {
                     Some(Meeting::Following(following)) => Some(following.caller),
                     Some(Meeting::Gathered(gathered)) => Some(gathered.caller),
@@ -251,8 +291,39 @@ impl Brain {
         }
     }
 
-    /// An agent calls those of a level.
-    fn called(&mut self, caller: u32, level: Level, direction: u8) {
+    /// Reacts to a message of the team that another member repeats.
+    fn received_relayed(&mut self, relayed: &Relayed, direction: u8) {
+        let Verb::Call { level } = relayed.verb else {
+            return;
+        };
+        let call = HeardCall {
+            caller: relayed.sender,
+            number: relayed.number,
+            level,
+            sent_at: self.body.clock.saturating_sub(u64::from(relayed.age)),
+            is_to_relay: true,
+        };
+        if call.sent_at + CALL_AGE_UNITS_MAX >= self.body.clock && self.heard(call) {
+            self.called(&call, direction, false);
+        }
+    }
+
+    /// Takes note of a call; `false` if a later one is known.
+    fn heard(&mut self, call: HeardCall) -> bool {
+        if let Some(known) = &self.heard_call
+            && known.sent_at + CALL_AGE_UNITS_MAX >= self.body.clock
+        {
+            if known.caller < call.caller || known.caller == call.caller && known.number >= call.number {
+                return false;
+            }
+        }
+        self.heard_call = Some(call);
+        true
+    }
+
+    /// An agent calls those of a level, itself or by another member.
+    fn called(&mut self, call: &HeardCall, direction: u8, is_direct: bool) {
+        let &HeardCall { caller, level, .. } = call;
         if level != self.body.level || level < second_level() || self.body.food() < FOOD_TO_SPARE {
             return;
         }
@@ -261,7 +332,9 @@ impl Brain {
             None => true,
             Some(Meeting::Calling(calling)) => caller < self.me && calling.level() == level,
             Some(Meeting::Following(following)) => caller < following.caller,
-            Some(Meeting::Leading(_) | Meeting::Gathered(_)) => false,
+            // It calls again: the end was not received.
+            Some(Meeting::Gathered(gathered)) => caller == gathered.caller && is_direct,
+            Some(Meeting::Leading(_)) => false,
         };
         if follows {
             self.plan.clear();
@@ -271,7 +344,12 @@ impl Brain {
             && following.caller == caller
         {
             let open = self.flight.iter().chain(&self.plan);
-            following.received(direction_after(direction, open), self.body.clock);
+            let direction = direction_after(direction, open);
+            if is_direct {
+                following.received(direction, self.body.clock);
+            } else {
+                following.received_relayed(direction, self.body.clock);
+            }
         }
     }
 
@@ -286,8 +364,17 @@ impl Brain {
         }
     }
 
+    /// Puts its stones down and stays for elevations.
+    fn gather(&mut self, caller: u32) {
+        self.plan = put_all_down(&self.body).into();
+        self.meeting = Some(Meeting::Gathered(Gathered::new(caller, self.body.clock)));
+    }
+
     fn leave_meeting(&mut self) {
-        if let Some(Meeting::Calling(calling)) = &self.meeting {
+        // Where messages are lost a member that did not come may not have received the call.
+        if let Some(Meeting::Calling(calling)) = &self.meeting
+            && !self.team.is_lossy(self.body.clock)
+        {
             for missing in calling.missing() {
                 self.team.doubt(missing);
             }
@@ -306,11 +393,15 @@ impl Brain {
             self.plan.push_back(Command::Inventory);
             return;
         }
+        let is_lossy = self.team.is_lossy(self.body.clock);
+        if matches!(self.meeting, Some(Meeting::Following(_))) && self.has_call_to_relay() {
+            self.say(Verb::Status(self.status()));
+        }
         let step = match &mut self.meeting {
             None => return self.think_alone(),
-            Some(Meeting::Calling(calling)) => calling.next(&self.body),
-            Some(Meeting::Leading(leading)) => leading.next(&self.body, self.sights.take()),
-            Some(Meeting::Following(following)) => following.next(&self.body),
+            Some(Meeting::Calling(calling)) => calling.next(&self.body, is_lossy),
+            Some(Meeting::Leading(leading)) => leading.next(&self.body, self.sights.take(), is_lossy),
+            Some(Meeting::Following(following)) => following.next(&self.body, is_lossy),
             Some(Meeting::Gathered(gathered)) => gathered.next(&self.body),
         };
         match step {
@@ -326,6 +417,9 @@ impl Brain {
                 self.leave_meeting();
                 if ends_for_all {
                     self.say(Verb::End);
+                    if is_lossy {
+                        self.say(Verb::End);
+                    }
                 }
                 self.think_alone();
             }
@@ -342,11 +436,42 @@ impl Brain {
 
     fn say(&mut self, verb: Verb) {
         self.sent += 1;
+        let relayed = self.take_relays();
         let text = self.codec.write(&Signal {
             sender: self.me,
             number: self.sent,
             verb,
+            relayed,
         });
         self.plan.push_back(Command::Broadcast(text));
+    }
+
+    /// What to repeat with the next message, each once.
+    fn take_relays(&mut self) -> Vec<Relayed> {
+        let now = self.body.clock;
+        let mut relays = self.team.take_relays(now);
+        if self.has_call_to_relay()
+            && let Some(call) = &mut self.heard_call
+        {
+            call.is_to_relay = false;
+            self.diary.call_relayed_at = now;
+            relays.truncate(RELAYED_MAX - 1);
+            relays.push(Relayed {
+                sender: call.caller,
+                number: call.number,
+                age: u32::try_from(now - call.sent_at).unwrap_or(u32::MAX),
+                verb: Verb::Call { level: call.level },
+            });
+        }
+        relays
+    }
+
+    /// Whether there is a call that members out of the caller's range may not have received.
+    fn has_call_to_relay(&self) -> bool {
+        let now = self.body.clock;
+        let is_current = |call: &HeardCall| call.is_to_relay && now <= call.sent_at + CALL_AGE_UNITS_MAX;
+        self.heard_call.as_ref().is_some_and(is_current)
+            && now >= self.diary.call_relayed_at + CALL_RELAY_UNITS
+            && self.team.is_lossy(now)
     }
 }

@@ -8,6 +8,10 @@
 //! A message from direction 0 shows that its sender stands on the same tile. Every part has a timeout in units,
 //! after which the agent forages on its own again; so a death, a push or a lost message delays a team and never
 //! stops it.
+//!
+//! While messages are lost the members of a meeting say again what may not have been received, and wait for longer.
+//! Out of the caller's range they walk towards members that repeat its call; the caller itself moves on now and then,
+//! with those that have come, until it is in range of all.
 
 use std::collections::BTreeMap;
 
@@ -39,6 +43,23 @@ const MISSING_UNITS: u64 = 90;
 
 /// How often a follower announces its arrival.
 const HERE_UNITS: u64 = 60;
+
+/// The same while messages are lost, and how often the leader then repeats that all are here.
+const REPEAT_UNITS: u64 = 25;
+
+/// How many times as long a caller waits, and a follower for its call, while messages are lost.
+const LOSSY_PATIENCE: u64 = 2;
+
+/// How long a caller calls from one tile while messages are lost, and tiles to the next one: members that are here
+/// follow soon, and others come into range.
+const MOVE_UNITS: u64 = 400;
+const MOVE_TILES: usize = 4;
+
+/// Tiles to walk towards a member that repeats a call: it walks as well, and the caller is beyond.
+const RELAYED_STRIDE: usize = 3;
+
+/// How long after a call of the caller itself a repeated one shows no better way.
+const DIRECT_UNITS: u64 = 50;
 
 /// Food below which an agent does not stay for another elevation: it takes two, and the way to the next meal more.
 const FOOD_TO_STAY: u32 = 4;
@@ -78,6 +99,8 @@ pub(crate) struct Calling {
     climb: Climb,
     me: u32,
     since: u64,
+    /// Since when it has called from this tile.
+    moved_at: u64,
     /// Agents that have arrived, with their food.
     here: BTreeMap<u32, u32>,
 }
@@ -97,6 +120,8 @@ pub(crate) struct Leading {
     begun_at: u64,
     /// When stones were last put down, or an elevation ended.
     progress_at: u64,
+    /// When it last said that all are here; `None` once an elevation showed it to all.
+    go_at: Option<u64>,
     failures: u32,
 }
 
@@ -105,6 +130,8 @@ pub(crate) struct Leading {
 pub(crate) struct Following {
     pub(crate) caller: u32,
     received_at: u64,
+    /// When a message came from the caller itself.
+    received_directly_at: Option<u64>,
     /// The direction of the caller's last message, until the follower acts on it.
     direction: Option<u8>,
     /// Whether the caller was ahead when the follower last acted.
@@ -126,6 +153,7 @@ impl Calling {
             climb,
             me,
             since: clock,
+            moved_at: clock,
             here: BTreeMap::new(),
         }
     }
@@ -145,7 +173,8 @@ impl Calling {
         others.copied().filter(|number| !self.here.contains_key(number))
     }
 
-    pub(crate) fn next(&self, body: &Body) -> Step {
+    pub(crate) fn next(&mut self, body: &Body, is_lossy: bool) -> Step {
+        let patience = if is_lossy { LOSSY_PATIENCE } else { 1 };
         let waited = body.clock - self.since;
         let here = self.here.len() + 1;
         let all = self.missing().next().is_none();
@@ -160,11 +189,17 @@ impl Calling {
                 own_food: body.food(),
                 begun_at: body.clock,
                 progress_at: body.clock,
+                go_at: Some(body.clock),
                 failures: 0,
             });
         }
-        if waited > ENOUGH_UNITS || body.food() < FOOD_TO_STAY {
+        if waited > ENOUGH_UNITS * patience || body.food() < FOOD_TO_STAY {
             return Step::Leave { ends_for_all: true };
+        }
+        if is_lossy && body.clock > self.moved_at + MOVE_UNITS {
+            self.moved_at = body.clock;
+            self.here.clear();
+            return Step::Do(vec![Command::Forward; MOVE_TILES]);
         }
         Step::Say(Verb::Call {
             level: self.climb.from,
@@ -181,10 +216,11 @@ impl Calling {
 impl Leading {
     pub(crate) fn ritual_ended(&mut self, success: bool, clock: u64) {
         self.progress_at = clock;
+        self.go_at = None;
         self.failures = if success { 0 } else { self.failures + 1 };
     }
 
-    pub(crate) fn next(&self, body: &Body, sights: Option<Vec<Sight>>) -> Step {
+    pub(crate) fn next(&mut self, body: &Body, sights: Option<Vec<Sight>>, is_lossy: bool) -> Step {
         let food_left = self.least_food_left(body);
         let Some(needed) = body.level.requirement() else {
             return Step::Leave { ends_for_all: true };
@@ -207,6 +243,13 @@ impl Leading {
         if waited > GATHERED_UNITS {
             return Step::Leave { ends_for_all: true };
         }
+        if let Some(go_at) = &mut self.go_at
+            && is_lossy
+            && body.clock >= *go_at + REPEAT_UNITS
+        {
+            *go_at = body.clock;
+            return Step::Say(Verb::Go);
+        }
         Step::Do(vec![Command::Look])
     }
 
@@ -226,6 +269,7 @@ impl Following {
         Self {
             caller,
             received_at: clock,
+            received_directly_at: None,
             direction: None,
             was_ahead: false,
             arrival_sent_at: None,
@@ -235,6 +279,7 @@ impl Following {
     /// Notes a message of the caller; `direction` is relative to the agent after all open commands.
     pub(crate) fn received(&mut self, direction: Option<u8>, clock: u64) {
         self.received_at = clock;
+        self.received_directly_at = Some(clock);
         if let Some(direction) = direction {
             self.direction = Some(direction);
             if direction != 0 {
@@ -243,18 +288,37 @@ impl Following {
         }
     }
 
+    /// Notes a message of the caller that a member repeats from `direction`. It leads there while the caller is out of range.
+    pub(crate) fn received_relayed(&mut self, direction: Option<u8>, clock: u64) {
+        self.received_at = clock;
+        if !self.is_in_range(clock) && direction.is_some_and(|direction| direction != 0) {
+            self.direction = direction;
+        }
+    }
+
+    /// Whether the caller itself was received of late.
+    fn is_in_range(&self, clock: u64) -> bool {
+        self.received_directly_at
+            .is_some_and(|at| clock <= at + DIRECT_UNITS)
+    }
+
     /// Whether the caller's last message came from the same tile.
     pub(crate) fn has_arrived(&self) -> bool {
         self.arrival_sent_at.is_some()
     }
 
-    pub(crate) fn next(&mut self, body: &Body) -> Step {
-        if body.clock - self.received_at > SILENCE_UNITS || body.food() < FOOD_TO_STAY {
+    pub(crate) fn next(&mut self, body: &Body, is_lossy: bool) -> Step {
+        let (patience, here_units) = if is_lossy {
+            (LOSSY_PATIENCE, REPEAT_UNITS)
+        } else {
+            (1, HERE_UNITS)
+        };
+        if body.clock - self.received_at > SILENCE_UNITS * patience || body.food() < FOOD_TO_STAY {
             return Step::Leave { ends_for_all: false };
         }
         match self.direction.take() {
             Some(0) => {
-                let is_due = self.arrival_sent_at.is_none_or(|at| body.clock - at > HERE_UNITS);
+                let is_due = self.arrival_sent_at.is_none_or(|at| body.clock - at > here_units);
                 if !is_due {
                     return Step::Do(vec![Command::Look]);
                 }
@@ -265,9 +329,17 @@ impl Following {
                 })
             }
             Some(direction) => {
-                let stride = if self.was_ahead { 2 } else { 1 };
+                let stride = match (self.is_in_range(body.clock), self.was_ahead) {
+                    (false, _) => RELAYED_STRIDE,
+                    (true, true) => 2,
+                    (true, false) => 1,
+                };
                 self.was_ahead = is_ahead(direction);
                 Step::Do(towards_sound(direction, stride))
+            }
+            // The member that repeated the call has walked on.
+            None if is_lossy && !self.has_arrived() && !self.is_in_range(body.clock) => {
+                Step::Do(vec![Command::Forward])
             }
             // A look passes the time until the caller's next message.
             None => Step::Do(vec![Command::Look]),

@@ -1,8 +1,11 @@
 //! Messages between agents of a team, each one word of ASCII.
 //!
 //! ```text
-//! t1.SENDER.NUMBER.VERB[.FIELD…].CHECK      t1.48271.12.s.2.19.1.0.0.2.0.0.2877912345
+//! t1.SENDER.NUMBER.VERB[.FIELD…][.r.SENDER.NUMBER.AGE.VERB[.FIELD…]]….CHECK
+//! t1.48271.12.s.2.19.1.0.0.2.0.0.2877912345
 //! ```
+//!
+//! What follows an `r` is a message of another member that the sender repeats, for members out of that one's range.
 //!
 //! One word without commas or quotes passes every server and does not break other teams' agents. The check is
 //! a hash of the team's name and the rest: it keeps foreign and damaged messages out, and another team of the
@@ -15,13 +18,28 @@ use trantor_model::{Counts, Level, Resource};
 /// The first word of every message; raised with the layout.
 const VERSION: &str = "t1";
 
+/// Messages of others that one message repeats at most: a slow line still carries one in a few units.
+pub(crate) const RELAYED_MAX: usize = 8;
+
 /// A decoded message; see [`SignalCodec`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {
     /// The sender: a number that an agent draws at birth.
     pub(crate) sender: u32,
     /// Greater than that of any earlier message of the sender.
     pub(crate) number: u32,
+    pub(crate) verb: Verb,
+    /// Messages of other members; none while all messages arrive.
+    pub(crate) relayed: Vec<Relayed>,
+}
+
+/// A message of one member, repeated by another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Relayed {
+    pub(crate) sender: u32,
+    pub(crate) number: u32,
+    /// Units that the repeating members have known it, in total.
+    pub(crate) age: u32,
     pub(crate) verb: Verb,
 }
 
@@ -29,7 +47,7 @@ impl Signal {
     /// Whether a [`crate::Brain`] only takes note of it: it neither needs the direction nor has a new command to send
     /// after it.
     pub fn is_notice(&self) -> bool {
-        matches!(self.verb, Verb::Status(_))
+        matches!(self.verb, Verb::Status(_)) && self.relayed.is_empty()
     }
 }
 
@@ -71,22 +89,14 @@ impl SignalCodec {
 
     /// Encodes a message.
     pub(crate) fn write(&self, signal: &Signal) -> Box<[u8]> {
-        let mut text = format!("{VERSION}.{}.{}.", signal.sender, signal.number);
-        match &signal.verb {
-            Verb::Status(status) => {
-                push(
-                    &mut text,
-                    format_args!("s.{}.{}", status.level.get(), status.food),
-                );
-                for (resource, count) in status.stones.iter().skip(1) {
-                    debug_assert_ne!(resource, Resource::Food);
-                    push(&mut text, format_args!(".{count}"));
-                }
-            }
-            Verb::Call { level } => push(&mut text, format_args!("c.{}", level.get())),
-            Verb::Here { caller, food } => push(&mut text, format_args!("h.{caller}.{food}")),
-            Verb::Go => text.push('g'),
-            Verb::End => text.push('e'),
+        let mut text = format!("{VERSION}.{}.{}", signal.sender, signal.number);
+        write_verb(&mut text, &signal.verb);
+        for relayed in &signal.relayed {
+            let Relayed {
+                sender, number, age, ..
+            } = relayed;
+            push(&mut text, format_args!(".r.{sender}.{number}.{age}"));
+            write_verb(&mut text, &relayed.verb);
         }
         let check = self.check(text.as_bytes());
         push(&mut text, format_args!(".{check}"));
@@ -106,28 +116,25 @@ impl SignalCodec {
             return None;
         }
         let (sender, number) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        let verb = match fields.next()? {
-            "s" => {
-                let level = read_level(fields.next()?)?;
-                let food = fields.next()?.parse().ok()?;
-                let mut stones = Counts::ZERO;
-                for count in &mut stones.0[1..] {
-                    *count = fields.next()?.parse().ok()?;
-                }
-                Verb::Status(Status { level, food, stones })
+        let verb = read_verb(&mut fields)?;
+        let mut relayed = Vec::new();
+        while let Some(field) = fields.next() {
+            if field != "r" || relayed.len() == RELAYED_MAX {
+                return None;
             }
-            "c" => Verb::Call {
-                level: read_level(fields.next()?)?,
-            },
-            "h" => Verb::Here {
-                caller: fields.next()?.parse().ok()?,
-                food: fields.next()?.parse().ok()?,
-            },
-            "g" => Verb::Go,
-            "e" => Verb::End,
-            _ => return None,
-        };
-        fields.next().is_none().then_some(Signal { sender, number, verb })
+            relayed.push(Relayed {
+                sender: fields.next()?.parse().ok()?,
+                number: fields.next()?.parse().ok()?,
+                age: fields.next()?.parse().ok()?,
+                verb: read_verb(&mut fields)?,
+            });
+        }
+        Some(Signal {
+            sender,
+            number,
+            verb,
+            relayed,
+        })
     }
 
     /// FNV-1a over the team's name and the message.
@@ -137,6 +144,46 @@ impl SignalCodec {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         })
     }
+}
+
+fn write_verb(text: &mut String, verb: &Verb) {
+    match verb {
+        Verb::Status(status) => {
+            push(text, format_args!(".s.{}.{}", status.level.get(), status.food));
+            for (resource, count) in status.stones.iter().skip(1) {
+                debug_assert_ne!(resource, Resource::Food);
+                push(text, format_args!(".{count}"));
+            }
+        }
+        Verb::Call { level } => push(text, format_args!(".c.{}", level.get())),
+        Verb::Here { caller, food } => push(text, format_args!(".h.{caller}.{food}")),
+        Verb::Go => text.push_str(".g"),
+        Verb::End => text.push_str(".e"),
+    }
+}
+
+fn read_verb<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Verb> {
+    Some(match fields.next()? {
+        "s" => {
+            let level = read_level(fields.next()?)?;
+            let food = fields.next()?.parse().ok()?;
+            let mut stones = Counts::ZERO;
+            for count in &mut stones.0[1..] {
+                *count = fields.next()?.parse().ok()?;
+            }
+            Verb::Status(Status { level, food, stones })
+        }
+        "c" => Verb::Call {
+            level: read_level(fields.next()?)?,
+        },
+        "h" => Verb::Here {
+            caller: fields.next()?.parse().ok()?,
+            food: fields.next()?.parse().ok()?,
+        },
+        "g" => Verb::Go,
+        "e" => Verb::End,
+        _ => return None,
+    })
 }
 
 fn read_level(field: &str) -> Option<Level> {
@@ -168,12 +215,23 @@ mod tests {
         ]
     }
 
+    fn relayed() -> impl Strategy<Value = Relayed> {
+        (any::<(u32, u32, u32)>(), verb()).prop_map(|((sender, number, age), verb)| Relayed {
+            sender,
+            number,
+            age,
+            verb,
+        })
+    }
+
     proptest! {
         #[test]
-        fn messages_come_back_to_their_team_alone(sender: u32, number: u32, verb in verb()) {
-            let signal = Signal { sender, number, verb };
+        fn messages_come_back_to_their_team_alone(
+            sender: u32, number: u32, verb in verb(), relayed in prop::collection::vec(relayed(), 0..=RELAYED_MAX)
+        ) {
+            let signal = Signal { sender, number, verb, relayed };
             let text = SignalCodec::new(b"red").write(&signal);
-            prop_assert_eq!(SignalCodec::new(b"red").read(&text), Some(signal));
+            prop_assert_eq!(SignalCodec::new(b"red").read(&text), Some(signal.clone()));
             prop_assert_eq!(SignalCodec::new(b"blue").read(&text), None);
             let quoted = [b"\"", &text[..], b"\" "].concat();
             prop_assert_eq!(SignalCodec::new(b"red").read(&quoted), Some(signal));
@@ -181,9 +239,11 @@ mod tests {
         }
 
         #[test]
-        fn one_wrong_byte_and_it_is_noise(sender: u32, verb in verb(), at: prop::sample::Index, byte: u8) {
+        fn one_wrong_byte_and_it_is_noise(
+            sender: u32, verb in verb(), one in relayed(), at: prop::sample::Index, byte: u8
+        ) {
             let code = SignalCodec::new(b"red");
-            let text = code.write(&Signal { sender, number: 1, verb });
+            let text = code.write(&Signal { sender, number: 1, verb, relayed: vec![one] });
             let mut damaged = text.to_vec();
             damaged[at.index(text.len())] = byte;
             let trimmed = damaged.trim_ascii();

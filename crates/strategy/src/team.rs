@@ -3,11 +3,15 @@
 //! Six agents of the last level win, so what counts is the sixth best: its level is the one that must rise.
 //! If the agents of that level are enough for the next elevation, they climb, up to the level of the next
 //! better ones. If not, spare agents below climb towards them; if there are none, the team must grow.
+//!
+//! Messages may be lost, or not reach every member. A gap in the numbers of a sender shows it, and so does a
+//! repeated message that did not come by itself. For some time from then on members repeat to each other what they
+//! last received, and are more patient. While all messages arrive nothing is repeated.
 
 use trantor_model::{Counts, Level};
 
 use crate::body::{FOOD_UNITS, RITUAL_UNITS};
-use crate::signal::{Signal, Status, Verb};
+use crate::signal::{RELAYED_MAX, Relayed, Signal, Status, Verb};
 
 /// Agents of the last level that win, and agents that the highest elevations need.
 const QUORUM: usize = 6;
@@ -28,6 +32,12 @@ const MEMBERS_MAX: usize = 64;
 /// not while an elevation holds them.
 const FRESH_UNITS: u64 = 500;
 
+/// The same while messages are lost: what is repeated comes late.
+const FRESH_UNITS_LOSSY: u64 = 1_000;
+
+/// How long messages count as being lost after the last one that was.
+const LOSSY_UNITS: u64 = 1_500;
+
 /// Food that must be left when a climb is over, and for the way to it.
 const FOOD_RESERVE: u32 = 5;
 
@@ -43,6 +53,12 @@ pub(crate) struct Team {
     oldest_received_at: u64,
     last_numbers: Vec<u32>,
     statuses: Vec<Status>,
+    /// The number of the message that a status is from: of a repeated one it may be above that of the last received.
+    status_numbers: Vec<u32>,
+    /// Whether a status has not been repeated to others yet.
+    is_to_relay: Vec<bool>,
+    /// When it was last noticed that a message did not arrive.
+    lost_at: Option<u64>,
 }
 
 /// A climb that would help the team.
@@ -60,32 +76,116 @@ impl Team {
     /// Takes note of a message; `false` if it is a repetition.
     pub(crate) fn receive(&mut self, signal: &Signal, clock: u64) -> bool {
         if let Some(place) = self.place(signal.sender) {
-            if signal.number <= self.last_numbers[place] {
+            let last = &mut self.last_numbers[place];
+            if signal.number <= *last {
                 return false;
             }
+            if signal.number - *last > 1 {
+                self.lost_at = Some(clock);
+            }
+            *last = signal.number;
+            self.update(place, signal.number, &signal.verb, clock);
+        } else if let Verb::Status(status) = signal.verb
+            && let Some(place) = self.insert(signal.sender, status, clock)
+        {
             self.last_numbers[place] = signal.number;
-            self.received_at[place] = clock;
-            let status = &mut self.statuses[place];
-            match signal.verb {
-                Verb::Status(new) => *status = new,
-                Verb::Call { level } => status.level = level,
-                Verb::Here { food, .. } => status.food = food,
-                Verb::Go | Verb::End => {}
-            }
-        } else if let Verb::Status(status) = signal.verb {
-            if self.senders.len() < MEMBERS_MAX {
-                self.senders.push(signal.sender);
-                self.received_at.push(clock);
-                self.last_numbers.push(signal.number);
-                self.statuses.push(status);
-            } else if let Some(place) = self.stale_place(clock) {
-                self.senders[place] = signal.sender;
-                self.received_at[place] = clock;
-                self.last_numbers[place] = signal.number;
-                self.statuses[place] = status;
-            }
+            self.status_numbers[place] = signal.number;
         }
         true
+    }
+
+    /// Takes note of a message that another member repeats.
+    pub(crate) fn receive_relayed(&mut self, relayed: &Relayed, clock: u64) {
+        let Verb::Status(status) = relayed.verb else {
+            return;
+        };
+        let sent_at = clock.saturating_sub(u64::from(relayed.age));
+        if let Some(place) = self.place(relayed.sender) {
+            if relayed.number > self.status_numbers[place] {
+                self.lost_at = Some(clock);
+                self.update(place, relayed.number, &relayed.verb, sent_at);
+            }
+        } else if let Some(place) = self.insert(relayed.sender, status, clock) {
+            self.lost_at = Some(clock);
+            self.received_at[place] = sent_at;
+            self.oldest_received_at = self.oldest_received_at.min(sent_at);
+            self.status_numbers[place] = relayed.number;
+        }
+    }
+
+    /// The latest statuses that were not repeated yet, the freshest first. They count as repeated.
+    pub(crate) fn take_relays(&mut self, clock: u64) -> Vec<Relayed> {
+        if !self.is_lossy(clock) {
+            return Vec::new();
+        }
+        let is_wanted = |&place: &usize| {
+            self.is_to_relay[place] && is_fresh(self.received_at[place], clock, FRESH_UNITS_LOSSY)
+        };
+        let mut places: Vec<usize> = (0..self.senders.len()).filter(is_wanted).collect();
+        places
+            .sort_unstable_by_key(|&place| std::cmp::Reverse((self.received_at[place], self.senders[place])));
+        places.truncate(RELAYED_MAX);
+        let relay = |place: usize| {
+            self.is_to_relay[place] = false;
+            Relayed {
+                sender: self.senders[place],
+                number: self.status_numbers[place],
+                age: u32::try_from(clock - self.received_at[place]).unwrap_or(u32::MAX),
+                verb: Verb::Status(self.statuses[place]),
+            }
+        };
+        places.into_iter().map(relay).collect()
+    }
+
+    /// Whether messages have been lost of late.
+    pub(crate) fn is_lossy(&self, clock: u64) -> bool {
+        self.lost_at.is_some_and(|at| clock <= at + LOSSY_UNITS)
+    }
+
+    /// How long a member counts as living after its last message.
+    fn fresh_units(&self, clock: u64) -> u64 {
+        if self.is_lossy(clock) {
+            FRESH_UNITS_LOSSY
+        } else {
+            FRESH_UNITS
+        }
+    }
+
+    fn update(&mut self, place: usize, number: u32, verb: &Verb, sent_at: u64) {
+        self.received_at[place] = self.received_at[place].max(sent_at);
+        if number <= self.status_numbers[place] {
+            return;
+        }
+        self.status_numbers[place] = number;
+        self.is_to_relay[place] = true;
+        let status = &mut self.statuses[place];
+        match *verb {
+            Verb::Status(new) => *status = new,
+            Verb::Call { level } => status.level = level,
+            Verb::Here { food, .. } => status.food = food,
+            Verb::Go | Verb::End => {}
+        }
+    }
+
+    /// Makes room for a new member, if there is any.
+    fn insert(&mut self, sender: u32, status: Status, clock: u64) -> Option<usize> {
+        let place = if self.senders.len() < MEMBERS_MAX {
+            self.senders.push(sender);
+            self.received_at.push(clock);
+            self.last_numbers.push(0);
+            self.statuses.push(status);
+            self.status_numbers.push(0);
+            self.is_to_relay.push(true);
+            self.senders.len() - 1
+        } else {
+            self.stale_place(clock)?
+        };
+        self.senders[place] = sender;
+        self.received_at[place] = clock;
+        self.last_numbers[place] = 0;
+        self.statuses[place] = status;
+        self.is_to_relay[place] = true;
+        Some(place)
     }
 
     /// After a time without messages: known members get some time to send again.
@@ -105,9 +205,10 @@ impl Team {
 
     /// Numbers and state of the members believed to live, in no order; the caller is not among them.
     pub(crate) fn alive(&self, clock: u64) -> impl Iterator<Item = (u32, &Status)> {
+        let span = self.fresh_units(clock);
         let members = self.senders.iter().zip(&self.statuses).zip(&self.received_at);
         members.filter_map(move |((&number, status), &received_at)| {
-            is_fresh(received_at, clock).then_some((number, status))
+            is_fresh(received_at, clock, span).then_some((number, status))
         })
     }
 
@@ -205,19 +306,20 @@ impl Team {
 
     /// The member with the oldest message, if it is not fresh; of equals the one with the lowest number.
     fn stale_place(&mut self, clock: u64) -> Option<usize> {
-        if is_fresh(self.oldest_received_at, clock) {
+        let span = self.fresh_units(clock);
+        if is_fresh(self.oldest_received_at, clock, span) {
             return None;
         }
         let members = self.received_at.iter().zip(&self.senders).enumerate();
         let (place, (&received_at, _)) = members.min_by_key(|&(_, key)| key)?;
         self.oldest_received_at = received_at;
-        (!is_fresh(received_at, clock)).then_some(place)
+        (!is_fresh(received_at, clock, span)).then_some(place)
     }
 }
 
 /// Whether a member whose last message is of `received_at` counts as living; 0 stands for a doubted one.
-fn is_fresh(received_at: u64, clock: u64) -> bool {
-    received_at > 0 && received_at + FRESH_UNITS >= clock
+fn is_fresh(received_at: u64, clock: u64, span: u64) -> bool {
+    received_at > 0 && received_at + span >= clock
 }
 
 /// The level at which agents first need each other.
@@ -277,7 +379,12 @@ mod tests {
     }
 
     fn signal(sender: u32, number: u32, verb: Verb) -> Signal {
-        Signal { sender, number, verb }
+        Signal {
+            sender,
+            number,
+            verb,
+            relayed: Vec::new(),
+        }
     }
 
     /// A team of which the others have these levels; their numbers are 10, 11, and so on.
@@ -366,11 +473,52 @@ mod tests {
     }
 
     #[test]
+    fn members_repeat_each_status_once_while_messages_are_lost() {
+        let mut near = team(&[2, 3]);
+        assert_eq!(near.take_relays(1), [], "nothing was lost");
+        near.receive(&signal(10, 3, Verb::Call { level: level(2) }), 50);
+        let relays = near.take_relays(60);
+        let described = |relay: &Relayed| (relay.sender, relay.number, relay.age);
+        let said: Vec<_> = relays.iter().map(described).collect();
+        assert_eq!(said, [(10, 3, 10), (11, 1, 59)], "the freshest first");
+        assert_eq!(near.take_relays(60), [], "each once");
+
+        let mut far = team(&[]);
+        far.receive_relayed(&relays[0], 100);
+        far.receive_relayed(
+            &Relayed {
+                number: 2,
+                age: 0,
+                ..relays[0]
+            },
+            100,
+        );
+        let known: Vec<_> = far
+            .alive(90 + FRESH_UNITS_LOSSY)
+            .map(|(number, _)| number)
+            .collect();
+        assert_eq!(known, [10], "by its age, not by when it was repeated");
+        assert_eq!(far.alive(91 + FRESH_UNITS_LOSSY).count(), 0);
+        let said: Vec<_> = far.take_relays(110).iter().map(described).collect();
+        assert_eq!(said, [(10, 3, 20)], "from member to member, as old as it is");
+        assert!(
+            far.receive(&signal(10, 3, Verb::Call { level: level(2) }), 120),
+            "it came by itself, late"
+        );
+        assert_eq!(
+            far.take_relays(100 + LOSSY_UNITS + 1),
+            [],
+            "nothing was lost for long"
+        );
+    }
+
+    #[test]
     fn a_full_table_keeps_fresh_members_and_replaces_stale_ones() {
         let mut team = Team::default();
         let mut receive = |sender, clock| {
             let verb = Verb::Status(status(1));
-            team.receive(&signal(sender, clock as u32, verb), clock);
+            let number = 1 + u32::from(clock >= FRESH_UNITS);
+            team.receive(&signal(sender, number, verb), clock);
             let mut known: Vec<u32> = team.senders.clone();
             known.sort_unstable();
             known

@@ -5,9 +5,9 @@
 
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::MindKind;
-use trantor_game::{AdminAction, GameConfig, Lag, Rules};
-use trantor_model::MapSize;
-use trantor_time::{GameSpan, GameTime};
+use trantor_game::{AdminAction, GameConfig, Rules};
+use trantor_model::{MapSize, lag};
+use trantor_time::GameTime;
 
 /// How a match is set up.
 struct Setup {
@@ -16,8 +16,8 @@ struct Setup {
     seed: u64,
     /// An agent is struck dead every so many units.
     kill_every_units: Option<i64>,
-    /// Messages arrive as late.
-    lag_units: Option<i64>,
+    /// How messages arrive.
+    lag: &'static str,
     /// A third team does anything at random: it pushes, takes and talks.
     has_rogues: bool,
 }
@@ -27,7 +27,7 @@ const USUAL: Setup = Setup {
     agents: 6,
     seed: 1,
     kill_every_units: None,
-    lag_units: None,
+    lag: "off",
     has_rogues: false,
 };
 
@@ -39,17 +39,13 @@ fn play(setup: &Setup) -> String {
         teams.push("rogues".to_owned());
         kinds.push(MindKind::Random);
     }
-    let lag = setup.lag_units.map(|units| Lag {
-        latency: GameSpan::from_units(units),
-        ..Lag::PERFECT
-    });
     let config = GameConfig {
         size: MapSize::new(setup.size.0, setup.size.1).expect("a map"),
         teams,
         places_per_team: setup.agents,
         seed: setup.seed,
         rules: Rules {
-            lag,
+            lag: lag::read(setup.lag).expect("settings"),
             ..Rules::default()
         },
     };
@@ -95,11 +91,23 @@ fn matches_go_as_they_went() {
         ..seeded(seed)
     };
     section("every 1,500 units an agent dies", &mut (1..=5).map(struck));
-    let late = Setup {
-        lag_units: Some(10),
-        ..USUAL
-    };
-    section("messages take ten units", &mut [late].into_iter());
+    let lagging = |lag| Setup { lag, ..USUAL };
+    section(
+        "messages take ten units",
+        &mut [lagging("latency=10")].into_iter(),
+    );
+    section(
+        "one in five messages is lost",
+        &mut [lagging("loss=20%")].into_iter(),
+    );
+    section(
+        "messages reach a third of the map",
+        &mut [lagging("range=7")].into_iter(),
+    );
+    section(
+        "noise",
+        &mut [lagging("noisy"), lagging("noisy range=7 latency=20 loss=20%")].into_iter(),
+    );
     let pushed = Setup {
         has_rogues: true,
         ..USUAL

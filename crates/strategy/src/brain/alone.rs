@@ -37,6 +37,8 @@ pub(super) struct Diary {
     /// Places the team has left, as last received, and when that was asked.
     pub(super) places: Option<u32>,
     places_at: Option<u64>,
+    /// When it last repeated a call.
+    pub(super) call_relayed_at: u64,
     /// Since when the team has seemed too small.
     too_small_since: Option<u64>,
     /// Since when a climb has seemed possible.
@@ -121,7 +123,7 @@ impl Brain {
             is_due(self.diary.status_at, STATUS_UNITS),
             is_due(self.diary.places_at, PLACES_UNITS),
         );
-        if status {
+        if status || self.has_call_to_relay() {
             self.diary.status_at = Some(self.body.clock);
             self.say(Verb::Status(self.status()));
         }
@@ -176,7 +178,13 @@ impl Brain {
             return None;
         }
         let hoped = now - self.diary.risen_at;
-        let levels = match HOPE_UNITS.iter().filter(|&&units| hoped > units).count() {
+        // Where messages are lost a meeting takes longer, and so it should be for more levels.
+        let patience = if self.team.is_lossy(now) { 2 } else { 1 };
+        let levels = match HOPE_UNITS
+            .iter()
+            .filter(|&&units| hoped > units * patience)
+            .count()
+        {
             0 => 7,
             1 => 3,
             _ => 1,

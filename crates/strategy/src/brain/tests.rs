@@ -1,4 +1,4 @@
-//! Habits of servers that are not ours, as a brain meets them.
+//! Quirks of servers that are not ours and of lossy messages, as a brain meets them.
 
 use trantor_model::Counts;
 
@@ -132,4 +132,69 @@ fn unanswered_commands_expire_and_are_sent_again() {
     brain.forget(400);
     assert_eq!(sent(&mut brain), first);
     assert_eq!(brain.body.clock, 400);
+}
+
+/// A message of a member, from `direction`.
+fn message(brain: &mut Brain, sender: u32, number: u32, verb: Verb, relayed: &[Relayed], direction: u8) {
+    let relayed = relayed.to_vec();
+    let signal = Signal {
+        sender,
+        number,
+        verb,
+        relayed,
+    };
+    brain.receive(&signal, direction);
+}
+
+#[test]
+fn a_call_out_of_range_is_followed_to_the_member_that_repeats_it_and_repeated_once() {
+    let (mut brain, _) = born();
+    brain.body.level = second_level();
+    brain.body.clock = CALL_RELAY_UNITS;
+    let call = Relayed {
+        sender: 3,
+        number: 40,
+        age: 20,
+        verb: Verb::Call {
+            level: second_level(),
+        },
+    };
+    let status = Verb::Status(brain.status());
+    message(&mut brain, 2, 1, status, &[], 1);
+    message(&mut brain, 2, 5, status, &[call], 3);
+    brain.perceive(Percept::Inventory(&carried()));
+    brain.perceive(Percept::Look(&sights(9)));
+    let commands = sent(&mut brain);
+    let [Command::Broadcast(text), way @ ..] = &commands[..] else {
+        panic!("it repeats the call first: {commands:?}");
+    };
+    let repeated = brain.codec.read(text).unwrap().relayed;
+    let age = call.age + (brain.body.clock - CALL_RELAY_UNITS) as u32;
+    assert!(repeated.contains(&Relayed { age, ..call }), "{repeated:?}");
+    assert_eq!(way, &towards_sound(3, 3)[..]);
+    assert!(!brain.has_call_to_relay(), "once");
+    let old = Relayed { age: 1_000, ..call };
+    brain.leave_meeting();
+    message(&mut brain, 2, 6, status, &[old], 3);
+    assert!(brain.meeting.is_none(), "it may be over");
+}
+
+#[test]
+fn a_member_without_the_message_that_all_are_here_joins_when_the_elevation_begins() {
+    let (mut brain, _) = born();
+    brain.body.level = second_level();
+    let level = second_level();
+    message(&mut brain, 3, 1, Verb::Call { level }, &[], 0);
+    brain.perceive(Percept::Inventory(&carried()));
+    brain.perceive(Percept::Look(&sights(9)));
+    assert!(
+        matches!(&sent(&mut brain)[..], [Command::Broadcast(_)]),
+        "it says that it is here"
+    );
+    brain.perceive(Percept::ElevationUnderway);
+    assert!(matches!(&brain.meeting, Some(Meeting::Gathered(gathered)) if gathered.caller == 3));
+    // Nor does it wait for an end that it did not receive: members say what they have when a meeting is over.
+    let status = Verb::Status(brain.status());
+    message(&mut brain, 3, 9, status, &[], 1);
+    assert!(brain.meeting.is_none());
 }
