@@ -369,9 +369,9 @@ mod tests {
     use crate::config::Rules;
     use crate::input::{AdminAction, GameInput};
     use crate::journal::PieceWriter;
-    use trantor_model::MapSize;
+    use trantor_model::{AgentId, MapSize, TeamId};
 
-    /// Otherwise a jump plays the whole piece.
+    /// Otherwise a jump plays the whole piece. What happened before that state is known.
     #[test]
     fn a_jump_starts_from_a_state_that_is_near() {
         const RECORDS: i64 = 50_000;
@@ -383,16 +383,19 @@ mod tests {
             rules: Rules::default(),
         });
         let mut writer = PieceWriter::new(&game, "test", 0);
+        let mut input = GameInput::Join { team: TeamId(0) };
         for at in (0..RECORDS).map(GameTime::from_units) {
-            let input = GameInput::Admin(AdminAction::SetHunger { enabled: false });
             let _handled = game.handle(input.clone(), at);
             writer.input(&game, &input, at);
+            input = GameInput::Admin(AdminAction::SetHunger { enabled: false });
         }
         let piece = IndexedPiece::new(writer.close(&game), 1 << 20).unwrap();
-        let recording = Recording::join(vec![piece]).unwrap();
+        let recording = Arc::new(Recording::join(vec![piece]).unwrap());
         for at in (0..RECORDS).step_by(777).map(GameTime::from_units) {
             let (_, state) = recording.last_state_until(at);
             assert!(state.at <= at && at - state.at <= trantor_time::GameSpan::from_units(10_000));
         }
+        let (_, cursor) = recording.seek(recording.end()).unwrap();
+        assert_eq!(cursor.history.team_of(AgentId(0)), Some(TeamId(0)));
     }
 }
