@@ -18,7 +18,7 @@ mod watching;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use trantor_game::{Game, GameEvent, History, Snapshot};
+use trantor_game::{Game, GameEvent, GameInput, History, Snapshot};
 use trantor_model::AgentId;
 use trantor_time::{Frequency, GameClock, GameTime, RealSpan, RealTime, TimerId, TimerQueue};
 
@@ -115,6 +115,8 @@ pub struct Engine {
     perceived: Vec<GameEvent>,
     /// Minds are acting, and have been taken out for that.
     are_minds_acting: bool,
+    /// A scenario has turned hunger on or off, and viewers are sent the effect once all events are published.
+    hunger_set: Option<GameInput>,
 }
 
 /// The deadlines that exist only while a frame viewer is there.
@@ -217,6 +219,7 @@ impl Engine {
             minds: None,
             perceived: Vec::new(),
             are_minds_acting: false,
+            hunger_set: None,
             config,
         };
         if engine.config.auto_start {

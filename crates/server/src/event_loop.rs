@@ -25,6 +25,7 @@ use crate::passes::Passes;
 pub use crate::passes::{Budget, StageUse};
 use crate::recorder::Recorder;
 use crate::reload::Reload;
+use crate::scripts::Scripts;
 use crate::service_manager::ServiceManager;
 use crate::shell::Shell;
 use crate::shell::tasks::TaskSender;
@@ -134,6 +135,27 @@ impl EventLoop {
             }
         });
         self.shell.disk.start()
+    }
+
+    /// Runs these scripts, and watches their files.
+    ///
+    /// # Errors
+    /// If the system gives no watch or no thread.
+    pub fn run_scripts(&mut self, mut scripts: Scripts) -> io::Result<()> {
+        if !scripts.is_empty() {
+            let tasks = self.shell.tasks.sender();
+            scripts.watch(move |path, source| {
+                let sent = tasks.send("script", move |shell| {
+                    // What is wrong with it is reported there.
+                    let _ = shell.take_over_script(&path, &source);
+                });
+                if let Err(error) = sent {
+                    log::warn!("a changed script was not read: {error}");
+                }
+            })?;
+        }
+        self.shell.scripts = scripts;
+        Ok(())
     }
 
     /// The address listened on, with the port that the system chose if it was asked to.

@@ -21,6 +21,7 @@ use crate::histogram::{Histogram, bounds_seconds};
 use crate::listener::Listener;
 use crate::passes::{LoopStats, REAL_KINDS, StageTotals};
 use crate::recorder::Recorder;
+use crate::scripts::ScriptTotals;
 use crate::shell::Shell;
 
 /// What every name begins with, followed by an underscore.
@@ -172,6 +173,7 @@ pub(crate) fn collect(shell: &mut Shell) -> Table {
     collect_saves(&mut table, shell);
     collect_game(&mut table, &mut shell.engine, &stats);
     collect_lag(&mut table, &shell.engine);
+    collect_scripts(&mut table, &shell.scripts.totals());
     collect_requests(&mut table, &stats.counters);
     collect_sessions(&mut table, &stats);
     table
@@ -437,6 +439,25 @@ fn collect_lag(m: &mut Table, engine: &Engine) {
         .gauge("lag_links", links as f64);
     m.help("Game time from sending to arrival, in units")
         .add("lag_delay_units", Value::Delays(Box::new(delays)));
+}
+
+fn collect_scripts(m: &mut Table, totals: &ScriptTotals) {
+    let errors = vec![("run", totals.errors as f64), ("source", totals.mistakes as f64)];
+    m.help("Scripts of minds and scenarios that are loaded")
+        .gauge("scripts_loaded", totals.loaded as f64);
+    m.help("Scripts that failed too often and wait for an operator")
+        .gauge("scripts_suspended", totals.suspended as f64);
+    m.help("Times that routines of scripts ran on")
+        .counter("script_resumptions", totals.resumptions);
+    m.help(
+        "Errors of scripts: routines that failed (run), and changed files that were not taken over (source)",
+    )
+    .add(
+        "script_errors",
+        Value::Family(MetricType::Counter, "kind", errors),
+    );
+    m.help("Memory of the scripts' virtual machines")
+        .gauge("script_memory_bytes", totals.memory_bytes as f64);
 }
 
 fn collect_requests(m: &mut Table, counters: &Counters) {

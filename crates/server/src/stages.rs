@@ -207,6 +207,7 @@ fn due_work(shell: &mut Shell, turn: &mut Turn<'_>) {
         turn.name_item(fired.kind.name());
         shell.stats.count_deadline(fired);
     }
+    shell.report_scripts();
 }
 
 fn is_due(engine: &Engine, now: RealTime) -> bool {

@@ -12,12 +12,13 @@ use trantor_model::lag::LagChange;
 use trantor_time::RealSpan;
 
 use crate::autosave::Autosave;
-use crate::console::operate::lag_actions;
+use crate::console::operate::{lag_actions, scenario_line};
 use crate::descriptors;
 use crate::event_loop::EventLoop;
 use crate::options::Options;
 use crate::playback::{self, PlayAsked};
 use crate::recorder::{Recorder, RecorderConfig};
+use crate::scripts::Scripts;
 use crate::service_manager;
 use crate::storage;
 use crate::store::SystemFiles;
@@ -117,6 +118,17 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         }
         event_loop.save(autosave, options.save.every).map_err(not_saved)?;
     }
+    let mut scripts = Scripts::default();
+    if let Some(file) = &options.scenario {
+        let seed = event_loop.shell.engine.game().config().seed;
+        let scenario = scripts
+            .scenario(file, seed, scenario_line)
+            .map_err(|error| anyhow!(error))?;
+        event_loop.shell.engine.direct(scenario)?;
+    }
+    event_loop
+        .run_scripts(scripts)
+        .map_err(|error| anyhow!("script files cannot be watched: {error}"))?;
     // A game that is continued keeps the rules it was begun with, whatever the options say.
     let game = event_loop.shell.engine.game().config();
     let speed = match options.lock_step {

@@ -73,6 +73,9 @@ impl Engine {
         if let Some(actor) = actor.filter(|_| sent_tokens > 0) {
             self.charge_sent(actor, sent_tokens);
         }
+        if let Some(input) = self.hunger_set.take() {
+            self.note_hunger(&input);
+        }
     }
 
     /// Publishes the events that there are; answers how many tokens the messages to agents but `actor` cost.

@@ -3,7 +3,7 @@
 //! Their decisions are taken within the step of the game that led to them, or as wake-ups in the one order of deadlines. What
 //! they send is stamped with the game's time and not with that of the pass: however late a pass is, the game is the same.
 
-use trantor_game::{EventFilter, Game, GameInput, Handled, Refusal};
+use trantor_game::{AdminAction, EventFilter, Game, GameInput, Handled, Refusal};
 use trantor_model::{AgentId, Show, ShownBy, TeamId};
 use trantor_time::{GameTime, RealTime};
 
@@ -21,6 +21,9 @@ impl Host for Engine {
     fn hand_in(&mut self, input: GameInput) -> Handled {
         let is_command = matches!(input, GameInput::Command { .. });
         let arrived = self.arrived.replace(self.game.now());
+        if matches!(input, GameInput::Admin(AdminAction::SetHunger { .. })) {
+            self.hunger_set = Some(input.clone());
+        }
         let handled = self.apply_quietly(input);
         self.arrived = arrived;
         self.counters.commands += u64::from(is_command);
@@ -85,6 +88,14 @@ impl Engine {
         }
         self.settle();
         Ok(())
+    }
+
+    /// Asks minds and the scenario anew when they want to be woken: what they are made from has changed.
+    pub fn reschedule_minds(&mut self) {
+        if let Some(minds) = &mut self.minds {
+            minds.reschedule(&self.game);
+        }
+        self.settle();
     }
 
     /// From now on there may be minds and a scenario.

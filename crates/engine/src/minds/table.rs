@@ -276,6 +276,17 @@ impl Minds {
         }
     }
 
+    /// Sets the wake-ups of all minds that can ask for one anew: what they are made from has changed.
+    pub(crate) fn reschedule(&mut self, game: &Game) {
+        let made: Vec<AgentId> = self.made.iter().copied().collect();
+        for agent in made {
+            self.schedule(agent, game.now());
+        }
+        if let Some(director) = &mut self.director {
+            director.schedule(game);
+        }
+    }
+
     /// Carries out the earliest wake-up, the scenario's before those of agents. The game must be at its instant.
     pub(crate) fn wake(&mut self, host: &mut impl Host) {
         if let Some(director) = &mut self.director

@@ -122,6 +122,9 @@ say TEXT                               send a text to all viewers
 start                                  start a game that waits for it (--auto-start off), or for players (--lock-step)
 team open|close TEAM                   whether a team has free places: a closed one has none, its agents play on
 end [TEAM|draw]                        end the match: the leading team wins, or that one, or none
+script list                            list the scripts that run, and what is wrong with changed ones
+script resume FILE                     run a script again that failed too often and is suspended
+script reload FILE                     read a script again; changed files are read by themselves
 save                                   save the game now (--save DIR)
 quit                                   end the server in order
 ";

@@ -36,6 +36,9 @@ pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str) -> Answer 
                 directory.display()
             ))
         }
+        ("script list", []) => Ok(shell.scripts.list()),
+        ("script resume", [file]) => shell.resume_script(file),
+        ("script reload", [file]) => shell.reload_script(file),
         ("quit", []) => {
             shell.stop.request();
             Ok("ending\n".to_owned())

@@ -150,6 +150,9 @@ pub struct Options {
     /// Give a team its place back when a player dies or leaves
     #[arg(long, value_name = ON_OFF, alias = "respawn_slots", action = ArgAction::Set, value_parser = switch())]
     pub respawn_slots: bool,
+    /// Script that runs beside the game and acts as an operator does: a scenario
+    #[arg(long, value_name = "FILE", value_parser = path("the path of a file"))]
+    pub scenario: Option<PathBuf>,
     /// How broadcasts travel between players: off for at once, radio, noisy, or settings such as speed=2 latency=5 jitter=3
     /// range=10 loss=5% copies=1% bandwidth=64 order=any (tiles, units, bytes a unit), also for what a team sends: radio red:off
     #[arg(long, value_name = "SETTINGS", num_args = 1.., value_parser = lag())]
@@ -329,6 +332,8 @@ impl Options {
                 egg_hatch_units: self.egg_hatch_units,
                 respawn_places: self.respawn_slots,
                 eggs_in_sight: self.display_eggs,
+                // What is due at one instant has one order, so that a scenario has one outcome at any speed.
+                lock_step: self.scenario.is_some(),
                 lag: self.lag.all.flatten(),
                 ..Rules::default()
             },

@@ -3,6 +3,7 @@
 //! The stages and their budgets are in `stages`.
 
 pub(crate) mod disk;
+mod scripts;
 pub mod tasks;
 mod timers;
 
@@ -22,6 +23,7 @@ use self::timers::{TimerCallback, Timers};
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, WriteOutcome};
 use crate::listener::{Listener, WAITING_MAX};
 use crate::passes::LoopStats;
+use crate::scripts::Scripts;
 use crate::service_manager::ServiceManager;
 use crate::storage::{JobKind, Storage};
 use crate::wait::{MioWait, WaitPolicy, spacing_at};
@@ -60,6 +62,7 @@ pub struct Shell {
     /// The token for programs of the server's own user, under `--control user`.
     pub(crate) user_token: Option<UserToken>,
     pub(crate) manager: ServiceManager,
+    pub(crate) scripts: Scripts,
     pub(crate) ends_at_win: bool,
     /// Whether to spin for the last microseconds before the game's deadlines.
     pub(crate) is_precise: bool,
@@ -112,6 +115,7 @@ impl Shell {
             reload: None,
             user_token: None,
             manager: ServiceManager::default(),
+            scripts: Scripts::default(),
             ends_at_win: false,
             is_precise: false,
             has_won: false,

@@ -1,0 +1,54 @@
+//! Scripts while the loop runs: what happens in them is reported, and changed files take over.
+
+use std::path::Path;
+
+use trantor_model::{Show, ShownBy};
+
+use super::Shell;
+use crate::scripts::Report;
+
+impl Shell {
+    /// Has another source take over in the scripts of a file, between two passes.
+    pub(crate) fn take_over_script(&mut self, path: &Path, source: &[u8]) -> Result<String, String> {
+        let report = self.scripts.take_over(path, source);
+        self.engine.reschedule_minds();
+        let text = report.text.clone();
+        let is_done = report.level > log::Level::Error;
+        self.publish(report);
+        match is_done {
+            true => Ok(text + "\n"),
+            false => Err(text),
+        }
+    }
+
+    /// Reads the file of a script again.
+    pub(crate) fn reload_script(&mut self, file: &str) -> Result<String, String> {
+        let (path, source) = self.scripts.read(file)?;
+        self.take_over_script(&path, &source)
+    }
+
+    /// Has a script run again that is suspended.
+    pub(crate) fn resume_script(&mut self, file: &str) -> Result<String, String> {
+        self.scripts.resume(file)?;
+        self.engine.reschedule_minds();
+        Ok(String::new())
+    }
+
+    /// Reports what happened in scripts.
+    pub(crate) fn report_scripts(&mut self) {
+        if self.scripts.is_empty() {
+            return;
+        }
+        for report in self.scripts.reports() {
+            self.publish(report);
+        }
+    }
+
+    fn publish(&mut self, report: Report) {
+        log::log!(report.level, "{}", report.text);
+        if report.is_shown {
+            self.engine
+                .show(ShownBy::Server, Show::Announce(report.text.into()));
+        }
+    }
+}
