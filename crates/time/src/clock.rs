@@ -30,7 +30,7 @@ impl ManualClock {
         }
     }
 
-    /// Moves the hands forward by `span`.
+    /// Moves it forward by `span`.
     ///
     /// # Panics
     /// If `span` is negative: a monotonic clock never goes back.
@@ -39,7 +39,7 @@ impl ManualClock {
         self.now.set(self.now.get() + span);
     }
 
-    /// Moves the hands to `instant`; an instant already passed changes nothing.
+    /// Moves it to `instant`; an instant already passed changes nothing.
     pub fn advance_to(&self, instant: RealTime) {
         self.now.set(self.now.get().max(instant));
     }

@@ -172,3 +172,19 @@ fn a_stall_is_not_made_up_for_by_a_burst() {
     assert_eq!(after.len(), 60, "in the second after the stall");
     assert!(after.windows(2).all(|pair| *pair[1] - *pair[0] >= micros(16_666)));
 }
+
+/// Until then the count of frames keeps to its grid.
+#[test]
+fn a_frame_that_is_late_by_an_interval_begins_a_new_count() {
+    for (late_us, next_us) in [(19_999, 40_000), (20_000, 60_000)] {
+        let start = RealTime::from_nanos(1_000_000_000);
+        let mut budget = FrameBudget::new(hertz(50.0));
+        for at in [start, start + micros(20_000 + late_us)] {
+            budget.start_frame(at);
+            budget.end_frame(at);
+        }
+        assert_eq!(budget.frames(), 2);
+        let until = start + micros(next_us);
+        assert_eq!(budget.turn(start, false), Turn::Sleep { until }, "{late_us}");
+    }
+}
