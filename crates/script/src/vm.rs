@@ -270,26 +270,25 @@ impl Vm {
             // A call that found no memory for its frame leaves a stack that the collector should not see.
             let _ = thread.reset(self.start.clone());
         }
-        self.collect(before, ran.is_err());
+        self.collect();
         ran
     }
 
     /// Lets the collector keep up with what was allocated.
-    fn collect(&self, before: usize, has_failed: bool) {
+    fn collect(&self) {
         let used = self.lua.used_memory();
-        if has_failed && used > before + GROWTH_BYTES_MAX / 2
-            || used > MEMORY_BYTES_MAX - 2 * GROWTH_BYTES_MAX
-        {
-            // Only what a failing finalizer says could be an error, and there are none.
-            let _ = self.lua.gc_collect();
-            self.collect_at.set(2 * self.lua.used_memory());
-        } else if used > self.collect_at.get() {
-            match self.lua.gc_step() {
-                Ok(false) => self.collect_at.set(used + COLLECT_STEP_BYTES),
-                _ => self.collect_at.set(2 * self.lua.used_memory()),
-            }
-        } else {
+        let Some(behind) = used.checked_sub(self.collect_at.get()) else {
             return;
+        };
+        // Twice what is in use begins the next round, unless the limit comes first.
+        let next_round = |used: usize| (2 * used).min(used + MEMORY_BYTES_MAX.saturating_sub(used) / 2);
+        self.collect_at.set(used + COLLECT_STEP_BYTES);
+        for _ in 0..=behind / COLLECT_STEP_BYTES {
+            // Only finalizers could fail, and there are none.
+            if self.lua.gc_step().unwrap_or(true) {
+                self.collect_at.set(next_round(self.lua.used_memory()));
+                break;
+            }
         }
         self.lua.gc_stop();
     }
