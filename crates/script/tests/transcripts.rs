@@ -249,8 +249,13 @@ fn played(transcript: &str) -> String {
             let (times, line) = repeated.unwrap_or(("1", line));
             let times: usize = times.parse().expect("a number");
             let happened = (0..times).map(|_| stage.step(line)).last();
-            for happened in happened.unwrap_or_default() {
-                let _ = writeln!(text, "    {happened}");
+            for same in happened.unwrap_or_default().chunk_by(String::eq) {
+                let times = if same.len() > 1 {
+                    format!(", {} times", same.len())
+                } else {
+                    String::new()
+                };
+                let _ = writeln!(text, "    {}{times}", same[0]);
             }
         }
     }
