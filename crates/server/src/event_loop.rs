@@ -141,21 +141,9 @@ impl EventLoop {
     ///
     /// # Errors
     /// If the system gives no watch or no thread.
-    pub fn run_scripts(&mut self, mut scripts: Scripts) -> io::Result<()> {
-        if !scripts.is_empty() {
-            let tasks = self.shell.tasks.sender();
-            scripts.watch(move |path, source| {
-                let sent = tasks.send("script", move |shell| {
-                    // What is wrong with it is reported there.
-                    let _ = shell.take_over_script(&path, &source);
-                });
-                if let Err(error) = sent {
-                    log::warn!("a changed script was not read: {error}");
-                }
-            })?;
-        }
+    pub fn run_scripts(&mut self, scripts: Scripts) -> io::Result<()> {
         self.shell.scripts = scripts;
-        Ok(())
+        self.shell.watch_scripts()
     }
 
     /// The address listened on, with the port that the system chose if it was asked to.

@@ -94,13 +94,16 @@ impl Scripts {
         self.loaded.is_empty()
     }
 
-    /// Watches the files from now on; the source of one that changes is sent.
+    /// Watches the files that are loaded now; the source of one that changes is sent.
     ///
     /// # Errors
     /// If the system gives no watch or no thread.
     pub fn watch(&mut self, send: impl Fn(PathBuf, Vec<u8>) + Send + 'static) -> io::Result<()> {
         let paths = self.loaded.iter().map(|loaded| loaded.path.clone()).collect();
-        self.watch = Some(Watch::start(paths, send)?);
+        let is_watched = self.watch.as_ref().is_some_and(|watch| watch.paths == paths);
+        if !paths.is_empty() && !is_watched {
+            self.watch = Some(Watch::start(paths, send)?);
+        }
         Ok(())
     }
 

@@ -23,6 +23,7 @@ const QUIET_WAITS_MAX: usize = 8;
 
 /// A watch of files, until it is dropped.
 pub(super) struct Watch {
+    pub(super) paths: BTreeSet<PathBuf>,
     /// Dropped first: its end is the thread's.
     _watcher: RecommendedWatcher,
     _thread: Thread<()>,
@@ -59,8 +60,8 @@ impl Watch {
         }
         // As they were loaded, or so shortly after that a change in between is seen as one.
         let mut known: Vec<(PathBuf, Option<Vec<u8>>)> = paths
-            .into_iter()
-            .map(|path| (path.clone(), read(&path).ok()))
+            .iter()
+            .map(|path| (path.clone(), read(path).ok()))
             .collect();
         let thread = threads::spawn("scripts", move || {
             while changes.recv().is_ok() {
@@ -77,6 +78,7 @@ impl Watch {
             }
         })?;
         Ok(Self {
+            paths,
             _watcher: watcher,
             _thread: thread,
         })

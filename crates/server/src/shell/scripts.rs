@@ -1,5 +1,6 @@
 //! Scripts while the loop runs: what happens in them is reported, and changed files take over.
 
+use std::io;
 use std::path::Path;
 
 use trantor_model::{Show, ShownBy};
@@ -8,6 +9,23 @@ use super::Shell;
 use crate::scripts::Report;
 
 impl Shell {
+    /// Watches the files of all scripts that are loaded now.
+    ///
+    /// # Errors
+    /// If the system gives no watch or no thread.
+    pub(crate) fn watch_scripts(&mut self) -> io::Result<()> {
+        let tasks = self.tasks.sender();
+        self.scripts.watch(move |path, source| {
+            let sent = tasks.send("script", move |shell| {
+                // What is wrong with it is reported there.
+                let _ = shell.take_over_script(&path, &source);
+            });
+            if let Err(error) = sent {
+                log::warn!("a changed script was not read: {error}");
+            }
+        })
+    }
+
     /// Has another source take over in the scripts of a file, between two passes.
     pub(crate) fn take_over_script(&mut self, path: &Path, source: &[u8]) -> Result<String, String> {
         let report = self.scripts.take_over(path, source);
