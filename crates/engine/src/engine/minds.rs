@@ -38,7 +38,11 @@ impl Host for Engine {
 
     fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {
         request.check_for_scenario()?;
-        self.apply_request(request, self.sessions.now())
+        // Minds that are due are not counted while they act: a stamp of the pass would pass them by.
+        let arrived = self.arrived.replace(self.game.now());
+        let done = self.apply_request(request, self.sessions.now());
+        self.arrived = arrived;
+        done
     }
 }
 

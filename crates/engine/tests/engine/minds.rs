@@ -1,13 +1,16 @@
-//! Minds in a server: a match of minds alone has one outcome, whatever carries it out.
+//! Minds and a scenario in a server: a match of minds alone has one outcome, whatever carries it out.
+
+use std::collections::VecDeque;
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::{
-    Act, Mind, MindFactory, MindGroup, MindKind, MindRate, MindSource, Newborn, Percept,
+    Act, Mind, MindFactory, MindGroup, MindKind, MindRate, MindSource, Newborn, Percept, Scenario,
+    ScenarioAct,
 };
 use trantor_engine::{AdminRequest, Engine, EngineConfig, Step};
-use trantor_game::{AdminAction, GameConfig, Handled, Lag, Replay, Rules};
+use trantor_game::{AdminAction, Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules};
 use trantor_model::{AgentId, Command, Counts, MapSize, Resource, Show, TeamId, Tile, Turn};
 use trantor_time::link::{Chance, Order};
 use trantor_time::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
@@ -98,6 +101,75 @@ impl MindFactory for Clockworks {
     }
 }
 
+/// A scenario that sows food for a while at times of its own, changes the speed, and closes and opens teams as agents die.
+struct Sower {
+    rng: Pcg32,
+    acts: VecDeque<ScenarioAct>,
+    deaths: u64,
+    refused: u64,
+    wakes_at: Option<GameTime>,
+}
+
+impl Sower {
+    fn beside(seed: u64) -> Option<Box<dyn Scenario>> {
+        let sower = Self {
+            rng: Pcg32::new(seed, 3),
+            acts: VecDeque::new(),
+            deaths: 0,
+            refused: 0,
+            wakes_at: Some(GameTime::ZERO),
+        };
+        (seed % 2 == 1).then(|| Box::new(sower) as Box<dyn Scenario>)
+    }
+
+    fn request(&mut self, request: AdminRequest) {
+        let requests = vec![request];
+        self.acts.push_back(ScenarioAct::Request { id: 0, requests });
+    }
+}
+
+impl Scenario for Sower {
+    fn begin(&mut self, _: &Game) {}
+
+    fn perceive(&mut self, _: &Game, event: &GameEvent) {
+        if matches!(event, GameEvent::Died { .. }) {
+            self.deaths += 1;
+            let team = TeamId((self.deaths % 4) as u16);
+            let action = match (self.deaths + self.refused) % 2 {
+                0 => AdminAction::OpenTeam { team },
+                _ => AdminAction::CloseTeam { team },
+            };
+            self.request(AdminRequest::Act(action));
+        }
+    }
+
+    fn decide(&mut self, now: GameTime) {
+        if self.wakes_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let mut below = |bound: u32| self.rng.next_u32() % bound;
+        let wait = GameSpan::from_nanounits(i128::from(1 + below(60_000)) * 1_000_000);
+        let side = u32::from(SIDE);
+        let (x, y, speed) = (below(side) as u16, below(side) as u16, 100 + below(1_000));
+        let (tile, ground) = (Tile { x, y }, Counts([3, 0, 0, 0, 0, 0, 0]));
+        self.request(AdminRequest::Act(AdminAction::SetGround { tile, ground }));
+        self.request(AdminRequest::SetFrequency(speed));
+        self.wakes_at = Some(now + wait).filter(|at| *at < GameTime::from_units(300));
+    }
+
+    fn next_act(&mut self, _: &Game) -> Option<ScenarioAct> {
+        self.acts.pop_front()
+    }
+
+    fn answered(&mut self, _: u64, answer: Result<(), String>) {
+        self.refused += u64::from(answer.is_err());
+    }
+
+    fn wake_at(&self) -> Option<GameTime> {
+        self.wakes_at
+    }
+}
+
 fn group(
     team: u16,
     kind: Option<MindKind>,
@@ -179,6 +251,9 @@ struct Outcome {
 fn leapt(seed: u64) -> (Outcome, Vec<u8>) {
     let mut leap = Leap::with_groups(config(seed), groups(seed));
     leap.start_recording("test");
+    if let Some(scenario) = Sower::beside(seed) {
+        leap.direct(scenario);
+    }
     for action in famine(seed) {
         assert_eq!(leap.operate(action), Handled::Done);
     }
@@ -209,6 +284,9 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
     engine.start_recording();
     now += ms(5);
     engine.add_minds(groups(seed)).expect("a game has room for minds");
+    if let Some(scenario) = Sower::beside(seed) {
+        engine.direct(scenario).expect("a game has room for a scenario");
+    }
     let mut journal = Vec::new();
     let mut has_begun = false;
     while let Some(due) = engine.poll_timeout() {

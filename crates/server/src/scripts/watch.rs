@@ -59,10 +59,8 @@ impl Watch {
                 .map_err(io::Error::other)?;
         }
         // As they were loaded, or so shortly after that a change in between is seen as one.
-        let mut known: Vec<(PathBuf, Option<Vec<u8>>)> = paths
-            .iter()
-            .map(|path| (path.clone(), read(path).ok()))
-            .collect();
+        let mut known: Vec<(PathBuf, Option<Vec<u8>>)> =
+            paths.iter().map(|path| (path.clone(), read(path).ok())).collect();
         let thread = threads::spawn("scripts", move || {
             while changes.recv().is_ok() {
                 wait_for_quiet(&changes);
