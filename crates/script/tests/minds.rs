@@ -6,7 +6,7 @@ use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::{MindGroup, MindKind, MindRate, MindSource};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::{MapSize, TeamId};
-use trantor_script::{Scenario, Script};
+use trantor_script::{Scenario, Script, ScriptNews};
 use trantor_time::GameTime;
 
 const RED: TeamId = TeamId(0);
@@ -113,4 +113,15 @@ fn a_match_of_scripts_has_one_outcome_in_separate_processes() {
         let said = String::from_utf8_lossy(&said.stdout);
         assert!(said.contains(&outcome), "{outcome} here, and there {said}");
     }
+}
+
+#[test]
+fn the_death_of_an_agent_reaches_its_script() {
+    let source =
+        "return require('@trantor').agent(function(me) me:on('death', function() print('starved') end) end)";
+    let script = Script::load("mortal", source.as_bytes()).unwrap();
+    match_of(&script, 1).run(Some(GameTime::from_units(1_500)));
+    let starved = std::iter::from_fn(|| script.next_event())
+        .filter(|event| event.news == ScriptNews::Log("starved".into()));
+    assert_eq!((starved.count(), script.counts().agents), (6, 0));
 }
