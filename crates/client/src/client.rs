@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use trantor_model::{AgentId, CommandKind, MapSize};
-use trantor_protocol::wire::{ScorePoint, ToServer};
+use trantor_protocol::wire::{LinkState as Link, ScorePoint, ToServer};
 use trantor_time::{GameTime, NANOS, RealSpan, RealTime};
 
 use crate::control::{ControlError, ControlRequest, Recording};
@@ -272,6 +272,7 @@ impl Client {
         }
         if self.session.config.language == Language::Frames {
             self.session.waiting = None;
+            self.session.links = None;
             self.session.send(&ToServer::Watch { agent });
         }
         Ok(())
@@ -282,6 +283,12 @@ impl Client {
     pub fn waiting(&self) -> Option<(AgentId, &[Option<CommandKind>])> {
         let (agent, commands) = self.session.waiting.as_ref()?;
         Some((*agent, commands))
+    }
+
+    /// The links of the watched agent; `None` until known, and while messages arrive at once.
+    pub fn links(&self) -> Option<(AgentId, &[Link])> {
+        let (agent, links) = self.session.links.as_ref()?;
+        Some((*agent, links))
     }
 
     /// Says goodbye. The shell sends what is unsent, and closes.
@@ -307,6 +314,9 @@ impl Client {
         self.fill_speed(&mut scene.clock);
         scene.clock.delay_ms = self.session.delay_ms;
         scene.shown.clone_from(&self.session.shown);
+        if scene.lag != self.session.lag {
+            scene.lag.clone_from(&self.session.lag);
+        }
         if let (None, Err(error)) = (&self.ended, shown) {
             self.end(error, now);
         }

@@ -4,6 +4,7 @@
 //! slider asks for many values: only a few requests are on their way, and of those that wait the last one counts. How
 //! time is shown is [`crate::display_clock`]'s, which follows the server and never a prediction.
 
+use trantor_model::{Lag, TeamId};
 use trantor_protocol::wire::{Mark, RecordingInfo, SentNumbers, StepKind, ToServer};
 use trantor_time::{Frequency, GameTime};
 
@@ -27,6 +28,10 @@ pub enum ControlRequest {
     Resume,
     /// While paused, game time to be moved on.
     Step(StepKind),
+    /// Messages between agents to travel like this; `None` for at once.
+    SetLag(Option<Lag>),
+    /// The same of one team; `None` for as the others.
+    SetTeamLag(TeamId, Option<Option<Lag>>),
 }
 
 /// Why a request was not even sent.
@@ -48,7 +53,7 @@ pub enum ControlError {
     #[error("this is a game that is being played, not a recording")]
     NotARecording,
     /// The text protocol has no word for it.
-    #[error("the text protocol cannot pause or step a game")]
+    #[error("the text protocol can change the speed of a game, and nothing else")]
     NotInText,
 }
 
@@ -165,6 +170,14 @@ impl Control {
             }
             ControlRequest::Pause | ControlRequest::Resume => Ok(None),
             ControlRequest::Step(_) if !is_paused => Err(ControlError::NotPaused),
+            ControlRequest::SetLag(lag) => {
+                numbers.send();
+                Ok(Some(ToServer::SetLag { lag }))
+            }
+            ControlRequest::SetTeamLag(team, lag) => {
+                numbers.send();
+                Ok(Some(ToServer::SetTeamLag { team, lag }))
+            }
             ControlRequest::Step(step) => {
                 numbers.send();
                 Ok(Some(ToServer::Step(step)))

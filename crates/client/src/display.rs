@@ -8,17 +8,24 @@ use std::collections::VecDeque;
 
 use trantor_model::{AgentId, FeedKind, Resource, TeamId, Tile, Who};
 use trantor_protocol::wire::{ActionState, Change};
+use trantor_time::link::{Delivery, LinkSettings, Loss};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use crate::error::ProtocolError;
 use crate::feed::kind_of;
 use crate::motion::{Blend, Pose, is_motion, nanounits, progress};
 use crate::push_bounded;
-use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
+use crate::scene::{
+    EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span, Spread,
+};
 use crate::world::{Agent, World};
 
 /// Effects shown at once. More cannot be distinguished; the oldest go early.
 const EFFECTS_MAX: usize = 4_096;
+
+/// Messages on their way whose arrival will be shown; the oldest go early. As many as arrive in a second where all of a
+/// hundred agents hear each other speak.
+const ARRIVALS_MAX: usize = 16_384;
 
 /// How long a pushed agent slides, in units: quicker than a step, and over before its next action can end.
 const PUSH_SLIDE: GameSpan = GameSpan::from_units(4);
@@ -35,6 +42,16 @@ pub struct Display {
     world: World,
     /// In the order they were shown; kept by the moment they happened, and turned into ages when a scene is made.
     effects: VecDeque<Effect>,
+    /// What is shown at agents when a message reaches them, or would have; in the order of sending.
+    arrivals: VecDeque<Arrival>,
+}
+
+/// A message that arrives, or would have if it had not been lost.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: GameTime,
+    to: AgentId,
+    kind: EffectKind,
 }
 
 /// Something that happened at a moment and is shown for a while.
@@ -69,6 +86,7 @@ impl Display {
         Self {
             world,
             effects: VecDeque::new(),
+            arrivals: VecDeque::new(),
         }
     }
 
@@ -108,6 +126,15 @@ impl Display {
         if let (Some((id, forced)), Some(before)) = (moved, before) {
             self.blend(id, before, seen_at, forced, moment);
         }
+        if let Change::Sent {
+            agent,
+            settings,
+            deliveries,
+            ..
+        } = change
+        {
+            self.send(at, *agent, settings, deliveries);
+        }
         if let Some((kind, (x, y), agent)) = effect {
             let text = match change {
                 Change::Said { text, .. } => text.as_slice().into(),
@@ -124,6 +151,51 @@ impl Display {
             push_bounded(&mut self.effects, effect, EFFECTS_MAX);
         }
         Ok((kind, place))
+    }
+
+    /// The last broadcast of an agent spreads with time, and lights up its recipients when it reaches them.
+    fn send(
+        &mut self,
+        now: GameTime,
+        from: AgentId,
+        settings: &LinkSettings,
+        deliveries: &[(AgentId, Delivery)],
+    ) {
+        let size = self.world.size();
+        let Some(source) = self.world.agent(from).map(|agent| agent.view.tile) else {
+            return;
+        };
+        let said = self
+            .effects
+            .iter_mut()
+            .rev()
+            .find_map(|effect| match &mut effect.kind {
+                EffectKind::Broadcast { spread, .. } if effect.at == now => effect
+                    .agent
+                    .filter(|(id, _)| *id == from)
+                    .map(|(_, team)| (spread, team)),
+                _ => None,
+            });
+        let Some((spread, team)) = said else { return };
+        let spread = *spread.insert(Spread::of(settings, size));
+        for &(to, delivery) in deliveries {
+            let (kind, times) = match delivery {
+                Delivery::Arrives { at, again_at } => (EffectKind::Heard { team }, [Some(at), again_at]),
+                Delivery::Lost(Loss::OutOfRange) => continue,
+                Delivery::Lost(Loss::Chance | Loss::LineFull) => {
+                    let Some(hearer) = self.world.agent(to) else {
+                        continue;
+                    };
+                    let (dx, dy) = size.shortest(source, hearer.view.tile);
+                    let units = spread.reaches_after((dx as f32).hypot(dy as f32));
+                    let span = GameSpan::from_nanounits((f64::from(units) * 1e9) as i128);
+                    (EffectKind::Lost, [Some(now + span), None])
+                }
+            };
+            for at in times.into_iter().flatten() {
+                push_bounded(&mut self.arrivals, Arrival { at, to, kind }, ARRIVALS_MAX);
+            }
+        }
     }
 
     /// Ends motions without a result, where all was received until `complete`: text servers do not say that a
@@ -217,7 +289,7 @@ impl Display {
         for effect in &self.effects {
             let age_units = (now - effect.at).as_units_f64().max(0.0) as f32;
             let mut kind = effect.kind;
-            if let EffectKind::Broadcast { text } = &mut kind {
+            if let EffectKind::Broadcast { text, .. } = &mut kind {
                 *text = Span {
                     first: scene.texts.len() as u32,
                     len: effect.text.len() as u32,
@@ -229,6 +301,29 @@ impl Display {
                 x: effect.x,
                 y: effect.y,
                 agent: effect.agent,
+                age_units,
+                progress: (age_units / kind.shown_units() as f32).min(1.0),
+            });
+        }
+        self.fill_arrivals(now, scene);
+    }
+
+    /// The same for messages that arrived, each where its recipient is now.
+    fn fill_arrivals(&mut self, now: GameTime, scene: &mut Scene) {
+        let shown = |kind: EffectKind| GameSpan::from_units(i64::from(kind.shown_units()));
+        self.arrivals
+            .retain(|arrival| now - arrival.at < shown(arrival.kind));
+        for &Arrival { at, to, kind } in self.arrivals.iter().filter(|arrival| arrival.at <= now) {
+            let Some(agent) = self.world.agent(to) else {
+                continue;
+            };
+            let pose = pose_of(agent, now);
+            let age_units = (now - at).as_units_f64() as f32;
+            scene.effects.push(SceneEffect {
+                kind,
+                x: pose.x,
+                y: pose.y,
+                agent: Some((to, agent.view.team)),
                 age_units,
                 progress: (age_units / kind.shown_units() as f32).min(1.0),
             });
@@ -298,9 +393,9 @@ impl Display {
             (&FeedKind::Carried(who, resource, true), _) => by(EffectKind::Took { resource }, who),
             (&FeedKind::Carried(who, resource, false), _) => by(EffectKind::Put { resource }, who),
             (&FeedKind::Said(who, _), _) => {
-                // The span is set when it goes into a scene.
-                let text = Span::default();
-                by(EffectKind::Broadcast { text }, who)
+                // The span is set when it goes into a scene, the spread when it is known.
+                let (text, spread) = (Span::default(), None);
+                by(EffectKind::Broadcast { text, spread }, who)
             }
             (&FeedKind::Pushed(who), _) => {
                 let heading = heading(who)?;

@@ -54,6 +54,8 @@ pub(crate) fn kind_of(change: &Change, world: &World) -> Option<FeedKind> {
         } => FeedKind::RitualEnded(tile, level, success),
         Change::LevelChanged { agent, level } => FeedKind::Rose(who(agent)?, level),
         Change::Won { team } => FeedKind::Won(team),
-        Change::Moved { .. } | Change::Inventory { .. } | Change::Ground { .. } => return None,
+        Change::Moved { .. } | Change::Inventory { .. } | Change::Ground { .. } | Change::Sent { .. } => {
+            return None;
+        }
     })
 }

@@ -9,7 +9,7 @@ use trantor_model::show::SHOWN_TEXT_BYTES_MAX;
 use trantor_model::{Shown, ShownBy};
 use trantor_protocol::FrameError;
 use trantor_protocol::limits::{
-    COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, MARKS_MAX, SHOWN_BYTES_MAX,
+    COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, LINKS_SHOWN_MAX, MARKS_MAX, SHOWN_BYTES_MAX,
 };
 use trantor_protocol::wire::{
     Change, ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, SnapshotPart,
@@ -272,6 +272,14 @@ impl Joined {
             ToClient::Announced { text } => {
                 check_count("bytes in an announcement", text.len(), SHOWN_TEXT_BYTES_MAX)?;
                 session.announce(readable(&text));
+            }
+            ToClient::Lag(lag) => {
+                check_count("teams", lag.teams.len(), TEAMS_MAX)?;
+                session.show_lag(&lag, &self.hello.teams);
+            }
+            ToClient::Links { agent, links } => {
+                check_count("links", links.len(), LINKS_SHOWN_MAX)?;
+                session.links = Some((agent, links));
             }
             ToClient::Hello(_) | ToClient::Goodbye { .. } => {
                 unreachable!("the session takes these two itself")

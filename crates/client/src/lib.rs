@@ -47,7 +47,7 @@ pub use error::ProtocolError;
 pub use feed::{FeedEntry, FeedKind, Who};
 pub use scene::{
     EffectKind, LinkState, Scene, SceneAction, SceneAgent, SceneClock, SceneEffect, SceneEgg, SceneGround,
-    SceneRitual, SceneTeam, Span,
+    SceneRitual, SceneTeam, Span, Spread,
 };
 pub use stats::ClientStats;
 

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use trantor_model::{AgentId, CommandKind, Counts, EggId, Level, MapSize, Shown, ShownBy, TeamId, Tile};
 use trantor_time::GameTime;
+use trantor_time::link::LinkSettings;
 
 /// What agents and the server show beside the game, by owner.
 pub type ShownOwners = BTreeMap<ShownBy, Arc<Shown>>;
@@ -45,6 +46,8 @@ pub struct Scene {
     pub link: LinkState,
     /// Notes, marks and cards. An agent's may be here before it hatches.
     pub shown: Arc<ShownOwners>,
+    /// How messages between agents travel, in words; `None` if they arrive at once.
+    pub lag: Option<Arc<str>>,
     /// Participants of all rituals, one after the other; read through [`Self::participants`].
     pub ritual_participants: Vec<AgentId>,
     /// What was said, one after the other; read through [`Self::text`].
@@ -151,7 +154,16 @@ pub enum EffectKind {
     Broadcast {
         /// Where the words are in [`Scene::texts`].
         text: Span,
+        /// How the ring grows where messages take time.
+        spread: Option<Spread>,
     },
+    /// A message that took time reached the agent.
+    Heard {
+        /// Of the sender.
+        team: TeamId,
+    },
+    /// A message was lost that would have reached the agent now.
+    Lost,
     /// An agent pushed the others off its tile.
     Push {
         /// Where it faced, and so where they went.
@@ -175,6 +187,68 @@ pub enum EffectKind {
     },
     /// An agent rose to this level.
     Rose { level: Level },
+}
+
+/// How a broadcast spreads where messages take time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Units until it leaves the agent.
+    pub latency_units: f32,
+    /// Units from then until it is at its edge.
+    pub travel_units: f32,
+    /// Tiles to its edge: the range of messages, or what is farthest on the map.
+    pub edge: f32,
+    /// Whether there are places beyond the edge: those out of range.
+    pub ends_before_all: bool,
+}
+
+impl Spread {
+    /// Units for which the edge is shown after the ring has reached it.
+    pub const EDGE_UNITS: f32 = 30.0;
+    /// Units until the slowest ring is at its edge; a slower one ends on the way.
+    const UNITS_MAX: f32 = 2_000.0;
+
+    /// As messages with these settings travel on a map of this size.
+    pub fn of(settings: &LinkSettings, size: MapSize) -> Self {
+        /// Settings give distances in thousandths of a tile.
+        const MILLITILES: f32 = 1e3;
+        let (width, height) = (f32::from(size.width()), f32::from(size.height()));
+        let farthest = width.hypot(height) / 2.0;
+        let range = settings
+            .range
+            .map_or(f32::INFINITY, |range| range as f32 / MILLITILES);
+        let edge = farthest.min(range);
+        let latency = settings.latency.as_units_f64().max(0.0) as f32;
+        let travel = settings.speed.map(|speed| edge * MILLITILES / speed.get() as f32);
+        // Where the distance takes no time the ring is under way for as long as the message.
+        let (latency, travel) = travel.map_or((0.0, latency), |travel| (latency, travel));
+        Self {
+            latency_units: latency.min(Self::UNITS_MAX),
+            travel_units: travel.min(Self::UNITS_MAX),
+            edge,
+            ends_before_all: range < farthest,
+        }
+    }
+
+    /// How far the ring has come, in tiles; 0 before it leaves the agent.
+    pub fn radius(&self, age_units: f32) -> f32 {
+        let age = age_units - self.latency_units;
+        match age < self.travel_units {
+            true => self.edge * (age / self.travel_units).max(0.0),
+            false => self.edge,
+        }
+    }
+
+    /// Units after which the ring is so many tiles away, or at its edge.
+    pub fn reaches_after(&self, tiles: f32) -> f32 {
+        self.latency_units + self.travel_units * (tiles / self.edge.max(1.0)).min(1.0)
+    }
+
+    /// How much of the time is over for which the edge is shown, `0.0..=1.0`; 0 until the ring is there.
+    pub fn faded(&self, age_units: f32) -> f32 {
+        let beyond = age_units - self.latency_units - self.travel_units;
+        (beyond / Self::EDGE_UNITS).clamp(0.0, 1.0)
+    }
 }
 
 /// A team and how it stands, counted from what is shown.
@@ -312,8 +386,13 @@ impl SceneClock {
 impl EffectKind {
     /// How long it is shown, in units. Long enough to be seen at the default 100 units a second, and never so
     /// long that an agent's effects pile up: no two of a kind can follow in less than seven units.
-    pub const fn shown_units(&self) -> u32 {
+    pub fn shown_units(&self) -> u32 {
         match self {
+            Self::Broadcast {
+                spread: Some(spread), ..
+            } => (spread.latency_units + spread.travel_units + Spread::EDGE_UNITS) as u32,
+            Self::Heard { .. } => 25,
+            Self::Lost => 50,
             Self::Took { .. } | Self::Put { .. } | Self::Ate => 20,
             Self::Push { .. } => 25,
             Self::Broadcast { .. } => 60,

@@ -7,10 +7,11 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use trantor_model::{AgentId, CommandKind, FeedKind};
+use trantor_model::lag::{show, show_settings};
+use trantor_model::{AgentId, CommandKind, FeedKind, Lag};
 use trantor_protocol::text::GuiRequest;
 use trantor_protocol::text::client::write_gui_request;
-use trantor_protocol::wire::{SentNumbers, ToServer, write_frame};
+use trantor_protocol::wire::{LagState, LinkState as Link, SentNumbers, ToServer, write_frame};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
 use crate::client::{ClientConfig, ClientEvent, Language};
@@ -18,7 +19,7 @@ use crate::clock_sync::ServerTime;
 use crate::control::{Control, Recording};
 use crate::display_clock::DisplayClock;
 use crate::error::ProtocolError;
-use crate::link::write_first_line;
+use crate::link::{readable, write_first_line};
 use crate::push_bounded;
 use crate::scene::{LinkState, ShownOwners};
 use crate::stats::ClientStats;
@@ -81,6 +82,10 @@ pub(crate) struct Session {
     pub waiting: Option<(AgentId, Vec<Option<CommandKind>>)>,
     /// What agents and the server show beside the game.
     pub shown: Arc<ShownOwners>,
+    /// Links of the watched agent, while messages take time.
+    pub links: Option<(AgentId, Vec<Link>)>,
+    /// How messages travel, in words; `None` if they arrive at once.
+    pub lag: Option<Arc<str>>,
     /// Milliseconds by which this viewer is sent everything later than it happens.
     pub delay_ms: u32,
     /// Which moment is shown.
@@ -107,6 +112,8 @@ impl Session {
             recording: None,
             waiting: None,
             shown: Arc::default(),
+            links: None,
+            lag: None,
             delay_ms: 0,
             clock: DisplayClock::new(0),
             timeline: None,
@@ -128,6 +135,21 @@ impl Session {
             recording.loaded();
         }
         self.push(ClientEvent::Live);
+    }
+
+    /// Messages between agents travel like this.
+    pub fn show_lag(&mut self, lag: &LagState, teams: &[String]) {
+        let own = lag.teams.iter().filter_map(|(team, own)| {
+            let name = teams.get(usize::from(team.0))?;
+            Some(format!(" {}:{}", readable(name), words(own.as_ref())))
+        });
+        let own: String = own.collect();
+        let is_on = lag.settings.is_some() || lag.teams.iter().any(|(_, own)| own.is_some());
+        self.lag = is_on.then(|| (words(lag.settings.as_ref()) + &own).into());
+        if !is_on {
+            self.links = None;
+        }
+        self.stats.messages = is_on.then_some(lag.totals);
     }
 
     /// Everything up to message `number` was processed: what waited for it is sent.
@@ -216,5 +238,13 @@ impl Session {
     /// The oldest event not yet read.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
         self.events.pop_front()
+    }
+}
+
+/// A preset with what it stands for, or settings.
+fn words(lag: Option<&Lag>) -> String {
+    match (show(lag), lag.map(show_settings)) {
+        (name, Some(settings)) if name != settings => format!("{name} ({settings})"),
+        (settings, _) => settings,
     }
 }

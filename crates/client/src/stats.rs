@@ -1,6 +1,6 @@
 //! Figures about a connection, for the HUD.
 
-use trantor_protocol::wire::ServerStats;
+use trantor_protocol::wire::{LinkTotals, ServerStats};
 
 use crate::clock_sync::ClockEstimate;
 
@@ -39,6 +39,8 @@ pub struct ClientStats {
     pub saturated: u64,
     /// Messages sent that the server has not acknowledged.
     pub unacknowledged: u64,
+    /// What became of all messages between agents, while they take time.
+    pub messages: Option<LinkTotals>,
     /// The latest figures of the server itself.
     pub server: Option<ServerStats>,
 }

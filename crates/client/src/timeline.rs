@@ -12,6 +12,7 @@ use std::mem::size_of_val;
 use std::sync::Arc;
 
 use trantor_model::{Counts, FeedKind, MapSize};
+use trantor_protocol::limits::DELIVERIES_MAX;
 use trantor_protocol::wire::{Change, History, ScorePoint, SnapshotPart};
 use trantor_time::{Frequency, GameTime};
 
@@ -209,6 +210,10 @@ impl Timeline {
                 let (what, max) = ("bytes in a broadcast", SAID_BYTES_MAX);
                 return Err(ProtocolError::TooMuch { what, max });
             }
+            Change::Sent { deliveries, .. } if deliveries.len() > DELIVERIES_MAX => {
+                let (what, max) = ("deliveries of a broadcast", DELIVERIES_MAX);
+                return Err(ProtocolError::TooMuch { what, max });
+            }
             _ => {}
         }
         self.newest = self.newest.max(at);
@@ -394,6 +399,7 @@ impl GroundVersion {
 fn held_bytes(change: &Change) -> usize {
     match change {
         Change::Said { text, .. } => text.len(),
+        Change::Sent { deliveries, .. } => size_of_val(&deliveries[..]),
         Change::RitualStarted(ritual) => size_of_val(&ritual.participants[..]),
         Change::RitualEnded { participants, .. } => size_of_val(&participants[..]),
         _ => 0,

@@ -271,7 +271,7 @@ impl World {
                 agent.view.inventory = inventory;
                 agent.food_ends = food_ends;
             }
-            Change::Said { agent, .. } | Change::Ejected { agent } => {
+            Change::Said { agent, .. } | Change::Sent { agent, .. } | Change::Ejected { agent } => {
                 self.known(agent)?;
             }
             Change::EggLaid { egg, .. } => self.add_egg(egg)?,

@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use trantor_game::{Game, GameEvent, GameInput, History, Snapshot};
-use trantor_model::AgentId;
+use trantor_model::{AgentId, Lag, TeamId};
 use trantor_time::{Frequency, GameClock, GameTime, RealSpan, RealTime, TimerId, TimerQueue};
 
 use crate::config::EngineConfig;
@@ -119,8 +119,11 @@ pub struct Engine {
     hunger_set: Option<GameInput>,
 }
 
+/// How messages travel: of all teams, and of those with settings of their own.
+pub(crate) type LagSettings = (Option<Lag>, Vec<(TeamId, Option<Lag>)>);
+
 /// The deadlines that exist only while a frame viewer is there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Watch {
     tick: TimerId,
     stats: TimerId,
@@ -130,6 +133,8 @@ pub(crate) struct Watch {
     leaps: Speedometer,
     /// Its frequency between the last two ticks; `None` if it stood still.
     leap_frequency: Option<Frequency>,
+    /// How messages travel, as viewers were sent it last.
+    lag: LagSettings,
 }
 
 impl Engine {

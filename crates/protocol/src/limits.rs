@@ -56,6 +56,15 @@ pub const HISTORY_EVENTS_MAX: usize = 200;
 /// Scores of a history, of all its moments and teams together: 160 KB if each took ten bytes.
 pub const HISTORY_SCORES_MAX: usize = 16 * 1024;
 
+/// Recipients of one broadcast whose deliveries a viewer is sent: more lights than a picture shows apart.
+pub const DELIVERIES_MAX: usize = 2_048;
+
+/// The most bytes that a delivery takes: an agent of 5, two times of 19, and three tags.
+const DELIVERY_BYTES_MAX: usize = 46;
+
+/// Links of one agent that a viewer is sent: as many as an inspector has room for.
+pub const LINKS_SHOWN_MAX: usize = 12;
+
 /// Bytes of all that agents and the server show beside the game, as `Shown::bytes` counts them: half of what may wait for a
 /// viewer before it is thinned, since those who join are sent all of it. Notes of ten thousand agents fit.
 pub const SHOWN_BYTES_MAX: usize = 512 * 1024;
@@ -67,6 +76,10 @@ const _: () = {
     assert!(
         SHOWN_MESSAGE_BYTES * 8 <= FRAME_TO_CLIENT_BYTES_MAX,
         "what is shown fits a frame with room to spare"
+    );
+    assert!(
+        DELIVERIES_MAX * DELIVERY_BYTES_MAX * 8 <= FRAME_TO_CLIENT_BYTES_MAX,
+        "the deliveries of a tick fit a frame with room to spare"
     );
     assert!(
         HISTORY_SCORES_MAX * 10 * 2 + HISTORY_EVENTS_MAX * 512 * 4 <= FRAME_TO_CLIENT_BYTES_MAX,

@@ -93,7 +93,7 @@ pub enum LinkError {
 }
 
 /// How one message is delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Delivery {
     /// It arrives.
     Arrives {
@@ -107,7 +107,7 @@ pub enum Delivery {
 }
 
 /// Why a message does not arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Loss {
     /// Lost at random.
     Chance,

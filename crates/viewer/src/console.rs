@@ -106,12 +106,13 @@ impl Console {
 ///
 /// Completion reads the arguments: words in lower case are literal, for names in capitals see
 /// [`choices`].
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "help [COMMAND] — list all commands, or one",
     "speed UNITS_PER_SECOND | max — set the game's speed",
     "pause — pause the game",
     "resume — resume the game",
     "step [unit | event | action] — while paused: to the next unit, the next event, or the end of an action",
+    "lag [off | radio | noisy | SETTING=VALUE… | TEAM:…] — show or set how messages between agents travel, as in lag speed=2 range=10",
     "rate [SYSTEM [PER_SECOND | uncapped | off | on | grid | spacing]] — show or set how often a system runs",
     "frames PER_SECOND | auto — set the frame rate; auto follows the display",
     "log [LEVEL [TARGET]] — show or set the log level: off, error, warn, info, debug, trace",
@@ -195,7 +196,7 @@ fn choices(word: &'static str, systems: &[&'static str]) -> Vec<String> {
             "wgpu_core",
             "wgpu_hal",
         ],
-        "BEGINNING" => &["frames", "systems", "pending", "connection", "server"],
+        "BEGINNING" => &["frames", "systems", "pending", "connection", "server", "messages"],
         "COMMAND" => return Command::all().map(|command| command.name.to_owned()).collect(),
         "ACTION" => return Action::ALL.iter().map(|action| action.name()).collect(),
         other if other.starts_with(char::is_lowercase) => &[other],
@@ -291,6 +292,7 @@ mod tests {
             ("pause ", "pause "),
             ("speed 1", "speed 1"),
             ("record 10 g", "record 10 gif "),
+            ("lag r", "lag radio "),
         ] {
             assert_eq!(complete(line, &systems).0, completed, "{line:?}");
         }

@@ -11,7 +11,7 @@ use trantor_client::{
     Client, ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene, SceneClock,
 };
 use trantor_model::{AgentId, CommandKind};
-use trantor_protocol::wire::ScorePoint;
+use trantor_protocol::wire::{LinkState, ScorePoint};
 use trantor_runtime::wait::Waker;
 use trantor_time::{GameTime, RealTime};
 
@@ -141,6 +141,12 @@ pub trait Source: Debug {
     fn waiting(&self, agent: AgentId) -> Option<&[Option<CommandKind>]> {
         let (of, commands) = self.client()?.waiting()?;
         (of == agent).then_some(commands)
+    }
+
+    /// The links of `agent`, while messages take time.
+    fn links(&self, agent: AgentId) -> Option<&[LinkState]> {
+        let (of, links) = self.client()?.links()?;
+        (of == agent).then_some(links)
     }
 
     /// The score history before the world that is shown, once for each world that came with it.

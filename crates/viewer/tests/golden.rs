@@ -66,7 +66,7 @@ const PLAIN: Shot = Shot {
     compared: &[(Quality::Swift, false)],
 };
 
-const SHOTS: [Shot; 12] = [
+const SHOTS: [Shot; 13] = [
     Shot {
         watched_ms: 5_000,
         panels: true,
@@ -103,6 +103,13 @@ const SHOTS: [Shot; 12] = [
         watched_ms: 5_000,
         panels: true,
         compared: &[(Quality::Swift, false), (Quality::Swift, true)],
+        ..PLAIN
+    },
+    Shot {
+        name: "lag",
+        scene: DemoScene::Lag,
+        panels: true,
+        compared: &[(Quality::Fine, false), (Quality::Swift, true)],
         ..PLAIN
     },
     Shot {

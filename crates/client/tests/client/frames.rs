@@ -3,17 +3,19 @@
 //! Moments are in units of game time; instants are milliseconds after the hello. The map has 10 x 8 tiles; agents
 //! stand on (3, 2) and face east. A tick takes 20 ms unless `hello DELAY_MS TICK_US` says otherwise, so the picture is 30 ms late.
 
+use std::num::NonZeroU64;
 use std::str::{FromStr, SplitWhitespace};
 
 use trantor_client::{FeedEntry, FeedKind, Who};
 use trantor_model::{
     AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, Shown, ShownBy, TeamId, Tile,
-    TileMark,
+    TileMark, lag,
 };
 use trantor_protocol::wire::{
-    ActionState, AgentState, Change, ClockAnchor, History, Mark, MarkKind, RecordingInfo, RitualState,
-    ScorePoint, ServerHello, SnapshotPart, ToClient, WIRE_VERSION,
+    ActionState, AgentState, Change, ClockAnchor, History, LagState, LinkState, LinkTotals, Mark, MarkKind,
+    RecordingInfo, RitualState, ScorePoint, ServerHello, SnapshotPart, ToClient, WIRE_VERSION,
 };
+use trantor_time::link::{Delivery, LinkCounts, LinkSettings, Loss};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 /// A whole world: what `<< world` stands for.
@@ -128,6 +130,19 @@ pub fn message(line: &str) -> ToClient {
         "announced" => ToClient::Announced {
             text: rest.to_owned(),
         },
+        "lag" => ToClient::Lag(LagState {
+            totals: totals(words.number()),
+            settings: lag::read(rest.split_once(' ').map_or("off", |(_, settings)| settings)).unwrap(),
+            teams: Vec::new(),
+        }),
+        "links" => ToClient::Links {
+            agent: words.agent(),
+            links: vec![LinkState {
+                other: words.agent(),
+                to: totals(words.number()),
+                from: totals(words.number()),
+            }],
+        },
         "history" => {
             let (events, scores) = (words.moments(), words.moments());
             let teams = words.number();
@@ -200,6 +215,49 @@ fn score(at: GameTime, teams: usize) -> ScorePoint {
     ScorePoint { at, scores }
 }
 
+/// So many messages sent, one less delivered.
+fn totals(sent: u64) -> LinkTotals {
+    LinkTotals {
+        counts: LinkCounts {
+            sent,
+            delivered: sent.saturating_sub(1),
+            ..LinkCounts::default()
+        },
+        delay_p50: GameSpan::from_units(1),
+        delay_p99: GameSpan::from_units(2),
+    }
+}
+
+/// Messages of 2 tiles a unit after 5 units, heard up to a range in tiles: `2@9` is heard by 2 at 9, `3!` is lost on its way
+/// to 3, and `4>` is too far from 4.
+fn sent(words: &mut Words<'_>) -> Change {
+    let (agent, range) = (words.agent(), words.number::<u64>());
+    let deliveries = words.0.by_ref().map(|word| {
+        let place = word.find(['@', '!', '>']).expect(word);
+        let (to, how) = (AgentId(word[..place].parse().unwrap()), &word[place..]);
+        let delivery = match how {
+            "!" => Delivery::Lost(Loss::Chance),
+            ">" => Delivery::Lost(Loss::OutOfRange),
+            at => Delivery::Arrives {
+                at: units(at[1..].parse().unwrap()),
+                again_at: None,
+            },
+        };
+        (to, delivery)
+    });
+    Change::Sent {
+        agent,
+        settings: LinkSettings {
+            speed: NonZeroU64::new(2_000),
+            latency: GameSpan::from_units(5),
+            range: Some(range * 1_000),
+            ..LinkSettings::PERFECT
+        },
+        deliveries: deliveries.collect(),
+        left_out: 0,
+    }
+}
+
 /// An agent that does nothing.
 fn agent(id: AgentId, team: TeamId, level: Level) -> AgentState {
     AgentState {
@@ -241,6 +299,7 @@ fn change(words: &mut Words<'_>) -> Change {
             agent: words.agent(),
             text: vec![b'x'; words.number()],
         },
+        "sent" => sent(words),
         "ejected" => Change::Ejected { agent: words.agent() },
         "ate" => Change::Inventory {
             agent: words.agent(),

@@ -178,7 +178,21 @@ impl Watch {
             "teams" => listed(&scene.teams, |it| format!("{} {}", it.name, it.agents)),
             "of level 8" => listed(&scene.teams, |it| it.by_level[7].to_string()),
             "effects" => listed(&scene.effects, |it| match it.kind {
-                EffectKind::Broadcast { text } => format!("Broadcast {}", scene.text(text).escape_ascii()),
+                EffectKind::Broadcast { text, spread } => {
+                    let text = scene.text(text).escape_ascii();
+                    let ring = spread.map_or_else(String::new, |spread| {
+                        let way = if spread.faded(it.age_units) > 0.0 {
+                            "at the edge"
+                        } else {
+                            "on its way"
+                        };
+                        format!(" {:.2} tiles, {way}", spread.radius(it.age_units))
+                    });
+                    format!("Broadcast {text}{ring}")
+                }
+                kind @ (EffectKind::Heard { .. } | EffectKind::Lost) => {
+                    format!("{kind:?} by {} at {:.2}", it.agent.unwrap().0.0, it.x)
+                }
                 kind => format!("{kind:?}"),
             }),
             "ages" => listed(&scene.effects, |it| {
@@ -203,6 +217,9 @@ impl Watch {
             "food" => listed(&scene.agents, |it| {
                 format!("{:.0}", it.food_left_units.unwrap_or(-1.0))
             }),
+            "lag" => optional(scene.lag.as_deref()),
+            "messages" => optional(stats.messages),
+            "links" => optional(self.client.links()),
             "waiting" => optional(self.client.waiting()),
             "scores" => optional(self.client.take_scores().map(|it| it.len())),
             "winner" => format!("{:?}", scene.winner),

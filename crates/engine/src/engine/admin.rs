@@ -10,6 +10,7 @@
 use std::fmt;
 
 use trantor_game::{AdminAction, GameInput, Handled, PaceChange, Refusal};
+use trantor_model::lag::show;
 use trantor_model::{AgentId, Show, ShownBy};
 use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::StepKind;
@@ -92,6 +93,7 @@ impl fmt::Display for AdminRequest {
             Self::Step(Step::Event) => f.write_str("step to the next event"),
             Self::Step(Step::Action) => f.write_str("step to the end of an action"),
             Self::Seek(to) => write!(f, "seek to unit {}", to.whole_units()),
+            Self::Act(AdminAction::SetLag { lag }) => write!(f, "lag {}", show(lag.as_ref())),
             other => write!(f, "{other:?}"),
         }
     }

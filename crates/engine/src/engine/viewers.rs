@@ -1,6 +1,6 @@
 //! Frame viewers: their requests, and the answers.
 
-use trantor_game::history;
+use trantor_game::{AdminAction, history};
 use trantor_protocol::limits::{HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX};
 use trantor_protocol::wire::{
     ClientHello, FeedEntry, History, ScorePoint, ServerHello, ToClient, ToServer, WIRE_VERSION,
@@ -62,6 +62,14 @@ impl Engine {
                 self.viewer_request(conn, &AdminRequest::Step(kind.into()), number, now);
             }
             ToServer::Seek { at } => self.viewer_request(conn, &AdminRequest::Seek(at), number, now),
+            ToServer::SetLag { lag } => {
+                let action = AdminAction::SetLag { lag };
+                self.viewer_request(conn, &AdminRequest::Act(action), number, now);
+            }
+            ToServer::SetTeamLag { team, lag } => {
+                let action = AdminAction::SetTeamLag { team, lag };
+                self.viewer_request(conn, &AdminRequest::Act(action), number, now);
+            }
             ToServer::Watch { agent } => {
                 observer.watched = agent.map(|agent| Watched { agent, sent: None });
             }
@@ -134,6 +142,9 @@ impl Engine {
         if let Some(playback) = &self.playback {
             let message = ToClient::Recording(playback.info.clone());
             send(&mut self.sessions, conn, &message);
+        }
+        if let Some(lag) = self.lag_state() {
+            send(&mut self.sessions, conn, &ToClient::Lag(lag));
         }
         self.send_history(conn);
         self.send_shown(conn);

@@ -4,16 +4,19 @@
 //! continues, and the begin mark after a break counts all instants without a tick, so that every viewer's sum
 //! is right; for metrics, instants without a viewer are not skips.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trantor_game::Agent;
+use trantor_game::{Agent, Delays};
 use trantor_model::{AgentId, Command, Show, ShownBy};
-use trantor_protocol::wire::{ServerStats, TeamStats, ToClient};
+use trantor_protocol::limits::LINKS_SHOWN_MAX;
+use trantor_protocol::wire::{LagState, LinkState, LinkTotals, ServerStats, TeamStats, ToClient};
+use trantor_time::link::LinkCounts;
 use trantor_time::tick_clock::TICK_PERIOD;
 use trantor_time::{NANOS, RealSpan, RealTime, Tick, TickClock};
 
 use super::deadlines::Timer;
-use super::{Engine, Watch};
+use super::{Engine, LagSettings, Watch};
 use crate::limits;
 use crate::replicate::send;
 use crate::session::{Feed, Observer};
@@ -44,6 +47,7 @@ impl Engine {
                 self.send_snapshot(conn, now);
             }
         }
+        self.send_lag(now, false);
         let observers = self
             .sessions
             .viewers
@@ -228,6 +232,7 @@ impl Engine {
         for conn in self.welcome_viewers() {
             self.send_message(conn, now, &ToClient::Stats(stats.clone()));
         }
+        self.send_lag(now, true);
         // Missed statistics are skipped: the next are due a whole period later.
         let next = at.saturating_add(limits::STATS_PERIOD);
         let next = if next > now {
@@ -238,6 +243,72 @@ impl Engine {
         if let Some(watch) = &mut self.watch {
             watch.stats = self.timers.schedule(next, Timer::Stats);
         }
+    }
+
+    /// How messages travel: of all teams, and of those with settings of their own.
+    fn lag_settings(&self) -> LagSettings {
+        let world = self.game.world();
+        let own = world.own_lags().map(|(team, lag)| (team, lag.copied()));
+        (world.lag().copied(), own.collect())
+    }
+
+    /// The same with what became of the messages; `None` while all arrive at once.
+    pub(super) fn lag_state(&self) -> Option<LagState> {
+        let (settings, teams) = self.lag_settings();
+        let is_on = settings.is_some() || teams.iter().any(|(_, lag)| lag.is_some());
+        is_on.then(|| LagState {
+            settings,
+            teams,
+            totals: {
+                let totals = self.game.world().lag_totals();
+                link_totals(&totals.counts, &totals.delays)
+            },
+        })
+    }
+
+    /// Sends all frame viewers how messages travel, and the links of the agents they watch; with the statistics while messages
+    /// take time, and when that changes.
+    fn send_lag(&mut self, now: RealTime, is_due: bool) {
+        let settings = self.lag_settings();
+        let has_changed = self.watch.as_ref().is_some_and(|watch| watch.lag != settings);
+        let Some(lag) = (has_changed || is_due).then(|| self.lag_state()) else {
+            return;
+        };
+        if lag.is_none() && !has_changed {
+            return;
+        }
+        let lag = lag.unwrap_or_default();
+        let Some(watch) = &mut self.watch else { return };
+        watch.lag = settings;
+        for conn in self.welcome_viewers() {
+            self.send_message(conn, now, &ToClient::Lag(lag.clone()));
+            let observer = self.sessions.observer(conn);
+            if let Some(agent) = observer.and_then(|observer| Some(observer.watched.as_ref()?.agent)) {
+                let links = self.links_of(agent);
+                send(&mut self.sessions, conn, &ToClient::Links { agent, links });
+            }
+        }
+    }
+
+    /// The links of an agent that carried most.
+    fn links_of(&self, agent: AgentId) -> Vec<LinkState> {
+        let mut links: BTreeMap<AgentId, LinkState> = BTreeMap::new();
+        let empty = |other| LinkState {
+            other,
+            to: LinkTotals::default(),
+            from: LinkTotals::default(),
+        };
+        for (from, to, counts, delays) in self.game.world().links() {
+            if from == agent {
+                links.entry(to).or_insert_with(|| empty(to)).to = link_totals(counts, delays);
+            } else if to == agent {
+                links.entry(from).or_insert_with(|| empty(from)).from = link_totals(counts, delays);
+            }
+        }
+        let mut links: Vec<LinkState> = links.into_values().collect();
+        links.sort_by_key(|link| std::cmp::Reverse(link.to.counts.sent + link.from.counts.sent));
+        links.truncate(LINKS_SHOWN_MAX);
+        links
     }
 
     fn server_stats(&mut self, now: RealTime) -> ServerStats {
@@ -288,6 +359,7 @@ impl Engine {
                 has_slipped: false,
                 leaps: Speedometer::new(now, self.pace.game_now()),
                 leap_frequency: None,
+                lag: self.lag_settings(),
             });
         }
     }
@@ -302,6 +374,14 @@ impl Engine {
             self.frame_updates.forget();
             self.board.forget_unsent();
         }
+    }
+}
+
+fn link_totals(counts: &LinkCounts, delays: &Delays) -> LinkTotals {
+    LinkTotals {
+        counts: *counts,
+        delay_p50: delays.percentile(50),
+        delay_p99: delays.percentile(99),
     }
 }
 

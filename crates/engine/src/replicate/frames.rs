@@ -1,6 +1,7 @@
 //! Frames for viewers: changes, gathered until the next tick, and messages of their own at once.
 
 use trantor_game::{Game, GameEvent, MoveKind};
+use trantor_protocol::limits::DELIVERIES_MAX;
 use trantor_protocol::wire::{
     ActionState, Change, ClockAnchor, EggState, RitualState, ToClient, write_frame,
 };
@@ -20,6 +21,8 @@ pub(crate) struct FrameUpdates {
     frames: Vec<u8>,
     /// Scratch space in which messages are built.
     message: Vec<Change>,
+    /// Deliveries in the changes since the last tick.
+    deliveries: usize,
     /// Messages that no frame could hold.
     pub(crate) encode_failures: u64,
 }
@@ -35,9 +38,26 @@ impl FrameUpdates {
     /// If there are too many. All are forgotten then.
     pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) -> Result<(), TooManyChanges> {
         match change_of(game, event) {
-            Some(change) => self.push(game.now(), change),
+            Some(change) => {
+                let change = self.thinned(change);
+                self.push(game.now(), change)
+            }
             None => Ok(()),
         }
+    }
+
+    /// Leaves out the deliveries that the tick has no room for, and counts them.
+    fn thinned(&mut self, mut change: Change) -> Change {
+        if let Change::Sent {
+            deliveries, left_out, ..
+        } = &mut change
+        {
+            let room = DELIVERIES_MAX - self.deliveries;
+            *left_out = u32::try_from(deliveries.len().saturating_sub(room)).unwrap_or(u32::MAX);
+            deliveries.truncate(room);
+            self.deliveries += deliveries.len();
+        }
+        change
     }
 
     /// Notes what every agent carries and when its food is used up: hunger was stopped or resumed.
@@ -69,6 +89,7 @@ impl FrameUpdates {
     /// Forgets all changes; answers the end of the log.
     pub(crate) fn forget(&mut self) -> u64 {
         self.changes.clear();
+        self.deliveries = 0;
         self.forget_before(None);
         self.log.end
     }
@@ -98,6 +119,7 @@ impl FrameUpdates {
             }
         }
         self.changes.clear();
+        self.deliveries = 0;
         self.log.append(&self.frames);
         self.log.end
     }
@@ -141,7 +163,6 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
         GameEvent::Reply { .. }
         | GameEvent::Heard { .. }
         | GameEvent::HeardByAll { .. }
-        | GameEvent::Transmitted { .. }
         | GameEvent::PushedFrom { .. }
         // The start of the action contains it.
         | GameEvent::ForkStarted { .. }
@@ -177,6 +198,12 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
             let shown = text.len().min(limits::SAID_BYTES_MAX);
             Change::Said { agent: *agent, text: text[..shown].to_vec() }
         }
+        GameEvent::Transmitted { agent, lag, deliveries, .. } => Change::Sent {
+            agent: *agent,
+            settings: *lag,
+            deliveries: deliveries.to_vec(),
+            left_out: 0,
+        },
         GameEvent::Ejected { agent } => Change::Ejected { agent: *agent },
         GameEvent::EggLaid { egg, layer, team, tile } => {
             Change::EggLaid { egg: EggState { egg: *egg, team: *team, tile: *tile }, layer: *layer }
@@ -206,6 +233,7 @@ mod tests {
     use trantor_game::GameConfig;
     use trantor_model::{AgentId, Level, MapSize, Tile};
     use trantor_protocol::wire::{FrameCutter, read_frame};
+    use trantor_time::link::{Delivery, LinkSettings, Loss};
 
     use super::*;
 
@@ -305,5 +333,33 @@ mod tests {
         assert_eq!(change_of(&game, &said), Some(cut));
         assert_eq!(change_of(&game, &GameEvent::ForkStarted { agent }), None);
         assert_eq!(change_of(&game, &GameEvent::Refilled), None);
+    }
+
+    /// A crowd that all shouts with lag would be more than a viewer can show.
+    #[test]
+    fn deliveries_beyond_those_of_a_tick_are_left_out_and_counted() {
+        let mut updates = FrameUpdates::default();
+        let sent = || Change::Sent {
+            agent: AgentId(0),
+            settings: LinkSettings::PERFECT,
+            deliveries: vec![(AgentId(1), Delivery::Lost(Loss::Chance)); DELIVERIES_MAX - 1],
+            left_out: 0,
+        };
+        let mut counted = || match updates.thinned(sent()) {
+            Change::Sent {
+                deliveries, left_out, ..
+            } => (deliveries.len(), left_out as usize),
+            other => panic!("{other:?}"),
+        };
+        let all = DELIVERIES_MAX - 1;
+        assert_eq!(
+            [counted(), counted(), counted()],
+            [(all, 0), (1, all - 1), (0, all)]
+        );
+        updates.flush();
+        assert!(matches!(
+            updates.thinned(sent()),
+            Change::Sent { left_out: 0, .. }
+        ));
     }
 }

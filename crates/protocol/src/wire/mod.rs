@@ -11,9 +11,9 @@
 //! viewer  Seek                           in a recording: another moment, please
 //! server  Sought, Snapshot* .. SnapshotEnd   the world of that moment
 //! viewer  Watch                          one agent: which commands wait for their turn
-//! server  Waiting                        those, with a tick, when they have changed
+//! server  Waiting, Links                 those, with a tick, when they have changed; its links, while messages take time
 //! server  Shown, Announced               with a tick: what agents and the server show beside the game
-//! both    Probe, ProbeReply, Ack, Clock, Stats, requests and refusals at any time
+//! both    Probe, ProbeReply, Ack, Clock, Stats, Lag, requests and refusals at any time
 //! ```
 
 pub mod frame;
@@ -26,8 +26,8 @@ pub use frame::{FrameCutter, FrameMessage, read_frame, write_frame};
 pub use hello::{ClientHello, ServerHello, WIRE_VERSION, WIRE_WORD};
 pub use seq::{ReceivedNumbers, SentNumbers};
 pub use to_client::{
-    ActionState, AgentState, Change, ClockAnchor, EggState, FeedEntry, History, RecordingInfo, RitualState,
-    ScorePoint, ServerStats, SnapshotPart, TeamStats, ToClient,
+    ActionState, AgentState, Change, ClockAnchor, EggState, FeedEntry, History, LagState, LinkState,
+    LinkTotals, RecordingInfo, RitualState, ScorePoint, ServerStats, SnapshotPart, TeamStats, ToClient,
 };
 pub use to_server::{StepKind, ToServer};
 pub use trantor_model::{Mark, MarkKind};

@@ -7,10 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Level, Mark, Resource, Shown,
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Lag, Level, Mark, Resource, Shown,
     ShownBy, TeamId, Tile,
 };
-use trantor_time::{Frequency, GameTime};
+use trantor_time::link::{Delivery, LinkCounts};
+use trantor_time::{Frequency, GameSpan, GameTime};
 
 use super::hello::ServerHello;
 
@@ -97,6 +98,44 @@ pub enum ToClient {
         /// At most [`trantor_model::show::SHOWN_TEXT_BYTES_MAX`] bytes.
         text: String,
     },
+    /// How messages between agents travel. Sent on joining and with the statistics while they take time, and when that changes.
+    Lag(LagState),
+    /// The links of the agent watched. Sent with the statistics while messages take time.
+    Links {
+        /// As in [`super::ToServer::Watch`].
+        agent: AgentId,
+        /// Those that carried most, at most [`crate::limits::LINKS_SHOWN_MAX`].
+        links: Vec<LinkState>,
+    },
+}
+
+/// How messages between agents travel, and what became of them so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LagState {
+    /// Of all teams without settings of their own; `None` if their messages arrive at once.
+    pub settings: Option<Lag>,
+    /// The settings of teams that have their own, in the order of their ids.
+    pub teams: Vec<(TeamId, Option<Lag>)>,
+    pub totals: LinkTotals,
+}
+
+/// What became of the messages on a link, or on all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkTotals {
+    pub counts: LinkCounts,
+    /// From sending to arrival: half of the messages took no longer, and 99 in 100.
+    pub delay_p50: GameSpan,
+    pub delay_p99: GameSpan,
+}
+
+/// The two links between an agent and another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkState {
+    pub other: AgentId,
+    /// From the agent to the other.
+    pub to: LinkTotals,
+    /// From the other to the agent.
+    pub from: LinkTotals,
 }
 
 /// What happened until a viewer came, in short.
@@ -284,6 +323,16 @@ pub enum Change {
     Ground { tile: Tile, ground: Counts },
     /// A team won.
     Won { team: TeamId },
+    /// What becomes of the words that an agent has just said. Follows its `Said` while messages take time.
+    Sent {
+        agent: AgentId,
+        /// Of the sender.
+        settings: Lag,
+        /// What becomes of them for each recipient; at most [`crate::limits::DELIVERIES_MAX`].
+        deliveries: Vec<(AgentId, Delivery)>,
+        /// Recipients that are left out, since a tick has room for so many only.
+        left_out: u32,
+    },
 }
 
 /// Figures for the HUD. Times are in the unit of their name; counters count since the server started.

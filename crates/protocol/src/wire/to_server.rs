@@ -1,7 +1,7 @@
 //! What a viewer may say. Messages are numbered from 1 by counting, the hello included.
 
 use serde::{Deserialize, Serialize};
-use trantor_model::AgentId;
+use trantor_model::{AgentId, Lag, TeamId};
 use trantor_time::GameTime;
 
 use super::hello::ClientHello;
@@ -44,6 +44,18 @@ pub enum ToServer {
     Watch {
         /// Which; `None` for no agent any more.
         agent: Option<AgentId>,
+    },
+    /// Asks for messages between agents of all teams to travel like this.
+    SetLag {
+        /// `None` for at once.
+        lag: Option<Lag>,
+    },
+    /// The same of one team.
+    SetTeamLag {
+        /// Which.
+        team: TeamId,
+        /// `None` for as the others.
+        lag: Option<Option<Lag>>,
     },
 }
 

@@ -176,7 +176,7 @@ impl Pipelines {
         let decal_attributes =
             vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Float32x2, 3 => Unorm8x4];
         let decal = [instances::<Decal>(&decal_attributes)];
-        let wave_attributes = vertex_attr_array![0 => Float32x2, 1 => Float32x2, 2 => Unorm8x4];
+        let wave_attributes = vertex_attr_array![0 => Float32x2, 1 => Float32x3, 2 => Unorm8x4];
         let wave = [instances::<Wave>(&wave_attributes)];
         let glow_attributes =
             vertex_attr_array![0 => Float32x3, 1 => Float32x2, 2 => Float32x2, 3 => Unorm8x4];

@@ -122,10 +122,12 @@ pub enum DecalKind {
     Standing = 6,
     /// The ring around what is selected. Params: turn; unused.
     Selection = 7,
+    /// A message that was lost here: a cross in a broken ring. Params: progress; unused.
+    Lost = 8,
 }
 
 impl DecalKind {
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 }
 
 /// A ring that travels over the ground, drawn as a band of triangles, since it may cover the whole map.
@@ -138,6 +140,8 @@ pub struct Wave {
     pub radius: f32,
     /// From the crest to where it ends inward, in tiles.
     pub depth: f32,
+    /// How many dashes it is broken into; 0 for a whole ring.
+    pub dashes: f32,
     /// Its colour as on a screen, and its opacity.
     pub color: [u8; 4],
 }

@@ -28,6 +28,8 @@ pub enum DemoScene {
     Ritual,
     /// An agent broadcasts in the middle of a map.
     Broadcast,
+    /// The same where messages between agents take time, get lost and have a range.
+    Lag,
     /// A team has won.
     Victory,
     /// From near, with what minds show: notes, marks and cards.
@@ -55,6 +57,7 @@ impl Demo {
             DemoScene::Overview | DemoScene::Close | DemoScene::Minds => (20, 36),
             DemoScene::Ritual => (12, 10),
             DemoScene::Broadcast => (20, 24),
+            DemoScene::Lag => (24, 30),
             DemoScene::Victory => (12, 16),
             DemoScene::BigWorld => (1_000, 10_000),
         };
@@ -90,6 +93,7 @@ impl Demo {
         scene.texts.clear();
         scene.shown = Arc::default();
         scene.winner = None;
+        scene.lag = None;
         let now = GameTime::from_nanounits((units * 1e9) as i128);
         scene.clock = SceneClock {
             delay_ms: 0,
@@ -124,7 +128,9 @@ impl Demo {
             pitch,
         };
         match self.which {
-            DemoScene::Overview | DemoScene::Broadcast => CameraPose::overview(sides, aspect, clear),
+            DemoScene::Overview | DemoScene::Broadcast | DemoScene::Lag => {
+                CameraPose::overview(sides, aspect, clear)
+            }
             DemoScene::Close | DemoScene::Minds => near(Vec2::new(9.6, 9.4), 9.5, 0.45, 0.62),
             DemoScene::Ritual => near(staging::RITUAL + Vec2::new(0.0, -0.9), 9.0, -0.5, 0.5),
             DemoScene::Victory => near(staging::RITUAL + Vec2::new(0.0, -0.3), 9.5, 0.3, 0.52),

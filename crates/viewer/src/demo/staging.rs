@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use glam::Vec2;
 use trantor_client::scene::ShownOwners;
-use trantor_client::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span};
+use trantor_client::{
+    EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span, Spread,
+};
 use trantor_model::{
     AgentId, CommandKind, Counts, EggId, Level, MapSize, Resource, Shown, ShownBy, TeamId, Tile, TileMark,
+    lag,
 };
 
 use super::DemoScene;
@@ -17,12 +20,14 @@ pub(super) const RITUAL: Vec2 = Vec2::new(6.0, 6.0);
 const RITUAL_UNITS: f64 = 300.0;
 /// Broadcasts: words for people, and code for programs.
 const WORDS: &[u8] = b"level 4, need two more at my tile";
+/// How messages travel in the demo of lag.
+const LAG: &str = "speed=0.2 latency=2 range=9 loss=20%";
 const CODE: &[u8] = b"4;12;7;need;0;2;1;93817264";
 
 pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, scene: &mut Scene) {
     let teams = match which {
         DemoScene::Ritual | DemoScene::Victory => 2,
-        DemoScene::Broadcast => 3,
+        DemoScene::Broadcast | DemoScene::Lag => 3,
         _ => 4,
     };
     for (number, path) in paths.iter().enumerate() {
@@ -48,6 +53,13 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
             for (agent, since, words) in [(3, 57.0, WORDS), (7, 44.0, WORDS), (11, 70.0, CODE)] {
                 speak(scene, agent, words, (units + since).rem_euclid(90.0));
             }
+        }
+        DemoScene::Lag => {
+            eggs(scene, 4, size);
+            for (agent, since) in [(3, 122.0), (7, 140.0), (11, 12.0)] {
+                send(scene, size, agent, (units + since).rem_euclid(150.0));
+            }
+            scene.lag = Some(LAG.into());
         }
         DemoScene::Victory => {
             eggs(scene, 2, size);
@@ -202,6 +214,7 @@ fn what_walkers_did(scene: &mut Scene, paths: &[Path], units: f64, teams: u16) {
                 },
                 CommandKind::Broadcast => EffectKind::Broadcast {
                     text: say(scene, WORDS),
+                    spread: None,
                 },
                 _ => continue,
             };
@@ -301,7 +314,39 @@ fn speak(scene: &mut Scene, agent: usize, words: &[u8], age: f64) {
     let text = say(scene, words);
     let place = Vec2::new(f32::from(speaker.tile.x), f32::from(speaker.tile.y));
     let agent = (speaker.id, speaker.team);
-    effect(scene, EffectKind::Broadcast { text }, place, Some(agent), age);
+    let kind = EffectKind::Broadcast { text, spread: None };
+    effect(scene, kind, place, Some(agent), age);
+}
+
+/// A broadcast that spreads as [`LAG`] says, and reaches those in range but for one in five.
+fn send(scene: &mut Scene, size: MapSize, agent: usize, age: f64) {
+    let (Ok(Some(lag)), Some(speaker)) = (lag::read(LAG), scene.agents.get(agent).copied()) else {
+        return;
+    };
+    let spread = Spread::of(&lag, size);
+    let text = say(scene, CODE);
+    let place = Vec2::new(f32::from(speaker.tile.x), f32::from(speaker.tile.y));
+    let kind = EffectKind::Broadcast {
+        text,
+        spread: Some(spread),
+    };
+    effect(scene, kind, place, Some((speaker.id, speaker.team)), age);
+    for hearer in scene.agents.clone() {
+        let (dx, dy) = size.shortest(speaker.tile, hearer.tile);
+        let tiles = (dx as f32).hypot(dy as f32);
+        if hearer.id == speaker.id || tiles > spread.edge {
+            continue;
+        }
+        let kind = match (hearer.id.0 + speaker.id.0) % 5 {
+            0 => EffectKind::Lost,
+            _ => EffectKind::Heard { team: speaker.team },
+        };
+        let since = age - f64::from(spread.reaches_after(tiles));
+        let (place, who) = (Vec2::new(hearer.x, hearer.y), (hearer.id, hearer.team));
+        if since >= 0.0 {
+            effect(scene, kind, place, Some(who), since);
+        }
+    }
 }
 
 fn say(scene: &mut Scene, words: &[u8]) -> Span {

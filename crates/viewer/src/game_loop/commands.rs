@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use log::LevelFilter;
 use trantor_client::ControlRequest;
+use trantor_model::{TeamId, lag};
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
 use trantor_render::gpu::Quality;
@@ -59,6 +60,10 @@ impl<S> Viewer<S> {
                 return Ok(logging::levels());
             }
             ("log", []) => return Ok(logging::levels()),
+            ("lag", []) => {
+                return Ok(self.state.scene().lag.as_deref().unwrap_or("off").to_owned());
+            }
+            ("lag", settings) => return self.set_lag(&settings.join(" "), now),
             ("values", []) => return self.list_values("", now),
             ("values", [beginning]) => return self.list_values(beginning, now),
             ("keys", []) => return Ok(self.keys(None)),
@@ -79,6 +84,23 @@ impl<S> Viewer<S> {
             ("clear", []) => self.state.hud().console.output.clear(),
             (_, []) => return Err(usage("something is missing".to_owned())),
             (_, [first, ..]) => return Err(usage(format!("{first:?} does not fit here"))),
+        }
+        Ok(String::new())
+    }
+
+    /// Asks for the settings of all teams and then for those of single ones.
+    fn set_lag(&mut self, settings: &str, now: RealTime) -> Result<String, String> {
+        let change = lag::read_change(settings).map_err(|error| error.to_string())?;
+        let teams = &self.state.scene().teams;
+        let of_teams = change.teams.iter().map(|(name, lag)| {
+            let team = teams.iter().position(|team| *team.name == **name);
+            let team = team.ok_or_else(|| format!("there is no team {name:?}"))?;
+            Ok(ControlRequest::SetTeamLag(TeamId(team as u16), *lag))
+        });
+        let of_all = change.all.map(|lag| Ok(ControlRequest::SetLag(lag)));
+        let requests: Result<Vec<_>, String> = of_all.into_iter().chain(of_teams).collect();
+        for request in requests? {
+            self.run_intent(Intent::Control(request), now)?;
         }
         Ok(String::new())
     }

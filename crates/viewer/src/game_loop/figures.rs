@@ -4,6 +4,7 @@
 //! second.
 
 use trantor_client::ClientStats;
+use trantor_protocol::wire::LinkTotals;
 use trantor_time::{Due, Pace, RealSpan, RealTime};
 
 use super::Viewer;
@@ -78,13 +79,15 @@ pub(super) fn collect<S>(viewer: &mut Viewer<S>, now: RealTime) {
 
 pub(super) fn groups<S>(viewer: &mut Viewer<S>, now: RealTime) -> Vec<Group> {
     let stats = viewer.state.source().stats(now);
-    vec![
+    let mut groups = vec![
         frames(viewer, now),
         systems(viewer),
         pending(viewer, now),
         connection(stats.as_ref()),
         server(stats.as_ref()),
-    ]
+    ];
+    groups.extend(stats.and_then(|stats| stats.messages).as_ref().map(messages));
+    groups
 }
 
 fn ms(span: RealSpan) -> String {
@@ -221,4 +224,25 @@ fn server(stats: Option<&ClientStats>) -> Group {
         ),
     ];
     Group::new("Server", rows)
+}
+
+/// What became of all messages between agents, while they take time.
+fn messages(totals: &LinkTotals) -> Group {
+    let LinkTotals {
+        counts,
+        delay_p50,
+        delay_p99,
+    } = totals;
+    let delays = [delay_p50, delay_p99].map(|delay| format!("{:.1}", delay.as_units_f64()));
+    let rows = [
+        row("sent", counts.sent),
+        row("delivered", counts.delivered),
+        row("lost", counts.lost),
+        row("copied", counts.duplicated),
+        row("out of range", counts.out_of_range),
+        row("queue full", counts.line_full),
+        row("in flight", counts.in_flight),
+        row("delay p50, p99", format!("{} u", delays.join(", "))),
+    ];
+    Group::new("Messages", rows)
 }

@@ -188,7 +188,7 @@ mod tests {
     fn broadcasts(count: usize) -> Scene {
         let text = Span { first: 0, len: 0 };
         let effect = SceneEffect {
-            kind: EffectKind::Broadcast { text },
+            kind: EffectKind::Broadcast { text, spread: None },
             x: 10.0,
             y: 10.0,
             agent: Some((AgentId(1), TeamId(0))),

@@ -72,6 +72,9 @@ impl Source for Playing {
     fn request(&mut self, request: ControlRequest, _: RealTime) -> Result<(), String> {
         match request {
             ControlRequest::SetFrequency(frequency) => self.frequency = frequency.max(1),
+            ControlRequest::SetLag(_) | ControlRequest::SetTeamLag(..) => {
+                return Err("nobody is connected to a synthetic scene".to_owned());
+            }
             ControlRequest::Pause => self.paused = true,
             ControlRequest::Resume => self.paused = false,
             ControlRequest::Step(StepKind::Unit) => self.units = self.units.floor() + 1.0,
@@ -98,7 +101,7 @@ fn add_to_feed(scene: &Scene, feed: &mut VecDeque<FeedEntry>) {
             (EffectKind::Death { level, .. }, Some(who)) => FeedKind::Died(who, level),
             (EffectKind::Push { .. }, Some(who)) => FeedKind::Pushed(who),
             (EffectKind::Rose { level }, Some(who)) => FeedKind::Rose(who, level),
-            (EffectKind::Broadcast { text }, Some(who)) => FeedKind::Said(who, scene.text(text).into()),
+            (EffectKind::Broadcast { text, .. }, Some(who)) => FeedKind::Said(who, scene.text(text).into()),
             _ => continue,
         };
         if feed.len() == FEED_MAX {

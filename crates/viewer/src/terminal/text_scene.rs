@@ -107,6 +107,9 @@ fn draw_status(scene: &Scene, columns: usize, page: &mut Canvas) {
         other => (link_text(other), WARNING),
     };
     let mut parts = vec![("trantor ".to_owned(), PLAIN.bold()), (state, style)];
+    if let Some(lag) = &scene.lag {
+        parts.push((format!(" | lag {lag}"), WARNING));
+    }
     if clock.frequency > 0 {
         let unsure = if clock.unconfirmed { "?" } else { "" };
         let units = clock.game.as_units_f64();

@@ -59,6 +59,13 @@ pub fn read_message(message: &str) -> ToServer {
         ["seek", unit] => ToServer::Seek {
             at: GameTime::from_units(number(unit)),
         },
+        ["lag", ref settings @ ..] => ToServer::SetLag {
+            lag: lag::read(&settings.join(" ")).expect("settings"),
+        },
+        ["team-lag", team, ref settings @ ..] => ToServer::SetTeamLag {
+            team: TeamId(number(team)),
+            lag: (settings != ["same"]).then(|| lag::read(&settings.join(" ")).expect("settings")),
+        },
         ["goodbye"] => ToServer::Goodbye,
         _ => panic!("frame viewers cannot say {message:?}"),
     }

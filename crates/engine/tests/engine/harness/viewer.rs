@@ -96,7 +96,11 @@ impl Viewer {
             ToClient::Hello(hello) => self.hello = Some(hello),
             ToClient::Refused { reason, .. } => self.refused.push(reason),
             ToClient::Goodbye { reason } => self.goodbye = Some(reason),
-            ToClient::Waiting { .. } | ToClient::ProbeReply { .. } | ToClient::StreamTime { .. } => {}
+            ToClient::Waiting { .. }
+            | ToClient::Lag(_)
+            | ToClient::Links { .. }
+            | ToClient::ProbeReply { .. }
+            | ToClient::StreamTime { .. } => {}
             ToClient::Snapshot(part) => {
                 self.parts += 1;
                 self.uncredited += 1;

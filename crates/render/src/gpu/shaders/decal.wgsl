@@ -119,6 +119,15 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
         let dash = smoothstep(0.36, 0.32, abs(fract(round * 4.0 + in.params.x) - 0.5));
         let alpha = in.color.a * (band(r, 0.92, 0.035, soft) * dash + band(r, 0.80, 0.01, soft) * 0.7);
         out = vec4f(in.color.rgb * alpha * 1.2, alpha);
+    } else if KIND == 8u { // Lost
+        // A ring in four pieces that drift apart, around a cross.
+        let gap = smoothstep(0.30, 0.26, abs(fract(round * 4.0 + 0.125) - 0.5));
+        let ring = band(r, 0.72 + 0.2 * in.params.x, 0.055, soft) * gap;
+        let p = rotated(in.at, 0.7853982);
+        let arms = max(band(p.x, 0.0, 0.065, soft), band(p.y, 0.0, 0.065, soft)) * (1.0 - smoothstep(0.40, 0.40 + soft, max(abs(p.x), abs(p.y))));
+        let alpha = in.color.a * max(ring, arms);
+        let under = in.color.a * 0.35 * smoothstep(0.75, 0.3, r);
+        out = vec4f(in.color.rgb * alpha * 1.3, alpha + under * (1.0 - alpha));
     }
     return marking(out * in.seen);
 }

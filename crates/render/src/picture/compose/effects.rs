@@ -1,7 +1,7 @@
 //! What happened lately: waves of words, births, deaths, pushes, things picked up and put down.
 
 use glam::Vec2;
-use trantor_client::{EffectKind, SceneEffect};
+use trantor_client::{EffectKind, SceneEffect, Spread};
 use trantor_model::{AgentId, Level, Resource};
 
 use super::super::draw_list::{Decal, DecalKind, DrawList, Instance, Wave};
@@ -16,17 +16,35 @@ use super::{Frame, grounded, smoothstep};
 pub(super) const COLUMN_PACE: f32 = 0.03;
 const WHITE: Rgb = Rgb::hex(0xFF_FF_FF);
 const BLACK: Rgb = Rgb::hex(0);
+/// The mark of a message that was lost: no team has this colour.
+const LOST: Rgb = Rgb::hex(0xFF_5A_4A);
+/// Pixels from the middle of an agent's light, and of that mark, to its edge at least, so that they are seen from afar.
+const HEARD_PIXELS: f32 = 11.0;
+const LOST_PIXELS: f32 = 10.0;
+/// Tiles of the edge of a broadcast from one dash to the next, and how many dashes it has at least.
+const DASH_TILES: f32 = 0.9;
+const DASHES_MIN: f32 = 12.0;
+/// Recipients that may light up at once at full strength.
+const HEARD_PLENTY: f32 = 12.0;
 /// How far a broadcast's ring is drawn at most, in tiles; on smaller maps it goes round half of the torus, where
 /// it has met everybody.
 const WAVE_TILES_MAX: f32 = 48.0;
 
 /// How strongly each broadcast's ring is drawn: where many speak at once, each is fainter, or nothing else is seen.
 pub(super) fn wave_strength(effects: &[SceneEffect]) -> f32 {
-    let count = effects
-        .iter()
-        .filter(|effect| matches!(effect.kind, EffectKind::Broadcast { .. }))
-        .count();
-    (3.0 / (count as f32).max(3.0)).sqrt()
+    strength_among(effects, 3.0, |kind| matches!(kind, EffectKind::Broadcast { .. }))
+}
+
+/// The same of the light of each agent that a message reaches.
+pub(super) fn heard_strength(effects: &[SceneEffect]) -> f32 {
+    strength_among(effects, HEARD_PLENTY, |kind| {
+        matches!(kind, EffectKind::Heard { .. })
+    })
+}
+
+fn strength_among(effects: &[SceneEffect], plenty: f32, is_it: impl Fn(EffectKind) -> bool) -> f32 {
+    let count = effects.iter().filter(|effect| is_it(effect.kind)).count();
+    (plenty / (count as f32).max(plenty)).sqrt()
 }
 
 pub(super) fn compose(frame: &Frame<'_>, births: &mut Vec<(AgentId, f32)>, list: &mut DrawList) {
@@ -48,7 +66,10 @@ pub(super) fn compose(frame: &Frame<'_>, births: &mut Vec<(AgentId, f32)>, list:
 /// How far from its middle an effect reaches at this moment.
 fn reach_of(frame: &Frame<'_>, effect: &SceneEffect) -> f32 {
     match effect.kind {
-        EffectKind::Broadcast { .. } => {
+        EffectKind::Broadcast {
+            spread: Some(spread), ..
+        } => spread.radius(effect.age_units),
+        EffectKind::Broadcast { spread: None, .. } => {
             let farthest = frame.window.half.max_element().min(WAVE_TILES_MAX) + 0.5;
             farthest * effect.progress.powf(0.85)
         }
@@ -79,12 +100,18 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
         list,
     };
     match effect.kind {
-        EffectKind::Broadcast { .. } => {
+        EffectKind::Broadcast {
+            spread: Some(spread), ..
+        } => spreading(at, &spread, effect.age_units, team),
+        EffectKind::Heard { team } => heard(at, progress, frame.colors.team(team)),
+        EffectKind::Lost => lost(at, progress),
+        EffectKind::Broadcast { spread: None, .. } => {
             let opacity = fading.powf(0.7) * (0.25 + 0.75 * frame.lively()) * frame.wave_strength;
             at.list.waves.push(Wave {
                 position: position.to_array(),
                 radius: reach,
                 depth: (0.35 + 0.12 * reach).min(1.5),
+                dashes: 0.0,
                 color: team.mix(WHITE, 0.3).with(opacity),
             });
             at.spark(0.75, 0.09, 2.5 * fading, team);
@@ -134,6 +161,61 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
             at.burst(progress, sparks, 0.25 * height, palette::GOLD);
         }
     }
+}
+
+/// A ring that is where the message is. Where it ends before it has met all, its edge is left there in dashes.
+fn spreading(at: &mut Particles<'_>, spread: &Spread, age: f32, team: Rgb) {
+    let lively = 0.25 + 0.75 * at.frame.lively();
+    let strength = lively * at.frame.wave_strength;
+    let (radius, faded) = (spread.radius(age), spread.faded(age));
+    let light = team.mix(WHITE, 0.3);
+    if radius == 0.0 {
+        // It is about to leave.
+        let gathered = (age / spread.latency_units.max(1.0)).min(1.0);
+        at.ring(0.55, 1.0 - 0.6 * gathered, 0.2, team, 0.9 * strength);
+        return at.spark(0.75, 0.09, 1.5 * gathered, team);
+    }
+    let mut wave = Wave {
+        position: at.position.to_array(),
+        radius,
+        depth: (0.35 + 0.12 * radius).min(1.5),
+        dashes: 0.0,
+        color: [0; 4],
+    };
+    let gone = radius / spread.edge.max(1.0);
+    let going = (1.0 - 0.45 * gone) * (1.0 - smoothstep(0.0, 0.35, faded));
+    if going > 0.0 {
+        wave.color = light.with(going * strength);
+        at.list.waves.push(wave);
+    }
+    if faded > 0.0 && spread.ends_before_all {
+        wave.depth = 0.35;
+        wave.dashes = (std::f32::consts::TAU * radius / DASH_TILES)
+            .round()
+            .max(DASHES_MIN);
+        let opacity = smoothstep(0.0, 0.15, faded) * (1.0 - faded * faded);
+        wave.color = light.with(opacity * strength);
+        at.list.waves.push(wave);
+    }
+    at.spark(0.75, 0.09, 2.0 * (1.0 - gone), team);
+}
+
+/// A light in the sender's colour that flares up and goes.
+fn heard(at: &mut Particles<'_>, progress: f32, color: Rgb) {
+    let reach = at.at_least(0.8, HEARD_PIXELS);
+    let strength = (0.3 + 0.7 * at.frame.lively()) * at.frame.heard_strength;
+    let fading = (1.0 - progress) * strength;
+    let light = color.mix(WHITE, 0.3);
+    at.ring(reach, progress, 0.5, light, fading);
+    at.halo(reach, 1.5 * fading, light);
+    at.column(0.22, 1.3 * (1.0 - progress), 1.1 * fading, light, COLUMN_PACE);
+}
+
+fn lost(at: &mut Particles<'_>, progress: f32) {
+    let reach = at.at_least(0.55, LOST_PIXELS);
+    let opacity = (1.0 - progress * progress) * (0.3 + 0.7 * at.frame.lively());
+    let mark = Decal::at(at.position, reach, LOST.with(opacity)).with([progress, 0.0]);
+    at.list.decal(DecalKind::Lost, mark);
 }
 
 fn team_color(frame: &Frame<'_>, effect: &SceneEffect) -> Rgb {

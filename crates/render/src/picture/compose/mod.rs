@@ -115,6 +115,8 @@ struct Frame<'a> {
     detail: Detail,
     /// See [`effects::wave_strength`].
     wave_strength: f32,
+    /// See [`effects::heard_strength`].
+    heard_strength: f32,
     /// How large resources are: small where the ground shows them, so that they do not hide it.
     thing_scale: f32,
 }
@@ -175,6 +177,7 @@ impl Compose {
             calm: self.calm,
             detail: options.detail,
             wave_strength: effects::wave_strength(&scene.effects),
+            heard_strength: effects::heard_strength(&scene.effects),
             thing_scale: if options.paint_everywhere { 0.6 } else { 1.0 },
         };
         list.frame = Some(FrameLook {

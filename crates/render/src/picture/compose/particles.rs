@@ -22,6 +22,11 @@ impl Particles<'_> {
         }
     }
 
+    /// So many tiles, or as many as are that many pixels here.
+    pub(super) fn at_least(&self, tiles: f32, pixels: f32) -> f32 {
+        tiles.max(pixels / self.frame.view.pixels_per_tile(grounded(self.position)).max(1.0))
+    }
+
     /// A ring on the ground that grows to `reach`.
     pub(super) fn ring(&mut self, reach: f32, progress: f32, width: f32, color: Rgb, opacity: f32) {
         let ring = Decal::at(self.position, reach, color.with(opacity)).with([progress.sqrt(), width]);

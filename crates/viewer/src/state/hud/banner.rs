@@ -1,17 +1,18 @@
 //! The banner: the state of the connection unless it is live, a pause, the winner; and short messages.
 
 use egui::{
-    Align2, Color32, Context, FontId, Order, Rect, RichText, Stroke, TextStyle, TextWrapMode, Ui, Vec2,
-    WidgetText, vec2,
+    Align2, Color32, Context, FontId, Margin, Order, Rect, RichText, Stroke, TextFormat, TextStyle,
+    TextWrapMode, Ui, Vec2, WidgetText, text::LayoutJob, vec2,
 };
 use trantor_client::LinkState;
 
-use super::icons::{CROWN, Pen};
+use super::icons::{CROWN, Pen, RADIO};
 use super::{PanelContext, theme, words};
 
 /// Sides of the crown and of the team's or state's colour, in points.
 const CROWN_SIDE: f32 = 22.0;
 const SWATCH: f32 = 10.0;
+const RADIO_SIDE: f32 = 14.0;
 
 /// Shows the banner if there is a message; returns its rectangle.
 pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
@@ -85,6 +86,33 @@ fn banner(
     let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, cx.plan.middle_top()));
     let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
     laid.response.rect
+}
+
+/// Says that messages between agents take time, and how they travel; below the banner if there is one. It is shown also without
+/// panels, since it changes what a watcher sees.
+pub(super) fn lag(context: &Context, cx: &mut PanelContext<'_>, banner: Option<Rect>) -> Option<Rect> {
+    let Some(lag) = cx.scene().lag.clone() else {
+        cx.report.state("lag", "off");
+        return None;
+    };
+    cx.report.state("lag", lag.replace(' ', "_"));
+    let colors = &cx.colors;
+    let top = banner.map_or(cx.plan.middle_top(), |banner| banner.bottom() + 4.0);
+    let card = colors.upper_card().inner_margin(Margin::symmetric(12, 6));
+    let room = cx.plan.middle_width() - card.total_margin().sum().x - RADIO_SIDE - 12.0;
+    let mut words = LayoutJob::default();
+    for (text, color) in [("LAG  ", colors.gold), (&*lag, colors.text)] {
+        words.append(text, 0.0, TextFormat::simple(FontId::proportional(11.5), color));
+    }
+    let content = |ui: &mut Ui| {
+        let draw = |pen: Pen<'_>| pen.icon(RADIO, colors.gold);
+        theme::icon(ui, Vec2::splat(RADIO_SIDE), RADIO_SIDE, draw);
+        wrapped(ui, words.into(), room);
+    };
+    let area = theme::area("lag", Order::Foreground).interactable(false);
+    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, top));
+    let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
+    Some(laid.response.rect)
 }
 
 /// Text in one line where it fits, else in as many as it needs.

@@ -3,6 +3,9 @@
 use egui::{Align2, Button, Color32, FontId, RichText, Sense, Sides, Ui, vec2};
 use trantor_client::{SceneAction, SceneAgent, SceneClock};
 use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Tile};
+use trantor_protocol::wire::LinkTotals;
+use trantor_time::GameSpan;
+use trantor_time::link::LinkCounts;
 
 use super::activity::ActivityLog;
 use super::icons::{PERSON, Pen};
@@ -134,6 +137,7 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
     shown::cards(ui, cx, agent.id);
     requirement(ui, cx, agent);
     queue(ui, cx, agent.id);
+    links(ui, cx, agent.id);
     history(ui, cx, agent, activity);
 }
 
@@ -151,6 +155,67 @@ fn queue(ui: &mut Ui, cx: &PanelContext<'_>, agent: AgentId) {
             words.join(", ")
         });
     });
+}
+
+/// What became of messages to and from the others, those with most messages first.
+fn links(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: AgentId) {
+    let Some(links) = cx.state.source.links(agent).filter(|links| !links.is_empty()) else {
+        return;
+    };
+    let colors = &cx.colors;
+    section(ui, colors, "Links");
+    ui.spacing_mut().item_spacing.y = 2.0;
+    ui.spacing_mut().interact_size.y = 14.0;
+    let small = |words: String, shade: Color32| text(words, 10.0, shade);
+    let head = |ui: &mut Ui| drop(ui.label(small("with".to_owned(), colors.weak)));
+    let heads = format!("{:>8} {:>8} {:>7}", "out", "in", "delay");
+    let heads = |ui: &mut Ui| drop(ui.label(small(heads, colors.weak).monospace()));
+    Sides::new().show(ui, head, heads);
+    for link in links {
+        let team = cx.scene().agent(link.other).map(|other| other.team);
+        let who = |ui: &mut Ui| {
+            let shade = team.map_or(colors.weak, |team| colors.team(team));
+            theme::swatch(ui, colors, shade, 8.0);
+            ui.label(small(format!("#{}", link.other.0), colors.text));
+        };
+        let carried = |LinkCounts { delivered, sent, .. }: LinkCounts| format!("{delivered}/{sent}");
+        let [out, back] = [link.to, link.from].map(|link| carried(link.counts));
+        let delay = match link.to.counts.delivered {
+            0 => "–".to_owned(),
+            _ => format!("{:.1} u", link.to.delay_p50.as_units_f64()),
+        };
+        let words = format!("{out:>8} {back:>8} {delay:>7}");
+        let lost = link.to.counts.lost + link.from.counts.lost;
+        let shade = if lost > 0 { colors.gold } else { colors.text };
+        let tip = format!(
+            "to #{other}: {}\nfrom #{other}: {}",
+            link_text(&link.to),
+            link_text(&link.from),
+            other = link.other.0,
+        );
+        let figures = |ui: &mut Ui| {
+            ui.label(small(words, shade).monospace()).on_hover_text(tip);
+        };
+        Sides::new().show(ui, who, figures);
+    }
+}
+
+/// All that is known of a link.
+fn link_text(totals: &LinkTotals) -> String {
+    let LinkCounts {
+        sent,
+        delivered,
+        lost,
+        out_of_range,
+        line_full,
+        duplicated,
+        in_flight,
+    } = totals.counts;
+    let [p50, p99] = [totals.delay_p50, totals.delay_p99].map(GameSpan::as_units_f64);
+    format!(
+        "{sent} sent, {delivered} delivered, {lost} lost, {duplicated} copied, {out_of_range} out of range, \
+         {line_full} queue full, {in_flight} in flight; delay p50 {p50:.1} u, p99 {p99:.1} u"
+    )
 }
 
 fn history(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent, activity: &ActivityLog) {

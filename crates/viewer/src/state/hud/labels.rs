@@ -248,7 +248,7 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
         Some((at, place))
     };
     for effect in &scene.effects {
-        if let (EffectKind::Broadcast { text }, Some((id, _))) = (effect.kind, effect.agent)
+        if let (EffectKind::Broadcast { text, .. }, Some((id, _))) = (effect.kind, effect.agent)
             && let words = scene.text(text)
             && words::is_for_people(words)
             && let Some((at, place)) = scene.agent(id).and_then(place)

@@ -247,10 +247,12 @@ impl Hud {
         };
         self.cards.clear();
         let banner = banner::show(context, cx);
+        let lag = banner::lag(context, cx, banner);
         if let Some(text) = &self.notice {
-            banner::notice(context, cx, banner, text);
+            banner::notice(context, cx, lag.or(banner), text);
         }
         self.cards.extend(banner);
+        self.cards.extend(lag);
         if self.panels.any {
             self.columns(context, cx);
             // The debugging view takes the place of the time-line.

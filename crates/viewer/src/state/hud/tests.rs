@@ -198,7 +198,10 @@ fn of_a_crowd_that_speaks_six_are_read_beside_the_cards() {
         scene.texts.extend_from_slice(text);
         let len = text.len() as u32;
         let text_span = Span { first, len };
-        effect.kind = EffectKind::Broadcast { text: text_span };
+        effect.kind = EffectKind::Broadcast {
+            text: text_span,
+            spread: None,
+        };
         scene.agents.clear();
         scene.effects.clear();
         for id in 0..20u32 {
@@ -287,4 +290,23 @@ fn what_minds_show_is_in_the_inspector_on_labels_and_on_a_card() {
         [&*agent.note, "the hill", "Scenario"].map(|text| fixture.count(text)),
         [0; 3]
     );
+}
+
+#[test]
+fn a_lag_is_shown_in_every_window_also_without_panels() {
+    for size in SIZES {
+        for has_panels in [true, false] {
+            let mut fixture = Fixture::new(DemoScene::Lag, size);
+            fixture.state.hud.panels.any = has_panels;
+            fixture.run();
+            let mut shown = fixture.words.iter();
+            let chip = shown.find(|words| words.text.starts_with("LAG") && words.text.ends_with("loss=20%"));
+            let chip = chip.unwrap_or_else(|| panic!("{size:?}: {:?}", fixture.words));
+            assert!(fixture.window().contains_rect(chip.rect), "{size:?}: {chip:?}");
+            assert!(chip.clip.contains_rect(chip.rect), "{size:?}: {chip:?}");
+        }
+    }
+    let mut fixture = Fixture::new(DemoScene::Broadcast, USUAL);
+    fixture.run();
+    assert!(!fixture.words.iter().any(|words| words.text.starts_with("LAG")));
 }
