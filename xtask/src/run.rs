@@ -67,6 +67,8 @@ enum Bench {
     View,
     /// A server in lock-step: actions a second with agents as processes
     LockStep,
+    /// Thousands of minds at a rate of their own, while viewers watch.
+    Minds,
     /// Games played by minds inside the process: units and actions a second
     Leap,
     /// Scripts: resumptions a second, memory, reload, and what an endless loop costs

@@ -10,6 +10,7 @@ mod idle;
 mod kills;
 mod load;
 mod lock_step;
+mod minds;
 mod process;
 mod replay;
 mod server;
@@ -39,6 +40,8 @@ enum What {
     Kills(kills::Options),
     /// Measures a server in lock-step with agents in processes of their own
     LockStep(lock_step::Options),
+    /// Measures thousands of minds at a rate of their own, while viewers watch
+    Minds(minds::Options),
     /// Measures recordings of real matches and the cost of recording
     Replay(replay::Options),
     /// Loads a server with agents, from a few to thousands
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         What::Idle(options) => idle::run(&options),
         What::Kills(options) => kills::run(&options),
         What::LockStep(options) => lock_step::run(&options),
+        What::Minds(options) => minds::run(&options),
         What::Replay(options) => replay::run(&options),
         What::Server(options) => server::run(&options),
         What::Soak(options) => soak::run(&options),

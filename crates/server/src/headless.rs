@@ -13,7 +13,7 @@ use clap::{ArgAction, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::{MindKind, Scenario};
+use trantor_engine::minds::{MindGroup, MindKind, Scenario};
 use trantor_game::{AdminAction, GameConfig, Handled, Rules};
 use trantor_model::lag::{self, LagChange};
 use trantor_model::{MapSize, TeamId};
@@ -22,6 +22,7 @@ use trantor_runtime::{RealClock, standard_error};
 use trantor_time::{Clock, GameSpan, GameTime};
 
 use crate::console::operate::{lag_actions, scenario_line};
+use crate::minds::{self, MindSpec};
 use crate::options::values::{self, Reader};
 use crate::options::{OptionError, PROGRAM, explain};
 use crate::scripts::Scripts;
@@ -80,6 +81,10 @@ pub(crate) struct SimAsked {
     #[arg(long, value_name = "MIND", num_args = 1.., action = ArgAction::Set)]
     #[arg(default_value = "team", value_parser = mind)]
     minds: Vec<MindKind>,
+    /// Agents of one team by kind, number and rate, in place of --minds; may be repeated; docs/minds.md
+    #[arg(long, value_name = minds::USAGE, conflicts_with = "minds", action = ArgAction::Append)]
+    #[arg(value_parser = mind_spec)]
+    mind: Vec<MindSpec>,
     /// How broadcasts travel: off, radio, noisy, or settings, as the server's --lag
     #[arg(long, value_name = "SETTINGS", num_args = 1.., action = ArgAction::Set, default_value = "off")]
     lag: Vec<String>,
@@ -113,6 +118,10 @@ fn mind(word: &str) -> Result<MindKind, String> {
     word.parse().map_err(|_| format!("must be one of {}", names()))
 }
 
+fn mind_spec(word: &str) -> Result<MindSpec, String> {
+    minds::read(word).map_err(|accepted| format!("must be {accepted}"))
+}
+
 fn until(word: &str) -> Result<Until, String> {
     if word == "win" {
         return Ok(Until(None));
@@ -133,7 +142,7 @@ struct Summary {
     width: u32,
     height: u32,
     teams: Vec<String>,
-    minds: Vec<&'static str>,
+    minds: Vec<String>,
     winner: Option<String>,
     /// Why it ended: `won`, `time`, or `nothing_due` if no agent was left.
     ended: &'static str,
@@ -173,7 +182,10 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
         let scenario = scripts.scenario(file, config.seed, scenario_line);
         scenario.map_err(|error| OptionError::new(format!("{WORD}: --scenario"), error))
     });
+    let groups = asked.mind.iter().map(|mind| mind.group(&config, &mut scripts));
+    let groups: Result<_, _> = groups.collect();
     let game = Asked {
+        groups: groups.map_err(|error| OptionError::new(format!("{WORD}: --mind"), error))?,
         config,
         actions,
         scenario: scenario.transpose()?,
@@ -234,6 +246,8 @@ struct Asked {
     /// What an operator does at its beginning.
     actions: Vec<AdminAction>,
     scenario: Option<Box<dyn Scenario>>,
+    /// The minds of `--mind`.
+    groups: Vec<MindGroup>,
     scripts: Scripts,
 }
 
@@ -243,7 +257,10 @@ fn play(asked: &SimAsked, game: Asked) -> io::Result<Summary> {
     let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
-    let mut leap = Leap::new(game.config, &asked.minds);
+    let mut leap = match game.groups.is_empty() {
+        true => Leap::new(game.config, &asked.minds),
+        false => Leap::with_groups(game.config, game.groups),
+    };
     if let Some(scenario) = game.scenario {
         leap.direct(scenario);
     }
@@ -289,7 +306,7 @@ fn play(asked: &SimAsked, game: Asked) -> io::Result<Summary> {
         width: u32::from(config.size.width()),
         height: u32::from(config.size.height()),
         teams: config.teams.clone(),
-        minds: asked.minds.iter().map(|kind| kind.name()).collect(),
+        minds: minds_of(asked, &leap),
         winner: game
             .winner()
             .filter(|team| *team != TeamId::DRAW)
@@ -310,6 +327,17 @@ fn play(asked: &SimAsked, game: Asked) -> io::Result<Summary> {
         wall_ms: wall.as_millis_f64(),
         actions_per_second: leap.actions() as f64 / (wall.as_millis_f64() / 1_000.0).max(1e-9),
     })
+}
+
+/// Kinds by team, or groups as they were asked for with what they did.
+fn minds_of(asked: &SimAsked, leap: &Leap) -> Vec<String> {
+    match asked.mind.is_empty() {
+        true => asked.minds.iter().map(|kind| kind.name().to_owned()).collect(),
+        false => leap
+            .mind_groups()
+            .map(|group| minds::shown(leap.game().config(), &group))
+            .collect(),
+    }
 }
 
 fn levels(leap: &Leap) -> Vec<u8> {

@@ -12,6 +12,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
+use trantor_engine::minds::{MindGroupState, MindKind};
 use trantor_engine::{CloseReason, Counters, Engine, EngineStats, FiredKind, Spans};
 use trantor_game::{Delays, DueKind, LagTotals};
 use trantor_time::{NANOS, RealSpan};
@@ -174,6 +175,7 @@ pub(crate) fn collect(shell: &mut Shell) -> Table {
     collect_game(&mut table, &mut shell.engine, &stats);
     collect_lag(&mut table, &shell.engine);
     collect_scripts(&mut table, &shell.scripts.totals());
+    collect_minds(&mut table, &shell.engine, &shell.stats.mind_lateness);
     collect_requests(&mut table, &stats.counters);
     collect_sessions(&mut table, &stats);
     table
@@ -458,6 +460,30 @@ fn collect_scripts(m: &mut Table, totals: &ScriptTotals) {
     );
     m.help("Memory of the scripts' virtual machines")
         .gauge("script_memory_bytes", totals.memory_bytes as f64);
+}
+
+fn collect_minds(m: &mut Table, engine: &Engine, lateness: &Histogram) {
+    let kinds = MindKind::ALL.map(MindKind::name).into_iter().chain(["script"]);
+    let by_kind = |of: fn(&MindGroupState<'_>) -> f64| {
+        let sum = |kind: &'static str| {
+            let is_of = |group: &MindGroupState<'_>| group.name.split(':').next() == Some(kind);
+            let groups = engine.mind_groups().filter(is_of);
+            (kind, groups.map(|group| of(&group)).sum())
+        };
+        kinds.clone().map(sum).collect()
+    };
+    let living = by_kind(|group| f64::from(group.living));
+    let decisions = by_kind(|group| group.decisions as f64);
+    m.help("Agents with minds in the server")
+        .add("minds", Value::Family(MetricType::Gauge, "kind", living));
+    m.help("Decisions of minds").add(
+        "mind_decisions",
+        Value::Family(MetricType::Counter, "kind", decisions),
+    );
+    m.help("Minds whose decision is overdue by a whole period of their rate")
+        .gauge("minds_starved", engine.minds_starved() as f64);
+    m.help("How late minds decided that have a rate or asked to be woken")
+        .histogram("mind_lateness_seconds", lateness);
 }
 
 fn collect_requests(m: &mut Table, counters: &Counters) {

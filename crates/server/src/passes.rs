@@ -283,8 +283,8 @@ impl Turn<'_> {
     }
 }
 
-/// Deadlines in real time, by kind. Those of the game are counted by the engine.
-pub(crate) const REAL_KINDS: [FiredKind; 7] = [
+/// Deadlines that are not the game's, by kind. Those of the game are counted by the engine.
+pub(crate) const REAL_KINDS: [FiredKind; 8] = [
     FiredKind::SessionLimit,
     FiredKind::Resume,
     FiredKind::TextUpdates,
@@ -292,6 +292,7 @@ pub(crate) const REAL_KINDS: [FiredKind; 7] = [
     FiredKind::Stats,
     FiredKind::MatchEnd,
     FiredKind::Recorded,
+    FiredKind::Mind,
 ];
 
 /// What the loop counts of itself; all from zero.
@@ -309,6 +310,8 @@ pub(crate) struct LoopStats {
     pub(crate) stages: Vec<StageTotals>,
     pub(crate) real_deadlines: [u64; REAL_KINDS.len()],
     pub(crate) deadline_lateness: Histogram,
+    /// Of those, that of decisions which minds take at a rate or when they asked to be woken.
+    pub(crate) mind_lateness: Histogram,
     /// How long captures of the game held the loop, and how long the disk worker wrote them.
     pub(crate) save_capture: Histogram,
     pub(crate) save_write: Histogram,
@@ -348,6 +351,9 @@ impl LoopStats {
         }
         let lateness_ns = i64::try_from(fired.lateness_ns).unwrap_or(i64::MAX);
         self.deadline_lateness.record(RealSpan::from_nanos(lateness_ns));
+        if fired.kind == FiredKind::Mind {
+            self.mind_lateness.record(RealSpan::from_nanos(lateness_ns));
+        }
     }
 }
 

@@ -119,6 +119,17 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         event_loop.save(autosave, options.save.every).map_err(not_saved)?;
     }
     let mut scripts = Scripts::default();
+    let engine = &mut event_loop.shell.engine;
+    // A match that is over has no place for them.
+    if let Some(minds) = options.mind.as_ref().filter(|_| engine.game().winner().is_none()) {
+        let groups = minds.groups(engine.game().config(), &mut scripts);
+        let groups = groups.map_err(|error| anyhow!("--mind: {error}"))?;
+        let asked: u32 = groups.iter().map(|group| group.count).sum();
+        let joined = engine.add_minds(groups)?;
+        if engine.is_started() && !options.lock_step && joined < asked as usize {
+            log::warn!("{joined} of {asked} minds have joined: there were places for no more");
+        }
+    }
     if let Some(file) = &options.scenario {
         let seed = event_loop.shell.engine.game().config().seed;
         let scenario = scripts

@@ -135,6 +135,12 @@ impl Engine {
         self.minds.iter().flat_map(|minds| minds.groups())
     }
 
+    /// Minds whose decision is overdue by a whole period of their rate.
+    pub fn minds_starved(&self) -> usize {
+        let minds = self.minds.as_ref();
+        minds.map_or(0, |minds| minds.starved(self.pace.game_now()))
+    }
+
     /// What the mind of an agent is called, if it has one.
     pub fn mind_of(&self, agent: AgentId) -> Option<&str> {
         self.minds.as_ref()?.name_of(agent)

@@ -625,6 +625,17 @@ impl Minds {
         Some(self.groups[slot.group].source.name())
     }
 
+    /// Minds whose wake-up was due a whole period of their rate before `now`.
+    pub(crate) fn starved(&self, now: GameTime) -> usize {
+        let is_starved = |(at, agent): &&(GameTime, AgentId)| {
+            let slot = self.slots[agent.0 as usize].as_ref();
+            let every = slot.and_then(|slot| self.groups[slot.group].rate.every);
+            every.is_some_and(|every| *at + every <= now)
+        };
+        let overdue = self.wakes.iter().take_while(|(at, _)| *at < now);
+        overdue.filter(is_starved).count()
+    }
+
     /// Agents with minds.
     pub(crate) fn living(&self) -> usize {
         self.teams.iter().map(|team| team.members.len()).sum()

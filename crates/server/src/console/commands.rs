@@ -116,6 +116,9 @@ hunger on|off                          whether agents need food
 nofood true|false                      the same inverted, as in the reference server
 refill on|off                          whether the ground is refilled
 norefill true|false                    the same inverted, as in the reference server
+mind add TEAM=KIND:COUNT[,every=UNITS] add agents without a connection, as in mind add red=team:6; docs/minds.md
+mind remove TEAM [COUNT]               remove the youngest of them, or all
+mind list                              list their groups: how many live, and how often they have decided
 lag [[TEAM:]off|radio|noisy|SETTINGS]  show or set how broadcasts travel, as in: lag speed=2 latency=5 range=10 loss=5%
 lag links [AGENT]                      list the links of an agent, or the busiest: messages sent, lost, delayed
 say TEXT                               send a text to all viewers

@@ -18,6 +18,7 @@ mod standard_input;
 
 use trantor_engine::{ConnId, OperatorLine};
 
+use crate::minds;
 use crate::shell::Shell;
 
 /// The answer to a line: text of whole lines, or in one line why it was not done.
@@ -39,6 +40,13 @@ pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str) -> Answer 
         ("script list", []) => Ok(shell.scripts.list()),
         ("script resume", [file]) => shell.resume_script(file),
         ("script reload", [file]) => shell.reload_script(file),
+        ("mind add", [spec]) => {
+            let spec = minds::read(spec).map_err(|accepted| format!("type: mind add {accepted}"))?;
+            let group = spec.group(shell.engine.game().config(), &mut shell.scripts)?;
+            let joined = shell.engine.add_minds(vec![group]);
+            let joined = joined.map_err(|refusal| refusal.to_string())?;
+            Ok(format!("joined: {joined}\n"))
+        }
         ("quit", []) => {
             shell.stop.request();
             Ok("ending\n".to_owned())

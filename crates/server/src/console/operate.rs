@@ -14,6 +14,7 @@ use trantor_time::{GameTime, RealTime};
 
 use super::commands::{self, Line};
 use super::{Answer, picture};
+use crate::minds;
 use crate::scripts::ScenarioLine;
 
 /// Connections in one list: more than a person reads, and a millisecond of the loop's time to write.
@@ -225,6 +226,9 @@ fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer>
         ("help", []) => Ok(commands::HELP.to_owned()),
         ("help", [word]) => commands::help(word),
         ("tick query", []) => Ok(pace(engine, now)),
+        ("mind list", []) => Ok(list_minds(engine)),
+        ("mind remove", [team]) => remove_minds(engine, team, None),
+        ("mind remove", [team, count]) => remove_minds(engine, team, Some(number(count)?)),
         ("clients", []) => clients(engine, None),
         ("clients", [team]) => clients(engine, Some(team)),
         _ => return game_answer(engine.game(), line),
@@ -383,11 +387,42 @@ fn clients(engine: &Engine, team: Option<&str>) -> Answer {
         }
         text.push('\n');
     }
+    let connections = count;
+    let agents = engine.game().world().agents();
+    let minds: Vec<(AgentId, &str)> = agents
+        .filter(|agent| team.is_none_or(|team| agent.team == team))
+        .filter_map(|agent| Some((agent.id, engine.mind_of(agent.id)?)))
+        .collect();
+    for (agent, mind) in &minds {
+        count += 1;
+        if count <= CLIENTS_SHOWN_MAX {
+            text += &format!("mind     {mind:15} {}\n", agent_line(engine.game(), *agent));
+        }
+    }
     if count > CLIENTS_SHOWN_MAX {
         let more = count - CLIENTS_SHOWN_MAX;
         text += &format!("and {more} more; clients TEAM lists one team\n");
     }
-    Ok(text + &format!("connections: {count}\n"))
+    if !minds.is_empty() {
+        text += &format!("minds: {}\n", minds.len());
+    }
+    Ok(text + &format!("connections: {connections}\n"))
+}
+
+fn list_minds(engine: &Engine) -> String {
+    let config = engine.game().config();
+    let mut text = String::new();
+    for group in engine.mind_groups().filter(|group| group.count > 0) {
+        let (asked, living, decisions) = (minds::shown(config, &group), group.living, group.decisions);
+        text += &format!("{asked}: {living} living, {decisions} decisions\n");
+    }
+    let living: u32 = engine.mind_groups().map(|group| group.living).sum();
+    text + &format!("minds: {living}\n")
+}
+
+fn remove_minds(engine: &mut Engine, team: &str, count: Option<u32>) -> Answer {
+    let team = team_named(engine.game().config(), team)?;
+    Ok(format!("removed: {}\n", engine.remove_minds(team, count)))
 }
 
 fn agent_line(game: &Game, id: AgentId) -> String {

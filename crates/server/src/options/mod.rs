@@ -26,6 +26,7 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
 use crate::keep_alive::KeepAlive;
+pub use crate::minds::MindSpecs;
 
 pub(crate) use error::{Clash, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
@@ -34,8 +35,8 @@ pub use record_keep::RecordKeep;
 pub use values::ConsoleInput;
 use values::{
     CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, choice, fits, frequency,
-    host_names, lag, lag_limit, log_filter, number, path, record_keep, save_span, seconds, seconds_or_never,
-    socket_address, switch, whole,
+    host_names, lag, lag_limit, log_filter, minds, number, path, record_keep, save_span, seconds,
+    seconds_or_never, socket_address, switch, whole,
 };
 
 /// A value that 0 switches off. An alias, since clap takes an `Option` for a flag that may be left out.
@@ -108,6 +109,9 @@ pub struct Options {
     /// Seed of all random numbers; the same seed makes the same world
     #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>(0, u64::MAX))]
     pub seed: Option<u64>,
+    /// Agents without a connection: trivial, random, team (plays to win) or script:FILE; may be repeated; docs/minds.md
+    #[arg(long, value_name = crate::minds::USAGE, value_parser = minds())]
+    pub mind: Option<MindSpecs>,
     /// End the match after this long, counted anew with --resume; the leading team wins
     #[arg(long, value_name = "SECONDS", aliases = ["match_duration", "game-duration", "game_duration"])]
     #[arg(value_parser = seconds(1, MATCH_SECONDS_MAX))]
@@ -332,8 +336,8 @@ impl Options {
                 egg_hatch_units: self.egg_hatch_units,
                 respawn_places: self.respawn_slots,
                 eggs_in_sight: self.display_eggs,
-                // What is due at one instant has one order, so that a scenario has one outcome at any speed.
-                lock_step: self.scenario.is_some(),
+                // What is due at one instant has one order, so that minds and a scenario have one outcome at any speed.
+                lock_step: self.mind.is_some() || self.scenario.is_some(),
                 lag: self.lag.all.flatten(),
                 ..Rules::default()
             },
@@ -423,6 +427,17 @@ impl Options {
         if let Some((team, _)) = lags.iter().find(|(team, _)| !self.teams.contains(team)) {
             let known = format!("there is no team {team:?}; there are {}", self.teams.join(", "));
             return clash(["lag", "teams"], "lag", &known);
+        }
+        let minds = self.mind.iter().flat_map(|minds| &minds.0);
+        if let Some(stranger) = minds
+            .map(|mind| &mind.team)
+            .find(|team| !self.teams.contains(team))
+        {
+            let known = format!(
+                "there is no team {stranger:?}; there are {}",
+                self.teams.join(", ")
+            );
+            return clash(["mind", "teams"], "mind", &known);
         }
         let (teams, each) = (self.teams.len(), self.places_per_team);
         if each as usize > GameConfig::EGGS_MAX / teams {

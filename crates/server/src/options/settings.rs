@@ -34,8 +34,11 @@ pub(super) static DEFAULTS: LazyLock<Options> = LazyLock::new(|| {
     Options::from_arg_matches(&matches).expect("the sample has every option that is not off")
 });
 
-/// The one option that takes several words.
+/// The option that takes several words.
 const TEAMS: &str = "teams";
+
+/// The option that adds up when it is repeated.
+const MIND: &str = "mind";
 
 /// Headings of the help text, each with its first option.
 const HEADINGS: [(&str, &str); 9] = [
@@ -88,11 +91,15 @@ pub(crate) fn flags() -> impl Iterator<Item = Arg> {
         if let Some((_, begins)) = HEADINGS.iter().find(|(first, _)| *first == name) {
             heading = begins;
         }
-        arg.clone()
+        let arg = arg
+            .clone()
             .id(name)
             .help_heading(heading)
-            .value_parser(ValueParser::string())
-            .action(ArgAction::Set)
+            .value_parser(ValueParser::string());
+        if name == MIND {
+            return arg.action(ArgAction::Append);
+        }
+        arg.action(ArgAction::Set)
             // The last of several counts; clap alone would refuse the second.
             .overrides_with(name)
             // `-f -5` is a wrong number and not a flag.
@@ -137,7 +144,7 @@ pub(crate) fn words_of(name: &str, value: &toml::Value) -> Option<Vec<String>> {
     match value {
         toml::Value::String(word) => Some(vec![word.clone()]),
         toml::Value::Integer(_) | toml::Value::Boolean(_) => Some(vec![value.to_string()]),
-        toml::Value::Array(words) if name == TEAMS => words
+        toml::Value::Array(words) if [TEAMS, MIND].contains(&name) => words
             .iter()
             .map(|word| word.as_str().map(str::to_owned))
             .collect(),

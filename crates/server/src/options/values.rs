@@ -14,6 +14,8 @@ use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
+use crate::minds::{self, MindSpecs};
+
 use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, LogFilter, OrNone, RecordKeep, SAVE_EVERY_MS};
 
 /// Whether standard input is read.
@@ -80,6 +82,10 @@ pub(super) fn lag_limit() -> impl Reader<OrNone<RealSpan>> {
 
 pub(super) fn lag() -> impl Reader<LagChange> {
     |text: &str| lag::read_change(text).map_err(|error| format!("valid: {error}"))
+}
+
+pub(super) fn minds() -> impl Reader<MindSpecs> {
+    minds::read_all
 }
 
 pub(super) fn frequency() -> impl Reader<Frequency> {

@@ -10,6 +10,7 @@ mod console;
 #[cfg(target_os = "linux")]
 mod exhausted;
 mod export;
+mod minds;
 mod operators;
 mod options;
 #[cfg(target_os = "linux")]

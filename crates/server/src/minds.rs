@@ -1,0 +1,205 @@
+//! Minds as words: what `--mind` and the console's `mind add` take, and the groups that come of it.
+
+use std::path::{Path, PathBuf};
+
+use trantor_engine::minds::{MindGroup, MindGroupState, MindKind, MindRate, MindSource};
+use trantor_game::GameConfig;
+use trantor_time::{GameSpan, NANOS};
+
+use crate::scripts::Scripts;
+
+/// How one entry is written.
+pub(crate) const USAGE: &str = "TEAM=KIND:COUNT[,every=UNITS][,think=UNITS]";
+
+/// Agents of one entry: as many as a team may have places.
+const COUNT_MAX: u32 = 100_000;
+
+/// Shortest and longest time between two decisions, in billionths of a unit: ten decisions a unit are more than any game
+/// can tell apart, and a million units are longer than any game.
+const EVERY_NANOUNITS: std::ops::RangeInclusive<i128> = 100_000_000..=1_000_000_000_000_000;
+
+/// Longest thinking, in billionths of a unit: an agent that thinks for longer has starved.
+const THINK_NANOUNITS_MAX: i128 = 10_000_000_000_000;
+
+/// Entries of `--mind`, separated by spaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MindSpecs(pub Vec<MindSpec>);
+
+/// One entry of `--mind`: agents of a team with minds of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MindSpec {
+    pub team: String,
+    kind: Kind,
+    count: u32,
+    rate: MindRate,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    BuiltIn(MindKind),
+    Script(PathBuf),
+}
+
+/// Reads entries.
+///
+/// # Errors
+/// What is accepted.
+pub(crate) fn read_all(text: &str) -> Result<MindSpecs, String> {
+    let specs = text.split_whitespace().map(read);
+    let specs = MindSpecs(specs.collect::<Result<_, _>>()?);
+    match specs.0.is_empty() {
+        true => Err(format!("{USAGE}, as in red=team:6")),
+        false => Ok(specs),
+    }
+}
+
+/// Reads one entry.
+///
+/// # Errors
+/// What is accepted.
+pub(crate) fn read(text: &str) -> Result<MindSpec, String> {
+    let usage = || format!("{USAGE}, as in red=team:6");
+    let mut parts = text.split(',');
+    let (team, what) = parts
+        .next()
+        .and_then(|first| first.split_once('='))
+        .ok_or_else(usage)?;
+    let (kind, count) = what.rsplit_once(':').ok_or_else(usage)?;
+    let kind = match kind.split_once(':') {
+        Some(("script", file)) if !file.is_empty() => Kind::Script(file.into()),
+        None if kind != "script" => Kind::BuiltIn(kind.parse().map_err(|_| kinds())?),
+        _ => return Err(kinds()),
+    };
+    let count = count.parse().ok().filter(|count| (1..=COUNT_MAX).contains(count));
+    let count = count.ok_or_else(|| format!("{USAGE} with a count from 1 to {COUNT_MAX}"))?;
+    let mut rate = MindRate::default();
+    for part in parts {
+        match part.split_once('=') {
+            Some(("every", units)) => {
+                let every = span(units).filter(|every| EVERY_NANOUNITS.contains(&every.as_nanounits()));
+                rate.every = Some(every.ok_or("every=UNITS with 0.1 to 1000000 units")?);
+            }
+            Some(("think", units)) => {
+                let think = span(units).filter(|think| think.as_nanounits() <= THINK_NANOUNITS_MAX);
+                rate.think = think.ok_or("think=UNITS with 0 to 10000 units")?;
+            }
+            _ => return Err(usage()),
+        }
+    }
+    Ok(MindSpec {
+        team: team.to_owned(),
+        kind,
+        count,
+        rate,
+    })
+}
+
+fn kinds() -> String {
+    let known = MindKind::ALL.map(MindKind::name).join(", ");
+    format!("{USAGE} with one of the kinds {known} and script:FILE")
+}
+
+/// Units in decimals, to the billionth.
+fn span(word: &str) -> Option<GameSpan> {
+    /// Digits behind the point: those of a billionth.
+    const DIGITS: usize = 9;
+    let (whole, part) = word.split_once('.').unwrap_or((word, "0"));
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(part) || part.len() > DIGITS {
+        return None;
+    }
+    let whole: u32 = whole.parse().ok()?;
+    let part: u32 = format!("{part:0<DIGITS$}").parse().ok()?;
+    Some(GameSpan::from_nanounits(
+        i128::from(whole) * i128::from(NANOS) + i128::from(part),
+    ))
+}
+
+impl MindSpec {
+    /// The group of a game; a script is loaded for it.
+    ///
+    /// # Errors
+    /// In one line: there is no such team, or the script cannot be used.
+    pub(crate) fn group(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<MindGroup, String> {
+        let team = config.team_named(self.team.as_bytes());
+        let unknown = || {
+            format!(
+                "there is no team {:?}; there are {}",
+                self.team,
+                config.teams.join(", ")
+            )
+        };
+        Ok(MindGroup {
+            team: team.ok_or_else(unknown)?,
+            source: match &self.kind {
+                Kind::BuiltIn(kind) => MindSource::BuiltIn(*kind),
+                Kind::Script(file) => scripts.minds(Path::new(file))?,
+            },
+            count: self.count,
+            rate: self.rate,
+        })
+    }
+}
+
+impl MindSpecs {
+    /// The groups of a game.
+    ///
+    /// # Errors
+    /// As [`MindSpec::group`].
+    pub(crate) fn groups(
+        &self,
+        config: &GameConfig,
+        scripts: &mut Scripts,
+    ) -> Result<Vec<MindGroup>, String> {
+        self.0.iter().map(|spec| spec.group(config, scripts)).collect()
+    }
+}
+
+/// A group as it is asked for: `red=team:6,every=20`.
+pub(crate) fn shown(config: &GameConfig, group: &MindGroupState<'_>) -> String {
+    let team = &config.teams[usize::from(group.team.0)];
+    let mut text = format!("{team}={}:{}", group.name, group.count);
+    if let Some(every) = group.rate.every {
+        text += &format!(",every={}", every.as_units_f64());
+    }
+    if group.rate.think > GameSpan::ZERO {
+        text += &format!(",think={}", group.rate.think.as_units_f64());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_read_and_mistakes_say_what_is_accepted() {
+        let specs = read_all("red=team:6 blue=script:minds/a.luau:2,every=2.5,think=3").unwrap();
+        let [red, blue] = &specs.0[..] else {
+            panic!("two entries: {specs:?}");
+        };
+        assert_eq!(
+            (red.team.as_str(), red.count, red.rate),
+            ("red", 6, MindRate::default())
+        );
+        assert_eq!(blue.kind, Kind::Script("minds/a.luau".into()));
+        assert_eq!(blue.rate.every, Some(GameSpan::from_nanounits(2_500_000_000)));
+        assert_eq!(blue.rate.think, GameSpan::from_units(3));
+        for mistake in [
+            "",
+            "red",
+            "red=team",
+            "red=genius:1",
+            "red=script:1",
+            "red=team:x:1",
+            "red=team:0",
+            "red=team:1,often",
+            "red=team:1,every=0",
+            "red=team:1,every=-1",
+            "red=team:1,think=10001",
+        ] {
+            let accepted = read_all(mistake).unwrap_err();
+            assert!(accepted.contains("=UNITS"), "{mistake}: {accepted}");
+        }
+    }
+}
