@@ -35,6 +35,10 @@ const STEPS: &[(&str, Step)] = &[
         "clippy of the viewer's sound",
         Step::Cargo("clippy --package trantor-viewer --features sound --all-targets -- --deny warnings"),
     ),
+    (
+        "clippy of the server without scripts",
+        Step::Cargo("clippy --package trantor-server --no-default-features -- --deny warnings"),
+    ),
     ("tests", Step::Tests),
     (
         "broken rules are found",
