@@ -43,6 +43,9 @@ pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str) -> Answer 
         ("mind add", [spec]) => {
             let spec = minds::read(spec).map_err(|accepted| format!("type: mind add {accepted}"))?;
             let group = spec.group(shell.engine.game().config(), &mut shell.scripts)?;
+            shell
+                .watch_scripts()
+                .map_err(|error| format!("script files cannot be watched: {error}"))?;
             let joined = shell.engine.add_minds(vec![group]);
             let joined = joined.map_err(|refusal| refusal.to_string())?;
             Ok(format!("joined: {joined}\n"))
