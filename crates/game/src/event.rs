@@ -108,8 +108,8 @@ pub enum GameEvent {
         agent: AgentId,
         /// Where it was sent.
         tile: Tile,
-        /// How the sender's links behave.
-        lag: Lag,
+        /// How the sender's links behave. Boxed, so that no other event is larger for it.
+        lag: Box<Lag>,
         /// By recipient, in ascending order. What finds too many links or messages in flight counts as a full line.
         deliveries: Arc<[(AgentId, Delivery)]>,
     },

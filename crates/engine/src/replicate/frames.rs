@@ -200,7 +200,7 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
         }
         GameEvent::Transmitted { agent, lag, deliveries, .. } => Change::Sent {
             agent: *agent,
-            settings: *lag,
+            settings: **lag,
             deliveries: deliveries.to_vec(),
             left_out: 0,
         },

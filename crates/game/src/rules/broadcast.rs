@@ -73,7 +73,7 @@ pub(crate) fn broadcast(
         events.push_for_viewers(|| GameEvent::Transmitted {
             agent: id,
             tile: source,
-            lag,
+            lag: Box::new(lag),
             deliveries: deliveries.into(),
         });
     }
