@@ -11,11 +11,14 @@ use trantor_engine::minds::{
 };
 use trantor_engine::{AdminRequest, Engine, EngineConfig, Step};
 use trantor_game::{AdminAction, Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules};
-use trantor_model::{AgentId, Command, Counts, MapSize, Resource, Show, TeamId, Tile, Turn};
+use trantor_model::{
+    AgentId, Command, Counts, MapSize, Resource, Show, ShownBy, TeamId, Tile, TileMark, Turn,
+};
 use trantor_time::link::{Chance, Order};
 use trantor_time::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
 
-use crate::ms;
+use crate::harness::Bench;
+use crate::{bench, ms};
 
 /// Columns and rows of the map.
 const SIDE: u16 = 6;
@@ -357,4 +360,78 @@ fn a_match_of_minds_has_one_outcome() {
             assert_eq!(is_replayed(journal), outcome.digest);
         }
     }
+}
+
+/// Turns for ever, and shows how often.
+#[derive(Default)]
+struct Thinker(u32);
+
+impl Mind for Thinker {
+    fn perceive(&mut self, _: Percept<'_>) {
+        self.0 += 1;
+    }
+
+    fn decide(&mut self, _: GameTime, acts: &mut Vec<Act>) {
+        let mark = TileMark {
+            tiles: vec![Tile { x: 1, y: 1 }, Tile { x: 99, y: 1 }],
+            colour: [255, 0, 0],
+            text: "home".into(),
+        };
+        let key = "home".into();
+        let card = Show::Card {
+            name: "turns".into(),
+            value: self.0.to_string().into(),
+        };
+        let shows = [
+            Show::Note(format!("turned {}", self.0).into()),
+            Show::Mark { key, mark },
+            card,
+        ];
+        acts.extend(shows.map(Act::Show));
+        acts.push(Act::Command(Command::Turn(Turn::Left)));
+    }
+
+    fn wake_at(&self) -> Option<GameTime> {
+        None
+    }
+}
+
+struct Thinkers;
+
+impl MindFactory for Thinkers {
+    fn awaken(&mut self, _: &Newborn<'_>) -> Box<dyn Mind> {
+        Box::<Thinker>::default()
+    }
+}
+
+#[test]
+fn what_a_mind_shows_reaches_viewers_and_goes_with_its_agent() {
+    let mut bench = bench(5, 5, 8);
+    let viewer = bench.watch("V");
+    let mut thinkers = group(0, None, 1, 0, 0);
+    let (name, factory) = ("thinkers".to_owned(), Box::new(Thinkers));
+    thinkers.source = MindSource::Made { name, factory };
+    bench
+        .engine
+        .add_minds(vec![thinkers])
+        .expect("a game has room for minds");
+    bench.run_for(ms(1_060));
+    let late = bench.watch("W");
+    let by = ShownBy::Agent(AgentId(0));
+    let shown = |bench: &mut Bench, peer| bench.viewer(peer).shown.get(&by).cloned();
+    for peer in [viewer, late] {
+        let shown = shown(&mut bench, peer).expect("it shows something");
+        // A turn takes seven units of ten milliseconds.
+        assert_eq!((&*shown.note, &*shown.cards[0].1), ("turned 15", "15"));
+        assert_eq!(
+            shown.marks[0].1.tiles,
+            [Tile { x: 1, y: 1 }],
+            "the other one is off the map"
+        );
+    }
+    bench.act(AdminAction::Kill { agent: AgentId(0) });
+    bench.run_for(ms(100));
+    assert_eq!([viewer, late].map(|peer| shown(&mut bench, peer)), [None, None]);
+    let late = bench.watch("X");
+    assert!(bench.viewer(late).shown.is_empty());
 }

@@ -3,11 +3,12 @@
 //! The copy is that of the client, which checks every value that it applies. The rest of the wire (ticks, stream time, anchors) is
 //! checked by the client itself, against this engine, in the simulation.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use trantor_client::world::World as Copy;
 use trantor_game::World;
-use trantor_model::{AgentId, EggId, TeamId, Tile};
+use trantor_model::{AgentId, EggId, Shown, ShownBy, TeamId, Tile};
 use trantor_protocol::wire::{
     ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, ServerStats, SnapshotPart,
     ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
@@ -36,6 +37,8 @@ pub struct Viewer {
     pub stats: Option<ServerStats>,
     /// Reasons of refusals.
     pub refused: Vec<String>,
+    /// Notes, marks and cards.
+    pub shown: BTreeMap<ShownBy, Shown>,
     pub goodbye: Option<String>,
     /// What happened before, as received last.
     pub history: Option<History>,
@@ -140,7 +143,14 @@ impl Viewer {
                 self.jumps += 1;
             }
             ToClient::Stats(stats) => self.stats = Some(stats),
-            ToClient::Shown { .. } | ToClient::Announced { .. } => {}
+            ToClient::Shown { anew, owners } => {
+                if anew {
+                    self.shown.clear();
+                }
+                self.shown.extend(owners);
+                self.shown.retain(|_, shown| !shown.is_empty());
+            }
+            ToClient::Announced { .. } => {}
         }
     }
 
