@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: server, bots and viewer together, ended together.
+//! `cargo xtask demo`: server, bots and viewer together, ended together. Red are bots over TCP, blue a script in the server.
 //!
 //! With a display the viewer's window decides when it is over, and one match follows another. Without one the match runs
 //! for a while, and the server's list of its clients and a picture are left behind.
@@ -12,12 +12,19 @@ use anyhow::{Context, Result, ensure};
 use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::process;
+use crate::{process, source};
 
 /// Pause between two matches, in seconds: the viewer shows the victory.
 const BETWEEN_MATCHES_SECONDS: &str = "12";
 
+/// The bots, and the team of the script.
 const TEAMS: [&str; 2] = ["red", "blue"];
+
+/// What blue plays by.
+const SCRIPT: &str = "assets/minds/champion.luau";
+
+/// In every such match messages between agents take time and get lost.
+const MATCHES_PER_LAG: u32 = 3;
 
 /// Flags of the demo.
 #[derive(clap::Args, Clone)]
@@ -53,6 +60,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         server,
         bot,
         viewer,
+        matches: 0,
         port: 0,
         output: None,
         running: Vec::new(),
@@ -89,12 +97,14 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(status.unwrap_or(ExitCode::FAILURE))
 }
 
-/// A server, two teams of bots and a viewer. Dropping it ends them all: none is left behind, whatever went wrong.
+/// A server, a team of bots and a viewer. Dropping it ends them all: none is left behind, whatever went wrong.
 struct Demo {
     options: Options,
     server: PathBuf,
     bot: PathBuf,
     viewer: PathBuf,
+    /// Begun so far.
+    matches: u32,
     /// 0 before the first match.
     port: u16,
     /// Standard output of the server.
@@ -120,8 +130,18 @@ impl Demo {
             options.frequency.to_string(),
             options.seed.to_string(),
         ];
-        server.args(["-p", &port, "-c", &places, "-f", &speed, "--seed", &seed, "-n"]);
-        let server = self.start("server", server.args(TEAMS).stdout(Stdio::piped()))?;
+        let [bots, script] = TEAMS;
+        server.args([
+            "-p", &port, "-c", &places, "-f", &speed, "--seed", &seed, "-n", bots, script,
+        ]);
+        server.args(["--mind", &format!("{script}=script:{SCRIPT}:{places}")]);
+        server.current_dir(source::root());
+        self.matches += 1;
+        if self.matches.is_multiple_of(MATCHES_PER_LAG) {
+            server.args(["--lag", "radio"]);
+            println!("demo: in this match messages between agents take time (--lag radio)");
+        }
+        let server = self.start("server", server.stdout(Stdio::piped()))?;
         let mut output = BufReader::new(server.stdout.take().expect("its output is a pipe"));
         let mut line = String::new();
         output.read_line(&mut line)?;
@@ -131,12 +151,10 @@ impl Demo {
         let address =
             address.with_context(|| format!("the server does not say where it listens: {line:?}"))?;
         (self.port, self.output) = (address.port(), Some(output));
-        for team in TEAMS {
-            let mut bots = Command::new(&self.bot);
-            bots.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", team]);
-            self.start(team, bots.args(["--team-size", &places]))?;
-        }
-        Ok(())
+        let mut program = Command::new(&self.bot);
+        program.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", bots]);
+        self.start("bots", program.args(["--team-size", &places]))
+            .map(drop)
     }
 
     fn start_viewer(&mut self, has_window: bool) -> Result<()> {
@@ -174,8 +192,7 @@ impl Demo {
                         self.options.seed += 1;
                         self.start_match()?;
                     }
-                    // The other team still plays.
-                    _ if self.running.iter().any(|(name, _)| TEAMS.contains(name)) => {}
+                    // The bots end with the match.
                     _ => {
                         let speed = self.console("tick")?;
                         let speed = speed.split(' ').next().and_then(|word| word.parse().ok());
