@@ -130,20 +130,7 @@ pub(crate) struct Actor {
 /// Runs a script's file once, for nobody, to find out whether it runs to its end.
 pub(crate) fn try_out(vm: &Rc<Vm>, role: Role) -> Result<(), ScriptError> {
     let mut actor = Actor::new(Rc::clone(vm), role, None, "", 0, 0);
-    actor
-        .vm
-        .shared
-        .reports
-        .agents
-        .set(actor.vm.shared.reports.agents.get() - 1);
-    let defined = actor.define();
-    actor
-        .vm
-        .shared
-        .reports
-        .agents
-        .set(actor.vm.shared.reports.agents.get() + 1);
-    defined.map(|_| ())
+    actor.define().map(|_| ())
 }
 
 impl Drop for Actor {
