@@ -6,6 +6,7 @@
 mod ci;
 mod demo;
 mod dist;
+mod experiment;
 mod process;
 mod run;
 mod source;
@@ -40,6 +41,8 @@ enum Task {
     Kills(run::Arguments),
     /// Measure, and print the tables that docs/benchmarks.md quotes
     Bench(run::BenchOptions),
+    /// Play many matches, and write the table and the picture of docs/experiments
+    Experiment(experiment::Options),
     /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it
     Soak(run::SoakOptions),
 }
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Task::Fuzz(options) => run::fuzz(&options),
         Task::Kills(options) => run::kills(&options),
         Task::Bench(options) => run::bench(&options),
+        Task::Experiment(options) => experiment::run(&options).map(|()| ExitCode::SUCCESS),
         Task::Soak(options) => run::soak(&options),
     };
     done.unwrap_or_else(|error| {
