@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("\n| late at most, s | share of decisions |\n|---:|---:|");
     let within = |bound: &&str| grown(&format!("mind_lateness_seconds_bucket{{le=\"{bound}\"}}"));
     for bound in &BOUNDS {
-        println!("| {bound} | {:.4} |", within(&bound) / within(&"+Inf"));
+        println!("| {bound} | {:.4} |", within(bound) / within(&"+Inf"));
     }
     ensure!(starved == 0.0 && decisions > 0.99 * wish, "decisions are missing");
     ensure!(p99 < LATENESS_P99_SECONDS_MAX, "deadlines are late");

@@ -158,7 +158,7 @@ fn rate(mind: &mut dyn Mind) -> f64 {
     let mut count = 0u32;
     let begin = Instant::now();
     for _ in 0..STEPS {
-        now = now + GameSpan::from_units(7);
+        now += GameSpan::from_units(7);
         mind.perceive(Percept::Ok);
         mind.decide(now, &mut acts);
         count += acts.drain(..).count() as u32;

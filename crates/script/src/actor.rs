@@ -625,7 +625,7 @@ impl Actor {
                     Some(period) => {
                         let period = period.as_nanounits();
                         let missed = (now - timer.due).as_nanounits() / period;
-                        timer.due = timer.due + GameSpan::from_nanounits(period * (missed + 1));
+                        timer.due += GameSpan::from_nanounits(period * (missed + 1));
                     }
                     None => drop(self.state().timers.remove(place)),
                 }

@@ -49,11 +49,14 @@ pub struct ScriptCounts {
     pub agents: usize,
 }
 
+type Values = BTreeMap<Box<str>, Data>;
+
 /// What the agents of a script have in common besides its VM.
 #[derive(Default)]
 pub(crate) struct Reports {
     events: RefCell<VecDeque<ScriptEvent>>,
-    values: RefCell<BTreeMap<Box<str>, BTreeMap<Box<str>, Data>>>,
+    /// By team, then by name.
+    values: RefCell<BTreeMap<Box<str>, Values>>,
     /// When the last errors came.
     errors: RefCell<VecDeque<GameTime>>,
     is_suspended: Cell<bool>,

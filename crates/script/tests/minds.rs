@@ -19,7 +19,7 @@ fn read(path: &str) -> String {
 /// Six agents of a script against six of the built-in team.
 fn match_of(script: &Script, seed: u64) -> Leap {
     let config = GameConfig {
-        size: MapSize::new(20, 20).unwrap(),
+        size: MapSize::new(20, 20).expect("a side is in range"),
         teams: vec!["red".to_owned(), "blue".to_owned()],
         places_per_team: 6,
         seed,
@@ -41,7 +41,7 @@ fn match_of(script: &Script, seed: u64) -> Leap {
 
 /// Plays a while; no routine may fail.
 fn plays(name: &str, source: &str) {
-    let script = Script::load(name, source.as_bytes()).unwrap();
+    let script = Script::load(name, source.as_bytes()).expect("a script loads");
     let mut played = match_of(&script, 1);
     played.run(Some(GameTime::from_units(2_000)));
     assert_eq!(script.counts().errors, 0, "{:?}", script.next_event());

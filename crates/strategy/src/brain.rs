@@ -312,10 +312,9 @@ impl Brain {
     fn heard(&mut self, call: HeardCall) -> bool {
         if let Some(known) = &self.heard_call
             && known.sent_at + CALL_AGE_UNITS_MAX >= self.body.clock
+            && (known.caller < call.caller || known.caller == call.caller && known.number >= call.number)
         {
-            if known.caller < call.caller || known.caller == call.caller && known.number >= call.number {
-                return false;
-            }
+            return false;
         }
         self.heard_call = Some(call);
         true

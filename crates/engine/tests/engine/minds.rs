@@ -211,7 +211,7 @@ fn groups(seed: u64) -> Vec<MindGroup> {
         group(1, random, 1, 2_500, 0),
         group(1, None, 1, 0, 0),
     ];
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         groups.push(group(1, trivial, 1, 3_333, 1_200));
         groups.push(group(2, None, 2, 20_000, 3_000));
         groups.push(group(2, random, 1, 0, 5_000));
@@ -221,13 +221,13 @@ fn groups(seed: u64) -> Vec<MindGroup> {
 
 fn config(seed: u64) -> GameConfig {
     GameConfig {
-        size: MapSize::new(SIDE.into(), SIDE.into()).unwrap(),
+        size: MapSize::new(SIDE.into(), SIDE.into()).expect("a side is in range"),
         teams: vec!["red".to_owned(), "blue".to_owned(), "green".to_owned()],
         places_per_team: 3,
         seed,
         rules: Rules {
             lock_step: true,
-            lag: (seed % 3 == 0).then_some(Lag {
+            lag: (seed.is_multiple_of(3)).then_some(Lag {
                 speed: None,
                 latency: GameSpan::from_units(2),
                 jitter_max: GameSpan::ZERO,
@@ -279,7 +279,7 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
     let mut below = move |bound: u32| rng.next_u32() % bound;
     let unit_ns = 1_000_000_000 / i64::from(frequency);
     let mut config = EngineConfig::new(config(seed));
-    config.frequency = Frequency::new(u64::from(frequency)).unwrap();
+    config.frequency = Frequency::new(u64::from(frequency)).expect("a frequency is in range");
     config.lock_step = lock_step.then(|| ms(1_000));
     config.lag_max = Some(RealSpan::from_nanos(20 * unit_ns));
     let mut now = RealTime::ZERO;
@@ -303,7 +303,9 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
         let is_begun = engine.game().world().agents().len() > 0;
         if is_begun && !std::mem::replace(&mut has_begun, true) {
             for action in famine(seed) {
-                engine.admin(AdminRequest::Act(action), now).unwrap();
+                engine
+                    .admin(AdminRequest::Act(action), now)
+                    .expect("an operator may act");
             }
         }
         let mut fires = 1 + below(100);
@@ -317,8 +319,10 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
         if !lock_step && below(64) == 0 {
             engine
                 .admin(AdminRequest::SetFrequency(frequency - below(frequency / 2)), now)
-                .unwrap();
-            engine.admin(AdminRequest::Pause, now).unwrap();
+                .expect("the frequency is in range");
+            engine
+                .admin(AdminRequest::Pause, now)
+                .expect("a game can be paused");
             now += ms(i64::from(below(3_000)));
             engine.begin_pass(now);
             for step in [Step::Units(below(5)), Step::Event] {
@@ -327,7 +331,9 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
                     let _fired = engine.fire_next(now);
                 }
             }
-            engine.admin(AdminRequest::Resume, now).unwrap();
+            engine
+                .admin(AdminRequest::Resume, now)
+                .expect("a game can be resumed");
         }
     }
     assert!(lock_step || engine.stats(now).slips > 0, "the clock slips too");
@@ -342,8 +348,8 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
 }
 
 fn is_replayed(journal: Vec<u8>) -> u64 {
-    let verified = Replay::open(journal).unwrap().verify().unwrap();
-    verified.game.digest()
+    let replay = Replay::open(journal).expect("a journal can be read");
+    replay.verify().expect("a replay is exact").game.digest()
 }
 
 #[test]

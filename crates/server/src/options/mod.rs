@@ -339,7 +339,6 @@ impl Options {
                 // What is due at one instant has one order, so that minds and a scenario have one outcome at any speed.
                 lock_step: self.mind.is_some() || self.scenario.is_some(),
                 lag: self.lag.all.flatten(),
-                ..Rules::default()
             },
         };
         EngineConfig {
