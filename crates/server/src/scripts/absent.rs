@@ -9,9 +9,11 @@ use super::{ReadLine, Report, ScriptTotals};
 
 const NO_SCRIPTS: &str = "this build has no scripts (it was made without the feature script)";
 
-/// None.
+/// None. With a field, so that it is made as the other build makes its own.
 #[derive(Default)]
-pub struct Scripts;
+pub struct Scripts {
+    _none: (),
+}
 
 impl Scripts {
     /// # Errors
