@@ -56,7 +56,7 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
         }
         DemoScene::Lag => {
             eggs(scene, 4, size);
-            for (agent, since) in [(3, 122.0), (7, 140.0), (11, 12.0)] {
+            for (agent, since) in [(3, 122.0), (7, 128.0), (11, 0.0)] {
                 send(scene, size, agent, (units + since).rem_euclid(150.0));
             }
             scene.lag = Some(LAG.into());

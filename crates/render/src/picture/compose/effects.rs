@@ -178,12 +178,12 @@ fn spreading(at: &mut Particles<'_>, spread: &Spread, age: f32, team: Rgb) {
     let mut wave = Wave {
         position: at.position.to_array(),
         radius,
-        depth: (0.35 + 0.12 * radius).min(1.5),
+        depth: (0.5 + 0.14 * radius).min(1.8),
         dashes: 0.0,
         color: [0; 4],
     };
     let gone = radius / spread.edge.max(1.0);
-    let going = (1.0 - 0.45 * gone) * (1.0 - smoothstep(0.0, 0.35, faded));
+    let going = (1.0 - 0.3 * gone) * (1.0 - smoothstep(0.0, 0.35, faded));
     if going > 0.0 {
         wave.color = light.with(going * strength);
         at.list.waves.push(wave);
