@@ -59,7 +59,7 @@ status() {
         status "after --help" $program --help
         status "for an unknown option" $program --no-such-option
     done
-    for command in console replay sim config completions man; do
+    for command in console replay sim config completions man types; do
         echo "trantor-server: command $command"
         options trantor-server "$command"
     done

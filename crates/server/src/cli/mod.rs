@@ -202,7 +202,8 @@ pub fn command() -> Command {
              A running server: trantor-server console; see trantor-server console --help.\n\
              Recorded games: trantor-server replay verify|info|export|play FILE...; see trantor-server replay --help.\n\
              Whole games without connections: see trantor-server sim --help.\n\
-             Completions and manual pages: trantor-server completions SHELL, trantor-server man DIR.",
+             Completions and manual pages: trantor-server completions SHELL, trantor-server man DIR.\n\
+             Types for editors of scripts: trantor-server types.",
         )
 }
 
