@@ -14,7 +14,7 @@ use signal_hook::iterator::Signals;
 
 use crate::{process, source};
 
-/// Pause between two matches, in seconds: the viewer shows the victory.
+/// From a victory to the next match, in seconds: the server stays, and the viewer shows the victory.
 const BETWEEN_MATCHES_SECONDS: &str = "12";
 
 /// The bots, and the team of the script.
@@ -81,7 +81,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     if has_window {
         return Ok(status.unwrap_or(ExitCode::SUCCESS));
     }
-    // Between two matches there is no server.
+    // The server may have failed.
     if let Ok(clients) = demo.console("clients") {
         print!("{clients}");
     }
@@ -188,18 +188,17 @@ impl Demo {
                         eprintln!("demo: the {name} failed: {exit}");
                         return Ok(Some(ExitCode::FAILURE));
                     }
+                    // The viewer has shown the victory.
                     "pause" => {
-                        self.options.seed += 1;
-                        self.start_match()?;
-                    }
-                    // The bots end with the match.
-                    _ => {
                         let speed = self.console("tick")?;
                         let speed = speed.split(' ').next().and_then(|word| word.parse().ok());
                         self.options.frequency = speed.context("the server names no speed")?;
                         self.end(|name| name == "server");
-                        self.start("pause", Command::new("sleep").arg(BETWEEN_MATCHES_SECONDS))?;
+                        self.options.seed += 1;
+                        self.start_match()?;
                     }
+                    // The bots end with the match.
+                    _ => drop(self.start("pause", Command::new("sleep").arg(BETWEEN_MATCHES_SECONDS))?),
                 }
             }
         }
