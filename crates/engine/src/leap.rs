@@ -114,7 +114,7 @@ impl Leap {
         self.minds.direct(scenario);
     }
 
-    /// Has the minds of a team ask for no more agents than so many, instead of [`agents_at_most`].
+    /// Has the minds of a team ask for no more agents than so many, instead of as many as its places allow.
     pub fn limit_agents(&mut self, most: usize) {
         self.minds.limit_agents(most);
     }
