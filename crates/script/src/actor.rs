@@ -9,13 +9,13 @@ use std::rc::Rc;
 use mlua::{Function, IntoLuaMulti, Table, Thread, Value};
 use trantor_model::{AgentId, Counts, Level, Resource, Sight};
 use trantor_strategy::flight::AnswerKind;
-use trantor_time::{GameSpan, GameTime};
+use trantor_time::{GameSpan, GameTime, NANOS};
 
 use crate::data::{Data, number};
 use crate::jobs::{self, span};
 use crate::limits::{
-    ANSWERS_MAX, HEARD_MAX, INBOX_MAX, INSTANT_RESUMPTIONS_MAX, JOBS_MAX, RESTART_UNITS, ROUTINES_MAX,
-    SCENARIO_HEARD_MAX, SCENARIO_RESUMPTIONS_MAX,
+    ANSWERS_MAX, HEARD_MAX, INBOX_MAX, JOBS_MAX, RESTART_UNITS, ROUTINES_MAX, SCENARIO_HEARD_MAX,
+    SCENARIO_UNIT_STEPS_MAX, STEPS_MAX, UNIT_STEPS_MAX,
 };
 use crate::state::{Deed, State, command_of};
 use crate::vm::{Ran, ScriptError, Vm};
@@ -36,12 +36,13 @@ impl Role {
         }
     }
 
-    /// See [`INSTANT_RESUMPTIONS_MAX`].
-    const fn resumptions_max(self) -> u32 {
-        match self {
-            Self::Agent => INSTANT_RESUMPTIONS_MAX,
-            Self::Scenario => SCENARIO_RESUMPTIONS_MAX,
-        }
+    /// The game time that steps are worth, see [`UNIT_STEPS_MAX`].
+    fn span_of(self, steps: u32) -> GameSpan {
+        let steps_a_unit = match self {
+            Self::Agent => UNIT_STEPS_MAX,
+            Self::Scenario => SCENARIO_UNIT_STEPS_MAX,
+        };
+        GameSpan::from_nanounits(i128::from(steps) * i128::from(NANOS / i64::from(steps_a_unit)))
     }
 
     const fn name(self) -> &'static str {
@@ -122,8 +123,8 @@ pub(crate) struct Actor {
     epoch: Option<u64>,
     /// When the main function begins, if it should.
     begins_at: Option<GameTime>,
-    /// Resumptions at the instant of the last decision.
-    resumed: u32,
+    /// Until when the steps that it has used would last at the rate of [`UNIT_STEPS_MAX`].
+    paid_until: GameTime,
     wake_at: Option<GameTime>,
 }
 
@@ -167,7 +168,7 @@ impl Actor {
             is_held: false,
             epoch: None,
             begins_at: None,
-            resumed: 0,
+            paid_until: GameTime::ZERO,
             wake_at: Some(GameTime::ZERO),
         }
     }
@@ -243,9 +244,6 @@ impl Actor {
 
     /// Resumes what is to be resumed at `now`; answers what was done by it, in order.
     pub(crate) fn decide(&mut self, now: GameTime) -> Vec<Deed> {
-        if self.state().now != now {
-            self.resumed = 0;
-        }
         self.state().begin_decision(now);
         let reports = &self.vm.shared.reports;
         if reports.is_suspended() {
@@ -257,7 +255,7 @@ impl Actor {
             self.clear();
             self.begin(Value::Nil);
         }
-        while self.resumed < self.role.resumptions_max() && !self.vm.shared.reports.is_suspended() {
+        while self.may_run_at() <= now && !self.vm.shared.reports.is_suspended() {
             if let Some(heard) = self.heard.pop_front() {
                 self.take_in(heard);
             } else if let Some(due) = self.next_due(now) {
@@ -267,8 +265,13 @@ impl Actor {
             }
         }
         self.state().send_waiting();
-        self.wake_at = self.next_wake(now);
+        self.wake_at = self.next_wake();
         std::mem::take(&mut self.state().deeds)
+    }
+
+    /// The bucket of steps holds [`STEPS_MAX`].
+    fn may_run_at(&self) -> GameTime {
+        self.paid_until - self.role.span_of(STEPS_MAX - 1)
     }
 
     pub(crate) fn wake_at(&self) -> Option<GameTime> {
@@ -343,8 +346,11 @@ impl Actor {
             .vm
             .fresh_chunk()
             .map_err(|error| self.vm.describe(&error, None))?;
+        let mut steps = STEPS_MAX;
+        let ran = self.vm.resume(&thread, (), &mut self.state, &mut steps);
+        self.pay(STEPS_MAX - steps);
         let role = self.role.name();
-        match self.vm.resume(&thread, (), &mut self.state)? {
+        match ran? {
             Ran::Asked(..) => Err(self
                 .vm
                 .error("a file may not wait outside of its agent's function")),
@@ -353,9 +359,18 @@ impl Actor {
             {
                 Ok(table)
             }
-            Ran::Returned(_) => {
-                let message = format!("the file does not end with `return trantor.{role}(function … end)`");
-                Err(self.vm.error(&message))
+            Ran::Returned(value) => {
+                let kind = value
+                    .as_table()
+                    .and_then(|table| table.raw_get::<String>("kind").ok());
+                let message = match kind.as_deref() {
+                    Some("agent") => {
+                        "the file has minds of agents: run it with --mind TEAM=script:FILE:COUNT"
+                    }
+                    Some("scenario") => "the file has a scenario: run it with --scenario FILE",
+                    _ => &format!("the file does not end with `return trantor.{role}(function … end)`"),
+                };
+                Err(self.vm.error(message))
             }
         }
     }
@@ -399,28 +414,34 @@ impl Actor {
 
     /// Resumes a routine, and keeps it if it waits for something then.
     fn run(&mut self, thread: Thread, arguments: impl IntoLuaMulti, is_main: bool) {
-        self.resumed += 1;
-        let mut ran = self.vm.resume(&thread, arguments, &mut self.state);
-        // What needs no time is answered at once.
-        loop {
-            let answer = match ran {
-                Err(error) => return self.failed(error, is_main),
-                Ok(Ran::Returned(_)) => return,
-                Ok(Ran::Asked(request, first, second)) => match self.request(request, &first, &second) {
-                    Ok(waiting) => {
-                        let routine = Routine {
-                            thread,
-                            waiting,
-                            is_main,
-                        };
-                        return self.routines.push(routine);
-                    }
-                    Err(answer) => answer,
-                },
+        let mut steps = STEPS_MAX;
+        let mut ran = self.vm.resume(&thread, arguments, &mut self.state, &mut steps);
+        // What needs no time is answered at once, within the same steps.
+        let waiting = loop {
+            let Ok(Ran::Asked(request, first, second)) = &ran else {
+                break None;
             };
-            self.resumed += 1;
-            ran = self.vm.resume(&thread, answer, &mut self.state);
+            match self.request(*request, first, second) {
+                Ok(waiting) => break Some(waiting),
+                Err(answer) => ran = self.vm.resume(&thread, answer, &mut self.state, &mut steps),
+            }
+        };
+        self.pay(STEPS_MAX - steps);
+        match (ran, waiting) {
+            (Err(error), _) => self.failed(error, is_main),
+            (Ok(_), Some(waiting)) => self.routines.push(Routine {
+                thread,
+                waiting,
+                is_main,
+            }),
+            (Ok(_), None) => {}
         }
+    }
+
+    /// Takes steps off what it may use.
+    fn pay(&mut self, steps: u32) {
+        let now = self.state().now;
+        self.paid_until = self.paid_until.max(now) + self.role.span_of(steps);
     }
 
     /// What a routine waits for that asks so, or what it is answered at once.
@@ -479,7 +500,8 @@ impl Actor {
             .as_string()
             .map(|name| name.to_string_lossy())
             .unwrap_or_default();
-        let (result, length) = jobs::run(&name, &Data::read(data)?)?;
+        let (result, length, steps) = jobs::run(&name, &Data::read(data)?)?;
+        self.pay(steps);
         let state = self.state();
         Ok(Waiting::Job(state.now + length, state.next_id(), result))
     }
@@ -641,24 +663,18 @@ impl Actor {
         }
     }
 
-    fn next_wake(&self, now: GameTime) -> Option<GameTime> {
+    fn next_wake(&self) -> Option<GameTime> {
         let timers = self
             .state
             .iter()
             .flat_map(|state| &state.timers)
             .map(|timer| timer.due);
         let routines = self.routines.iter().filter_map(|routine| routine.due());
-        let next = timers
-            .chain(routines.map(|(due, _)| due))
-            .chain(self.begins_at)
-            .min();
-        // Whatever had to be put off goes on a unit later.
-        let later = now + GameSpan::from_units(1);
-        match self.resumed >= self.role.resumptions_max() {
-            true if !self.heard.is_empty() => Some(later),
-            true => next.map(|next| next.max(later)),
-            false => next,
-        }
+        let heard = self.heard.front().map(|_| GameTime::ZERO);
+        let next = timers.chain(routines.map(|(due, _)| due)).chain(heard).min();
+        // What is put off goes on once there are steps for it.
+        let next = next.map(|next| next.max(self.may_run_at()));
+        next.into_iter().chain(self.begins_at).min()
     }
 }
 

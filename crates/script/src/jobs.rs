@@ -1,14 +1,14 @@
 //! Jobs: work that the host does for scripts, by name, with plain data.
 //!
-//! A job is done when it is asked for and delivered at a game time that depends on the request alone, so that the speed
-//! of the machine decides nothing.
+//! A job is done at once, on the thread of the game, and charged to the steps of its agent: its result is delivered at a
+//! game time that depends on the request alone, so that the speed of the machine decides nothing.
 
 use std::collections::{HashMap, VecDeque};
 
 use trantor_time::GameSpan;
 
 use crate::data::Data;
-use crate::limits::WAIT_UNITS_MAX;
+use crate::limits::{PATH_TILE_STEPS, WAIT_UNITS_MAX};
 
 /// Tiles that a search may visit: those of the largest map that people watch, in some milliseconds.
 const PATH_TILES_MAX: usize = 10_000;
@@ -16,14 +16,20 @@ const PATH_TILES_MAX: usize = 10_000;
 /// How long a path takes to be found, in units: as long as a step.
 const PATH_UNITS: i64 = 7;
 
-/// Does a job; answers the result and how long it takes, or why it cannot be done.
-pub(crate) fn run(name: &str, data: &Data) -> Result<(Data, GameSpan), String> {
+/// Does a job; answers the result, how long it takes and the steps that it costs, or why it cannot be done.
+pub(crate) fn run(name: &str, data: &Data) -> Result<(Data, GameSpan, u32), String> {
     match name {
-        "path" => path(data).map(|path| (path, GameSpan::from_units(PATH_UNITS))),
+        "path" => {
+            let (path, visited) = path(data)?;
+            let steps = u32::try_from(visited)
+                .unwrap_or(u32::MAX)
+                .saturating_mul(PATH_TILE_STEPS);
+            Ok((path, GameSpan::from_units(PATH_UNITS), steps))
+        }
         // For tests: nothing, after so many units.
         "sleep" => {
             let units = data.get("units").and_then(Data::as_number).unwrap_or(0.0);
-            Ok((Data::Nil, span(units)))
+            Ok((Data::Nil, span(units), 0))
         }
         _ => Err(format!("no such job: {name}")),
     }
@@ -38,8 +44,9 @@ pub(crate) fn span(units: f64) -> GameSpan {
 type Place = (i32, i32);
 
 /// The shortest path `from` a tile `to` another around those to `avoid`, on a map of `width` and `height` that is joined
-/// at its edges, or without edges. A list of tiles, the first one left out; nil if there is none.
-fn path(data: &Data) -> Result<Data, String> {
+/// at its edges, or without edges. A list of tiles, the first one left out; nil if there is none. Besides, how many tiles it
+/// has visited.
+fn path(data: &Data) -> Result<(Data, usize), String> {
     let place = |data: Option<&Data>| -> Result<Place, String> {
         let number = |name| data.and_then(|data| data.get(name)).and_then(Data::as_number);
         match (number("x"), number("y")) {
@@ -81,14 +88,14 @@ fn path(data: &Data) -> Result<Data, String> {
     while at != to {
         match next.get(&at) {
             Some(step) if *step != at => at = *step,
-            _ => return Ok(Data::Nil),
+            _ => return Ok((Data::Nil, next.len())),
         }
         tiles.push(Data::map([
             ("x", f64::from(at.0).into()),
             ("y", f64::from(at.1).into()),
         ]));
     }
-    Ok(Data::List(tiles))
+    Ok((Data::List(tiles), next.len()))
 }
 
 #[cfg(test)]
@@ -110,8 +117,8 @@ mod tests {
                 ("height", side.into()),
             ]));
             match found {
-                Ok(Data::List(tiles)) => Some(tiles.len()),
-                Ok(Data::Nil) => None,
+                Ok((Data::List(tiles), _)) => Some(tiles.len()),
+                Ok((Data::Nil, _)) => None,
                 other => panic!("{other:?}"),
             }
         };

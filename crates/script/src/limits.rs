@@ -25,12 +25,19 @@ pub const TIMERS_MAX: usize = 64;
 /// Jobs of an agent that are not delivered yet.
 pub const JOBS_MAX: usize = 4;
 
-/// Resumptions of an agent at one instant of game time. Commands that take no time would otherwise keep time from
-/// passing; the rest is resumed a unit later.
-pub const INSTANT_RESUMPTIONS_MAX: u32 = 64;
+/// Steps that each resumption costs besides its own: what the host does for it. Commands that take no time would otherwise
+/// keep time from passing.
+pub const RESUMPTION_STEPS: u32 = 20;
 
-/// The same of a scenario, which is sent the events of all agents.
-pub const SCENARIO_RESUMPTIONS_MAX: u32 = 4_096;
+/// Steps that a search for a path costs for each tile that it visits.
+pub const PATH_TILE_STEPS: u32 = 8;
+
+/// Steps that an agent may use in a unit of game time, on average: a token bucket that holds [`STEPS_MAX`]. One that uses
+/// more is resumed later, so that six of them take a tenth of a core at 1,000 units a second. A champion uses 300.
+pub const UNIT_STEPS_MAX: u32 = 1_000;
+
+/// The same of a scenario, which is sent the events of all agents and runs once a match.
+pub const SCENARIO_UNIT_STEPS_MAX: u32 = 20_000;
 
 /// Messages kept for an agent that does not ask for them; the oldest is dropped.
 pub const INBOX_MAX: usize = 32;

@@ -11,7 +11,7 @@ use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Thread, Value
 use trantor_model::show::shown_text;
 
 use crate::api;
-use crate::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, STEPS_MAX};
+use crate::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, RESUMPTION_STEPS};
 use crate::script::Reports;
 use crate::source;
 use crate::state::{self, State};
@@ -236,14 +236,15 @@ impl Vm {
         self.lua.create_thread(chunk)
     }
 
-    /// Resumes a routine within its limits, on behalf of `state`.
+    /// Resumes a routine within its limits, on behalf of `state`; takes what it uses off `steps`.
     pub(crate) fn resume(
         &self,
         thread: &Thread,
         arguments: impl IntoLuaMulti,
         state: &mut Option<Box<State>>,
+        steps: &mut u32,
     ) -> Result<Ran, ScriptError> {
-        self.shared.steps.set(STEPS_MAX);
+        self.shared.steps.set(steps.saturating_sub(RESUMPTION_STEPS));
         self.shared.is_over.set(false);
         *self.shared.current.borrow_mut() = state.take();
         let before = self.lua.used_memory();
@@ -252,7 +253,7 @@ impl Vm {
         let _ = self.lua.set_memory_limit(limit);
         let resumed = thread.resume::<(Value, Value, Value)>(arguments);
         let _ = self.lua.set_memory_limit(0);
-        self.shared.steps.set(u32::MAX);
+        *steps = self.shared.steps.replace(u32::MAX);
         *state = self.shared.current.borrow_mut().take();
         self.shared.reports.resumed();
         let ran = match resumed {
