@@ -21,6 +21,9 @@ pub use absent::Scripts;
 #[cfg(feature = "script")]
 pub use luau::Scripts;
 
+/// What was found in a file: its source, or in one line why it cannot be read.
+pub type Source = Result<Vec<u8>, String>;
+
 /// Reads a line of a scenario.
 pub type ReadLine = fn(&Game, &str) -> ScenarioLine;
 
@@ -38,8 +41,8 @@ pub enum ScenarioLine {
 pub struct Report {
     pub level: log::Level,
     pub text: String,
-    /// Whether viewers are shown it, too.
-    pub is_shown: bool,
+    /// The same for viewers, who do not learn in which folder a file is; `None` if it is nothing to them.
+    pub shown: Option<String>,
 }
 
 /// Totals of all scripts, for metrics.

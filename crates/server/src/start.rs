@@ -127,14 +127,14 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         let asked: u32 = groups.iter().map(|group| group.count).sum();
         let joined = engine.add_minds(groups)?;
         if engine.is_started() && !options.lock_step && joined < asked as usize {
-            log::warn!("{joined} of {asked} minds have joined: there were places for no more");
+            log::warn!("{joined} of {asked} minds have joined: there were places for no more, see --clients");
         }
     }
     if let Some(file) = &options.scenario {
         let seed = event_loop.shell.engine.game().config().seed;
         let scenario = scripts
             .scenario(file, seed, scenario_line)
-            .map_err(|error| anyhow!(error))?;
+            .map_err(|error| anyhow!("--scenario: {error}"))?;
         event_loop.shell.engine.direct(scenario)?;
     }
     event_loop

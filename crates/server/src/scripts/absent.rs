@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use trantor_engine::minds::{MindSource, Scenario};
 
-use super::{ReadLine, Report, ScriptTotals};
+use super::{ReadLine, Report, ScriptTotals, Source};
 
 const NO_SCRIPTS: &str = "this build has no scripts (it was made without the feature script)";
 
@@ -39,7 +39,7 @@ impl Scripts {
         true
     }
 
-    pub fn watch(&mut self, _send: impl Fn(PathBuf, Vec<u8>) + Send + 'static) -> io::Result<()> {
+    pub fn watch(&mut self, _send: impl Fn(PathBuf, Source) + Send + 'static) -> io::Result<()> {
         Ok(())
     }
 
@@ -59,15 +59,15 @@ impl Scripts {
         Err(NO_SCRIPTS.to_owned())
     }
 
-    pub fn read(&self, _file: &str) -> Result<(PathBuf, Vec<u8>), String> {
+    pub fn read(&self, _file: &str) -> Result<(PathBuf, Source), String> {
         Err(NO_SCRIPTS.to_owned())
     }
 
-    pub fn take_over(&mut self, path: &Path, _source: &[u8]) -> Report {
+    pub fn take_over(&mut self, path: &Path, _source: &Source) -> Report {
         Report {
             level: log::Level::Error,
             text: format!("{}: {NO_SCRIPTS}", path.display()),
-            is_shown: false,
+            shown: None,
         }
     }
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use trantor_engine::minds::{MindSource, Scenario};
 use trantor_script::limits::SOURCE_BYTES_MAX;
-use trantor_script::{Script, ScriptEvent, ScriptNews};
+use trantor_script::{Script, ScriptError, ScriptEvent, ScriptNews};
 
 use super::scenario::ScriptScenario;
 use super::watch::Watch;
-use super::{ReadLine, Report, ScriptTotals};
+use super::{ReadLine, Report, ScriptTotals, Source};
 
 /// What a console line without a known file is answered.
 const NO_SUCH_FILE: &str = "no script of that name runs; script list has them";
@@ -51,8 +51,8 @@ impl Scripts {
         let script = match self.loaded.iter().find(same) {
             Some(loaded) => loaded.script.clone(),
             None => {
-                let source = read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-                let script = Script::load(&shown(path), &source).map_err(|error| error.to_string())?;
+                let script = Script::load(&shown(path), &read(path)?);
+                let script = script.map_err(|error| refusal(path, &error))?;
                 self.add(path, script.clone(), false);
                 script
             }
@@ -73,9 +73,8 @@ impl Scripts {
         seed: u64,
         read_line: ReadLine,
     ) -> Result<Box<dyn Scenario>, String> {
-        let source = read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let loaded = trantor_script::Scenario::load(&shown(path), &source, seed);
-        let scenario = loaded.map_err(|error| error.to_string())?;
+        let loaded = trantor_script::Scenario::load(&shown(path), &read(path)?, seed);
+        let scenario = loaded.map_err(|error| refusal(path, &error))?;
         self.add(path, scenario.script().clone(), true);
         Ok(Box::new(ScriptScenario::new(scenario, read_line)))
     }
@@ -98,7 +97,7 @@ impl Scripts {
     ///
     /// # Errors
     /// If the system gives no watch or no thread.
-    pub fn watch(&mut self, send: impl Fn(PathBuf, Vec<u8>) + Send + 'static) -> io::Result<()> {
+    pub fn watch(&mut self, send: impl Fn(PathBuf, Source) + Send + 'static) -> io::Result<()> {
         let paths = self.loaded.iter().map(|loaded| loaded.path.clone()).collect();
         let is_watched = self.watch.as_ref().is_some_and(|watch| watch.paths == paths);
         if !paths.is_empty() && !is_watched {
@@ -184,18 +183,21 @@ impl Scripts {
     /// The path and the present source of a file.
     ///
     /// # Errors
-    /// If there is no such script, or the file cannot be read.
-    pub fn read(&self, file: &str) -> Result<(PathBuf, Vec<u8>), String> {
+    /// If there is no such script.
+    pub fn read(&self, file: &str) -> Result<(PathBuf, Source), String> {
         let path = self.loaded[self.named(file)?[0]].path.clone();
-        let source = read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let source = read(&path);
         Ok((path, source))
     }
 
-    /// Has another source take over in all scripts of a file. One that does not compile changes nothing.
-    pub fn take_over(&mut self, path: &Path, source: &[u8]) -> Report {
+    /// Has another source take over in all scripts of a file. One that cannot be read or does not compile changes nothing.
+    pub fn take_over(&mut self, path: &Path, source: &Source) -> Report {
         let mut mistake = None;
         for loaded in self.loaded.iter_mut().filter(|loaded| loaded.path == path) {
-            loaded.mistake = loaded.script.reload(source).err().map(|error| error.to_string());
+            loaded.mistake = match source {
+                Ok(source) => loaded.script.reload(source).err().map(|error| error.to_string()),
+                Err(why) => Some(why.clone()),
+            };
             loaded.mistakes += u64::from(loaded.mistake.is_some());
             mistake = mistake.or_else(|| loaded.mistake.clone());
         }
@@ -203,13 +205,22 @@ impl Scripts {
             None => (log::Level::Info, format!("{}: reloaded", shown(path))),
             Some(mistake) => (log::Level::Error, format!("not reloaded: {mistake}")),
         };
-        let is_shown = true;
-        Report {
-            level,
-            text,
-            is_shown,
-        }
+        let shown = Some(without_folder(path, &text));
+        Report { level, text, shown }
     }
+}
+
+/// Why the script of a file is refused. A file of another kind has many mistakes.
+fn refusal(path: &Path, error: &ScriptError) -> String {
+    match path.extension().is_some_and(|end| end == "luau" || end == "lua") {
+        true => error.to_string(),
+        false => format!("{error}: a script is a file in Luau, such as scout.luau"),
+    }
+}
+
+fn without_folder(path: &Path, text: &str) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    text.replace(&shown(path), &name)
 }
 
 fn report(path: &Path, event: ScriptEvent) -> Report {
@@ -226,12 +237,8 @@ fn report(path: &Path, event: ScriptEvent) -> Report {
             (log::Level::Error, text)
         }
     };
-    let is_shown = level == log::Level::Error;
-    Report {
-        level,
-        text,
-        is_shown,
-    }
+    let shown = (level == log::Level::Error).then(|| without_folder(path, &text));
+    Report { level, text, shown }
 }
 
 /// A file as messages call it.
@@ -240,9 +247,11 @@ fn shown(path: &Path) -> String {
 }
 
 /// The source, and one byte more than a source may have if it is longer.
-pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut source = Vec::new();
+pub(super) fn read(path: &Path) -> Source {
     let bytes_max = SOURCE_BYTES_MAX as u64 + 1;
-    File::open(path)?.take(bytes_max).read_to_end(&mut source)?;
+    let mut source = Vec::new();
+    let found = File::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut source));
+    let expected = "expected the path of a script, as in folder/scout.luau";
+    found.map_err(|error| format!("{}: {error}: {expected}", path.display()))?;
     Ok(source)
 }

@@ -12,6 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use trantor_runtime::threads::{self, Thread};
 
+use super::Source;
 use super::luau::read;
 
 /// How long a folder must be quiet before a changed file is read: editors write a file in several steps, a few milliseconds
@@ -32,7 +33,7 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn start(
         paths: BTreeSet<PathBuf>,
-        send: impl Fn(PathBuf, Vec<u8>) + Send + 'static,
+        send: impl Fn(PathBuf, Source) + Send + 'static,
     ) -> io::Result<Self> {
         let names: BTreeSet<OsString> = paths
             .iter()
@@ -59,19 +60,16 @@ impl Watch {
                 .map_err(io::Error::other)?;
         }
         // As they were loaded, or so shortly after that a change in between is seen as one.
-        let mut known: Vec<(PathBuf, Option<Vec<u8>>)> =
-            paths.iter().map(|path| (path.clone(), read(path).ok())).collect();
+        let mut known: Vec<(PathBuf, Source)> = paths.iter().map(|path| (path.clone(), read(path))).collect();
         let thread = threads::spawn("scripts", move || {
             while changes.recv().is_ok() {
                 wait_for_quiet(&changes);
                 for (path, source) in &mut known {
-                    // A file that is gone for a moment keeps its script.
-                    let Ok(found) = read(path) else { continue };
-                    if source.as_ref() == Some(&found) {
-                        continue;
+                    let found = read(path);
+                    if *source != found {
+                        source.clone_from(&found);
+                        send(path.clone(), found);
                     }
-                    *source = Some(found.clone());
-                    send(path.clone(), found);
                 }
             }
         })?;

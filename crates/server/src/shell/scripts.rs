@@ -6,7 +6,7 @@ use std::path::Path;
 use trantor_model::{Show, ShownBy};
 
 use super::Shell;
-use crate::scripts::Report;
+use crate::scripts::{Report, Source};
 
 impl Shell {
     /// Watches the files of all scripts that are loaded now.
@@ -27,7 +27,7 @@ impl Shell {
     }
 
     /// Has another source take over in the scripts of a file, between two passes.
-    pub(crate) fn take_over_script(&mut self, path: &Path, source: &[u8]) -> Result<String, String> {
+    pub(crate) fn take_over_script(&mut self, path: &Path, source: &Source) -> Result<String, String> {
         let report = self.scripts.take_over(path, source);
         self.engine.reschedule_minds();
         let text = report.text.clone();
@@ -64,9 +64,8 @@ impl Shell {
 
     fn publish(&mut self, report: Report) {
         log::log!(report.level, "{}", report.text);
-        if report.is_shown {
-            self.engine
-                .show(ShownBy::Server, Show::Announce(report.text.into()));
+        if let Some(text) = report.shown {
+            self.engine.show(ShownBy::Server, Show::Announce(text.into()));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! # …                    a remark
 //! env NAME=VALUE …       the environment of the programs that follow, and nothing else of ours
 //! file NAME TEXT; TEXT   a file with these lines; `+` before the name keeps what it has
+//! remove NAME            no such file any more
 //! recordings             writes those of `replay::write_recordings`
 //! there NAME …           files that are there within ten seconds
 //! gone NAME …            files that are not there
@@ -110,6 +111,7 @@ impl Transcript {
                 let text = text.replace("; ", "\n") + end;
                 self.folder.write(name, text.as_bytes());
             }
+            "remove" => std::fs::remove_file(self.folder.join(text)).unwrap(),
             "recordings" => write_recordings(&self.folder),
             "there" => text.split(' ').for_each(|name| self.wait_for(name)),
             "gone" => {
