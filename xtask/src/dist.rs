@@ -47,6 +47,12 @@ const FILES: [(&str, &str); 4] = [
     ("docs/operating.md", "share/doc/trantor/operating.md"),
 ];
 
+/// Folders whose files are as they are, and where they go.
+const FOLDERS: [(&str, &str); 2] = [
+    ("assets/minds", "share/trantor/minds"),
+    ("assets/scenarios", "share/trantor/scenarios"),
+];
+
 /// Builds and gathers everything.
 pub fn run(options: &Options) -> Result<()> {
     let into = source::root().join(&options.into);
@@ -83,9 +89,21 @@ pub fn run(options: &Options) -> Result<()> {
             fs::write(at(&format!("share/man/man1/{program}.1"))?, page)?;
         }
     }
+    let copy = |from: &Path, place: &str| -> Result<()> {
+        fs::copy(from, at(place)?).with_context(|| format!("{} cannot be copied", from.display()))?;
+        Ok(())
+    };
     for (file, place) in FILES {
-        fs::copy(source::root().join(file), at(place)?)
-            .with_context(|| format!("{file} cannot be copied"))?;
+        copy(&source::root().join(file), place)?;
+    }
+    for (folder, place) in FOLDERS {
+        for file in fs::read_dir(source::root().join(folder))? {
+            let file = file?;
+            copy(
+                &file.path(),
+                &format!("{place}/{}", file.file_name().to_string_lossy()),
+            )?;
+        }
     }
     println!("everything is in {}", into.display());
     Ok(())
