@@ -14,8 +14,8 @@ use trantor_time::{GameSpan, GameTime, NANOS};
 use crate::data::{Data, number};
 use crate::jobs::{self, span};
 use crate::limits::{
-    ANSWERS_MAX, HEARD_MAX, INBOX_MAX, JOBS_MAX, RESTART_UNITS, ROUTINES_MAX, SCENARIO_HEARD_MAX,
-    SCENARIO_UNIT_STEPS_MAX, STEPS_MAX, UNIT_STEPS_MAX,
+    ANSWERS_MAX, DATA_VALUE_STEPS, HEARD_MAX, INBOX_MAX, JOBS_MAX, RESTART_UNITS, ROUTINES_MAX,
+    SCENARIO_HEARD_MAX, SCENARIO_UNIT_STEPS_MAX, STEPS_MAX, UNIT_STEPS_MAX,
 };
 use crate::state::{Deed, State, command_of};
 use crate::vm::{Ran, ScriptError, Vm};
@@ -500,7 +500,9 @@ impl Actor {
             .as_string()
             .map(|name| name.to_string_lossy())
             .unwrap_or_default();
-        let (result, length, steps) = jobs::run(&name, &Data::read(data)?)?;
+        let (data, values) = Data::read(data)?;
+        self.pay(DATA_VALUE_STEPS * values);
+        let (result, length, steps) = jobs::run(&name, &data)?;
         self.pay(steps);
         let state = self.state();
         Ok(Waiting::Job(state.now + length, state.next_id(), result))

@@ -66,12 +66,14 @@ impl Data {
         }
     }
 
-    /// Copies a value of a script; says what it is that cannot be copied.
-    pub(crate) fn read(value: &Value) -> Result<Self, String> {
-        Self::read_within(value, &mut DATA_VALUES_MAX.clone(), DATA_DEPTH_MAX)
+    /// Copies a value of a script, and how many values it has; says what it is that cannot be copied.
+    pub(crate) fn read(value: &Value) -> Result<(Self, u32), String> {
+        let mut left = DATA_VALUES_MAX;
+        let data = Self::read_within(value, &mut left, DATA_DEPTH_MAX)?;
+        Ok((data, DATA_VALUES_MAX - left))
     }
 
-    fn read_within(value: &Value, values_left: &mut usize, depth_left: usize) -> Result<Self, String> {
+    fn read_within(value: &Value, values_left: &mut u32, depth_left: usize) -> Result<Self, String> {
         let (Some(values), Some(depth)) = (values_left.checked_sub(1), depth_left.checked_sub(1)) else {
             return Err("the data is too large or nests too deep".to_owned());
         };

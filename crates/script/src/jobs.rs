@@ -3,15 +3,19 @@
 //! A job is done at once, on the thread of the game, and charged to the steps of its agent: its result is delivered at a
 //! game time that depends on the request alone, so that the speed of the machine decides nothing.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use trantor_time::GameSpan;
 
 use crate::data::Data;
-use crate::limits::{PATH_TILE_STEPS, WAIT_UNITS_MAX};
+use crate::limits::{DATA_VALUE_STEPS, WAIT_UNITS_MAX};
 
-/// Tiles that a search may visit: those of the largest map that people watch, in some milliseconds.
-const PATH_TILES_MAX: usize = 10_000;
+/// How far from its beginning a path may lead along x and y: further than any agent sees, and all of the map that people
+/// watch.
+const PATH_RADIUS: i64 = 50;
+
+/// Tiles that a search may visit, in half a millisecond.
+const PATH_TILES_MAX: usize = (2 * PATH_RADIUS as usize + 1).pow(2);
 
 /// How long a path takes to be found, in units: as long as a step.
 const PATH_UNITS: i64 = 7;
@@ -20,10 +24,7 @@ const PATH_UNITS: i64 = 7;
 pub(crate) fn run(name: &str, data: &Data) -> Result<(Data, GameSpan, u32), String> {
     match name {
         "path" => {
-            let (path, visited) = path(data)?;
-            let steps = u32::try_from(visited)
-                .unwrap_or(u32::MAX)
-                .saturating_mul(PATH_TILE_STEPS);
+            let (path, steps) = path(data)?;
             Ok((path, GameSpan::from_units(PATH_UNITS), steps))
         }
         // For tests: nothing, after so many units.
@@ -41,61 +42,83 @@ pub(crate) fn span(units: f64) -> GameSpan {
     GameSpan::from_nanounits(nanounits.max(crate::limits::WAIT_NANOUNITS_MIN))
 }
 
-type Place = (i32, i32);
+type Place = (i64, i64);
 
 /// The shortest path `from` a tile `to` another around those to `avoid`, on a map of `width` and `height` that is joined
-/// at its edges, or without edges. A list of tiles, the first one left out; nil if there is none. Besides, how many tiles it
-/// has visited.
-fn path(data: &Data) -> Result<(Data, usize), String> {
+/// at its edges, or without edges. A list of tiles, the first one left out; nil if there is none within
+/// [`PATH_RADIUS`]. Besides, the steps that it costs: one for each tile
+/// visited, and those of the data.
+fn path(data: &Data) -> Result<(Data, u32), String> {
     let place = |data: Option<&Data>| -> Result<Place, String> {
         let number = |name| data.and_then(|data| data.get(name)).and_then(Data::as_number);
         match (number("x"), number("y")) {
-            (Some(x), Some(y)) => Ok((x as i32, y as i32)),
+            (Some(x), Some(y)) => Ok((i64::from(x as i32), i64::from(y as i32))),
             _ => Err("path takes from and to, with x and y".to_owned()),
         }
     };
     let side = |name| {
         let side = data.get(name).and_then(Data::as_number);
-        side.map(|side| side as i32).filter(|side| *side > 0)
+        side.map(|side| i64::from(side as i32)).filter(|side| *side > 0)
     };
     let (width, height) = (side("width"), side("height"));
-    let wrap = |at: i32, side: Option<i32>| side.map_or(at, |side| at.rem_euclid(side));
-    let on_map = |(x, y): Place| (wrap(x, width), wrap(y, height));
-    let (from, to) = (on_map(place(data.get("from"))?), on_map(place(data.get("to"))?));
-    let avoid = match data.get("avoid") {
-        Some(Data::List(tiles)) => tiles.iter().map(|tile| place(Some(tile)).map(on_map)).collect(),
-        _ => Ok(Vec::new()),
-    }?;
-    // From the goal, so that the steps come out in order.
-    let mut next: HashMap<Place, Place> = avoid.into_iter().map(|tile| (tile, tile)).collect();
-    next.insert(to, to);
-    let mut frontier = VecDeque::from([to]);
-    while let Some(at) = frontier.pop_front() {
-        if at == from || next.len() > PATH_TILES_MAX {
-            break;
+    let from = place(data.get("from"))?;
+    // Places are counted from there, the nearest way around.
+    let nearest =
+        |at: i64, side: Option<i64>| side.map_or(at, |side| (at + side / 2).rem_euclid(side) - side / 2);
+    let offset = |(x, y): Place| (nearest(x, width), nearest(y, height));
+    let seen_from = |(x, y): Place| offset((x - from.0, y - from.1));
+    let goal = seen_from(place(data.get("to"))?);
+    let is_within = |at: i64| (-PATH_RADIUS..=PATH_RADIUS).contains(&at);
+    let cell = |(x, y): Place| {
+        let cell = (y + PATH_RADIUS) * (2 * PATH_RADIUS + 1) + x + PATH_RADIUS;
+        usize::try_from(cell)
+            .ok()
+            .filter(|_| is_within(x) && is_within(y))
+    };
+    // The next step from each tile that was visited.
+    let mut steps: Vec<Option<Place>> = vec![None; PATH_TILES_MAX];
+    if let Some(Data::List(tiles)) = data.get("avoid") {
+        for tile in tiles {
+            if let Some(cell) = cell(seen_from(place(Some(tile))?)) {
+                steps[cell] = Some((0, 0));
+            }
         }
+    }
+    // Even if it stands on a tile that others should avoid.
+    steps[cell((0, 0)).expect("the middle")] = None;
+    // From the goal, so that the steps come out in order.
+    let mut frontier = VecDeque::new();
+    if let Some(cell) = cell(goal) {
+        steps[cell] = Some((0, 0));
+        frontier.push_back(goal);
+    }
+    let mut visited = 0;
+    while let Some(at) = frontier.pop_front().filter(|at| *at != (0, 0)) {
+        visited += 1;
         for (dx, dy) in [(0, -1), (1, 0), (0, 1), (-1, 0)] {
-            let neighbour = on_map((at.0.saturating_add(dx), at.1.saturating_add(dy)));
-            // Even if it stands on a tile that others should avoid.
-            if !next.contains_key(&neighbour) || neighbour == from && from != to && next[&from] == from {
-                next.insert(neighbour, at);
+            let neighbour = offset((at.0 + dx, at.1 + dy));
+            if let Some(step @ None) = cell(neighbour).map(|cell| &mut steps[cell]) {
+                *step = Some((-dx, -dy));
                 frontier.push_back(neighbour);
             }
         }
     }
     let mut tiles = Vec::new();
-    let mut at = from;
-    while at != to {
-        match next.get(&at) {
-            Some(step) if *step != at => at = *step,
-            _ => return Ok((Data::Nil, next.len())),
-        }
+    let mut at = (0, 0);
+    while at != goal {
+        let Some((dx, dy)) = cell(at).and_then(|cell| steps[cell]) else {
+            return Ok((Data::Nil, visited));
+        };
+        at = offset((at.0 + dx, at.1 + dy));
+        let on_map =
+            |at: i64, side: Option<i64>| Data::Number(side.map_or(at, |side| at.rem_euclid(side)) as f64);
         tiles.push(Data::map([
-            ("x", f64::from(at.0).into()),
-            ("y", f64::from(at.1).into()),
+            ("x", on_map(from.0 + at.0, width)),
+            ("y", on_map(from.1 + at.1, height)),
         ]));
     }
-    Ok((Data::List(tiles), next.len()))
+    let found = u32::try_from(tiles.len()).unwrap_or(u32::MAX);
+    Ok((Data::List(tiles), visited + DATA_VALUE_STEPS * found))
 }
 
 #[cfg(test)]

@@ -29,8 +29,8 @@ pub const JOBS_MAX: usize = 4;
 /// keep time from passing.
 pub const RESUMPTION_STEPS: u32 = 20;
 
-/// Steps that a search for a path costs for each tile that it visits.
-pub const PATH_TILE_STEPS: u32 = 8;
+/// Steps that each value in the data of a job costs.
+pub const DATA_VALUE_STEPS: u32 = 10;
 
 /// Steps that an agent may use in a unit of game time, on average: a token bucket that holds [`STEPS_MAX`]. One that uses
 /// more is resumed later, so that six of them take a tenth of a core at 1,000 units a second. A champion uses 300.
@@ -61,7 +61,7 @@ pub const VALUES_MAX: usize = 256;
 pub const TEXT_BYTES_MAX: usize = 1_024;
 
 /// Values in the data of a job or an event, and how deep they nest.
-pub const DATA_VALUES_MAX: usize = 8_192;
+pub const DATA_VALUES_MAX: u32 = 2_048;
 
 /// See [`DATA_VALUES_MAX`]: deeper data is a mistake, and would be read recursively.
 pub const DATA_DEPTH_MAX: usize = 8;

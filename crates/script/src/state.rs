@@ -334,7 +334,7 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
     });
     let reach = Rc::clone(shared);
     host!("publish", |state, (name, value): (mlua::LuaString, Value)| {
-        let value = Data::read(&value).unwrap_or(Data::Nil);
+        let value = Data::read(&value).map_or(Data::Nil, |(value, _)| value);
         reach.reports.publish(&state.team, text(&name), value)
     });
     let reach = Rc::clone(shared);
