@@ -1,13 +1,14 @@
 //! One agent or scenario: its routines, what they wait for, and in which order they are resumed.
 //!
-//! Everything happens in [`Actor::decide`], at one instant of game time: first what was perceived, in its order, then
+//! Everything happens in [`Actor::resume_due`], at one instant of game time: first what was perceived, in its order, then
 //! timers and ends of waits in the order of their times, ties in the order in which they were asked for.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use mlua::{Function, IntoLuaMulti, Table, Thread, Value};
-use trantor_model::{AgentId, Counts, Level, Resource, Sight};
+use trantor_engine::minds::{Act, Mind, Percept};
+use trantor_model::{Counts, Level, Resource, Sight};
 use trantor_strategy::flight::AnswerKind;
 use trantor_time::{GameSpan, GameTime, NANOS};
 
@@ -17,7 +18,7 @@ use crate::limits::{
     ANSWERS_MAX, DATA_VALUE_STEPS, HEARD_MAX, INBOX_MAX, JOBS_MAX, RESTART_UNITS, ROUTINES_MAX,
     SCENARIO_HEARD_MAX, SCENARIO_UNIT_STEPS_MAX, STEPS_MAX, UNIT_STEPS_MAX,
 };
-use crate::state::{Deed, State, command_of};
+use crate::state::{Birth, Deed, State, command_of};
 use crate::vm::{Ran, ScriptError, Vm};
 
 /// Whom a script is for.
@@ -116,8 +117,6 @@ pub(crate) struct Actor {
     answers: VecDeque<(u64, Answer)>,
     level: Level,
     index: u64,
-    /// Tiles of the map along x and y, as the agent counts them.
-    pub(crate) sides: (u32, u32),
     is_held: bool,
     /// Of the script that runs.
     epoch: Option<u64>,
@@ -130,7 +129,7 @@ pub(crate) struct Actor {
 
 /// Runs a script's file once, for nobody, to find out whether it runs to its end.
 pub(crate) fn try_out(vm: &Rc<Vm>, role: Role) -> Result<(), ScriptError> {
-    let mut actor = Actor::new(Rc::clone(vm), role, None, "", 0, 0);
+    let mut actor = Actor::new(Rc::clone(vm), role, 0, State::new(None, "", None, 0));
     actor.define().map(|_| ())
 }
 
@@ -142,18 +141,11 @@ impl Drop for Actor {
 }
 
 impl Actor {
-    pub(crate) fn new(
-        vm: Rc<Vm>,
-        role: Role,
-        agent: Option<AgentId>,
-        team: &str,
-        index: u64,
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn new(vm: Rc<Vm>, role: Role, index: u64, state: State) -> Self {
         let agents = &vm.shared.reports.agents;
         agents.set(agents.get() + 1);
         Self {
-            state: Some(Box::new(State::new(agent, team, seed))),
+            state: Some(Box::new(state)),
             vm,
             role,
             me: None,
@@ -164,7 +156,6 @@ impl Actor {
             answers: VecDeque::new(),
             level: Level::FIRST,
             index,
-            sides: (0, 0),
             is_held: false,
             epoch: None,
             begins_at: None,
@@ -187,13 +178,7 @@ impl Actor {
     }
 
     /// An answer to a command.
-    pub(crate) fn answered(&mut self, kind: AnswerKind, answer: Answer) {
-        if kind == AnswerKind::Refused && std::mem::take(&mut self.is_held) {
-            if let Some(ticket) = self.state().ritual_ended() {
-                self.hear(Heard::Answer(ticket, Answer::Done(false)));
-            }
-            return self.hear(Heard::ElevationFailed);
-        }
+    fn answered(&mut self, kind: AnswerKind, answer: Answer) {
         let mut lost = Vec::new();
         let ticket = self.state().answered(kind, &mut lost);
         for ticket in lost {
@@ -204,32 +189,11 @@ impl Actor {
         }
     }
 
-    pub(crate) fn elevation_began(&mut self) {
-        self.is_held = true;
-    }
-
-    pub(crate) fn rose_to(&mut self, level: Level) {
+    fn elevation_ended(&mut self, is_done: bool) {
         self.is_held = false;
-        self.level = level;
-        // First, so that `me.level` is right once the command is answered.
-        self.hear(Heard::Level(level));
         if let Some(ticket) = self.state().ritual_ended() {
-            self.hear(Heard::Answer(ticket, Answer::Done(true)));
+            self.hear(Heard::Answer(ticket, Answer::Done(is_done)));
         }
-    }
-
-    pub(crate) fn message(&mut self, text: &[u8], direction: u8) {
-        let text = text.into();
-        self.hear(Heard::Message { text, direction });
-    }
-
-    pub(crate) fn pushed(&mut self, direction: u8) {
-        self.state().pose.pushed_from(direction);
-        self.hear(Heard::Pushed { direction });
-    }
-
-    pub(crate) fn died(&mut self) {
-        self.hear(Heard::Died);
     }
 
     pub(crate) fn console_answered(&mut self, id: u64, answer: Answer) {
@@ -243,7 +207,7 @@ impl Actor {
     // Decisions ----------------------------------------------------------------------------------------------------
 
     /// Resumes what is to be resumed at `now`; answers what was done by it, in order.
-    pub(crate) fn decide(&mut self, now: GameTime) -> Vec<Deed> {
+    pub(crate) fn resume_due(&mut self, now: GameTime) -> Vec<Deed> {
         self.state().begin_decision(now);
         let reports = &self.vm.shared.reports;
         if reports.is_suspended() {
@@ -274,7 +238,7 @@ impl Actor {
         self.paid_until - self.role.span_of(STEPS_MAX - 1)
     }
 
-    pub(crate) fn wake_at(&self) -> Option<GameTime> {
+    pub(crate) fn next_decision(&self) -> Option<GameTime> {
         let reports = &self.vm.shared.reports;
         if reports.is_suspended() {
             return None;
@@ -381,8 +345,9 @@ impl Actor {
             me.raw_set("team", &*self.state().team)?;
             me.raw_set("level", self.level.get())?;
             me.raw_set("index", self.index)?;
-            me.raw_set("width", self.sides.0)?;
-            me.raw_set("height", self.sides.1)?;
+            let (width, height) = self.state().birth.map_or((0, 0), Birth::sides);
+            me.raw_set("width", width)?;
+            me.raw_set("height", height)?;
             me.set_metatable(Some(self.vm.agent_meta.clone()))?;
         } else {
             me.set_metatable(Some(self.vm.scenario_meta.clone()))?;
@@ -691,8 +656,58 @@ impl Routine {
     }
 }
 
+impl Mind for Actor {
+    fn perceive(&mut self, percept: Percept<'_>) {
+        match percept {
+            Percept::Ok => self.answered(AnswerKind::Done, Answer::Done(true)),
+            Percept::Ko if self.is_held => {
+                self.elevation_ended(false);
+                self.hear(Heard::ElevationFailed);
+            }
+            Percept::Ko => self.answered(AnswerKind::Refused, Answer::Done(false)),
+            Percept::Look(sights) => self.answered(AnswerKind::Sight, Answer::Sight(packed(sights))),
+            Percept::Inventory(counts) => self.answered(AnswerKind::Carried, Answer::Inventory(*counts)),
+            Percept::Places(places) => self.answered(AnswerKind::Places, Answer::Number(places)),
+            Percept::Message { direction, text } => {
+                let text = text.into();
+                self.hear(Heard::Message { text, direction });
+            }
+            Percept::Pushed { direction } => {
+                self.state().pose.pushed_from(direction);
+                self.hear(Heard::Pushed { direction });
+            }
+            Percept::ElevationUnderway => self.is_held = true,
+            Percept::Level(level) => {
+                self.level = level;
+                // First, so that `me.level` is right once the command is answered.
+                self.hear(Heard::Level(level));
+                self.elevation_ended(true);
+            }
+        }
+    }
+
+    fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {
+        let act = |deed| match deed {
+            Deed::Command(command) => Some(Act::Command(command)),
+            Deed::Join => Some(Act::Join),
+            Deed::Show(show) => Some(Act::Show(show)),
+            Deed::Console { .. } => None,
+        };
+        acts.extend(self.resume_due(now).into_iter().filter_map(act));
+    }
+
+    fn wake_at(&self) -> Option<GameTime> {
+        self.next_decision()
+    }
+
+    fn died(&mut self, now: GameTime, acts: &mut Vec<Act>) {
+        self.hear(Heard::Died);
+        self.decide(now, acts);
+    }
+}
+
 /// A sight as the prelude reads it: nine numbers a tile, each as a byte; more than 255 of anything look like 255.
-pub(crate) fn packed(sights: &[Sight]) -> Box<[u8]> {
+fn packed(sights: &[Sight]) -> Box<[u8]> {
     let byte = |count: u32| u8::try_from(count).unwrap_or(u8::MAX);
     let tile = |sight: &Sight| {
         let ground = Resource::ALL.map(|resource| byte(sight.ground[resource]));

@@ -16,7 +16,6 @@ pub mod api;
 mod data;
 mod jobs;
 pub mod limits;
-mod mind;
 mod scenario;
 mod script;
 mod source;

@@ -1,13 +1,12 @@
 //! Scenarios: a script beside the game, which is sent its events and answers as an operator would.
 
-use trantor_model::{Show, Tile};
+use trantor_model::Show;
 use trantor_time::GameTime;
 
 use crate::actor::{Actor, Answer, Role};
 use crate::data::Data;
-use crate::mind::show;
 use crate::script::Script;
-use crate::state::Deed;
+use crate::state::{Deed, State};
 use crate::vm::ScriptError;
 
 /// A scenario that runs. Its [`Script`] is reloaded and resumed like one of agents.
@@ -35,7 +34,7 @@ impl Scenario {
     pub fn load(file: &str, source: &[u8], seed: u64) -> Result<Self, ScriptError> {
         let script = Script::load_as(Role::Scenario, file, source)?;
         let vm = std::rc::Rc::clone(&script.vm);
-        let actor = Actor::new(vm, Role::Scenario, None, "", 0, seed);
+        let actor = Actor::new(vm, Role::Scenario, 0, State::new(None, "", None, seed));
         Ok(Self { script, actor })
     }
 
@@ -60,22 +59,14 @@ impl Scenario {
     pub fn decide(&mut self, now: GameTime, acts: &mut Vec<ScenarioAct>) {
         let act = |deed| match deed {
             Deed::Console { id, line } => Some(ScenarioAct::Console { id, line }),
-            deed => show(deed, on_map).map(ScenarioAct::Show),
+            Deed::Show(show) => Some(ScenarioAct::Show(show)),
+            Deed::Command(_) | Deed::Join => None,
         };
-        acts.extend(self.actor.decide(now).into_iter().filter_map(act));
+        acts.extend(self.actor.resume_due(now).into_iter().filter_map(act));
     }
 
     /// When it wants to decide again without having perceived anything.
     pub fn wake_at(&self) -> Option<GameTime> {
-        self.actor.wake_at()
-    }
-}
-
-/// A scenario counts tiles as the map does; one beyond any map is left out by whoever draws.
-fn on_map((x, y): (i32, i32)) -> Tile {
-    let side = |at: i32| u16::try_from(at).unwrap_or(u16::MAX);
-    Tile {
-        x: side(x),
-        y: side(y),
+        self.actor.next_decision()
     }
 }

@@ -4,12 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+use trantor_engine::minds::{Mind, MindFactory, Newborn};
 use trantor_model::AgentId;
 use trantor_time::{GameSpan, GameTime};
 
-use crate::actor::{self, Role};
+use crate::actor::{self, Actor, Role};
 use crate::data::Data;
 use crate::limits::{ERROR_WINDOW_UNITS, ERRORS_MAX, EVENTS_MAX, TEXT_BYTES_MAX, VALUES_MAX};
+use crate::state::{Birth, State};
 use crate::vm::{ScriptError, Vm};
 
 /// Something that people should know of.
@@ -200,5 +202,17 @@ impl Script {
     /// The file, as it was loaded.
     pub fn file(&self) -> &str {
         &self.vm.file
+    }
+}
+
+impl MindFactory for Script {
+    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+        let birth = Birth {
+            tile: born.tile,
+            direction: born.direction,
+            map: born.map,
+        };
+        let state = State::new(Some(born.agent), born.team, Some(birth), born.seed);
+        Box::new(Actor::new(Rc::clone(&self.vm), Role::Agent, born.index, state))
     }
 }

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use mlua::{Function, Lua, Table, Value};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use trantor_model::{AgentId, Command, Resource, Turn, show::shown_text};
+use trantor_model::{
+    AgentId, Command, Direction, MapSize, Resource, Show, Tile, TileMark, Turn, show::shown_text,
+};
 use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
 use trantor_time::{GameSpan, GameTime};
 
@@ -20,20 +22,7 @@ use crate::vm::Shared;
 pub(crate) enum Deed {
     Command(Command),
     Join,
-    Note(Box<str>),
-    /// Tiles are as the script counts them.
-    Mark {
-        key: Box<str>,
-        tiles: Vec<(i32, i32)>,
-        colour: [u8; 3],
-        text: Box<str>,
-    },
-    Unmark(Box<str>),
-    Card {
-        name: Box<str>,
-        value: Box<str>,
-    },
-    Announce(Box<str>),
+    Show(Show),
     /// A line of the operator's console, to be answered by its number.
     Console {
         id: u64,
@@ -69,6 +58,42 @@ impl Pose {
     }
 }
 
+/// Where an agent was born. Scripts do not know it: they count tiles from there.
+#[derive(Clone, Copy)]
+pub(crate) struct Birth {
+    pub(crate) tile: Tile,
+    pub(crate) direction: Direction,
+    pub(crate) map: MapSize,
+}
+
+impl Birth {
+    /// Tiles of the map along a script's `x` and `y`.
+    pub(crate) fn sides(self) -> (u16, u16) {
+        match self.direction {
+            Direction::North | Direction::South => (self.map.width(), self.map.height()),
+            Direction::East | Direction::West => (self.map.height(), self.map.width()),
+        }
+    }
+
+    /// The tile of the map that a script counts as `x` to the right of its birth and `y` behind it.
+    fn on_map(self, x: i32, y: i32) -> Tile {
+        let (right, behind) = match self.direction {
+            Direction::North => (x, y),
+            Direction::East => (-y, x),
+            Direction::South => (-x, -y),
+            Direction::West => (y, -x),
+        };
+        let wrap = |from: u16, offset: i32, side: u16| {
+            let at = (i64::from(from) + i64::from(offset)).rem_euclid(i64::from(side));
+            u16::try_from(at).unwrap_or_default()
+        };
+        Tile {
+            x: wrap(self.tile.x, right, self.map.width()),
+            y: wrap(self.tile.y, behind, self.map.height()),
+        }
+    }
+}
+
 pub(crate) struct Timer {
     pub(crate) id: u64,
     pub(crate) due: GameTime,
@@ -82,6 +107,8 @@ pub(crate) struct State {
     pub(crate) team: Box<str>,
     pub(crate) now: GameTime,
     pub(crate) rng: Pcg32,
+    /// None of a scenario, which counts tiles as the map does.
+    pub(crate) birth: Option<Birth>,
     pub(crate) pose: Pose,
     pub(crate) deeds: Vec<Deed>,
     shows: usize,
@@ -96,10 +123,11 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(agent: Option<AgentId>, team: &str, seed: u64) -> Self {
+    pub(crate) fn new(agent: Option<AgentId>, team: &str, birth: Option<Birth>, seed: u64) -> Self {
         Self {
             agent,
             team: team.into(),
+            birth,
             now: GameTime::ZERO,
             rng: Pcg32::new(seed, 0x7363_7269_7074),
             pose: Pose::default(),
@@ -189,6 +217,18 @@ impl State {
         if self.shows < SHOWS_MAX {
             self.shows += 1;
             self.deeds.push(deed);
+        }
+    }
+
+    /// A tile that the script counts so; viewers leave out one beyond any map.
+    fn on_map(&self, x: f64, y: f64) -> Tile {
+        let beyond = |at: f64| if at < 0.0 { u16::MAX } else { at as u16 };
+        match self.birth {
+            Some(birth) => birth.on_map(x as i32, y as i32),
+            None => Tile {
+                x: beyond(x),
+                y: beyond(y),
+            },
         }
     }
 
@@ -296,7 +336,7 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
         }
     );
     host!("note", |state, note: mlua::LuaString| {
-        state.show(Deed::Note(text(&note)));
+        state.show(Deed::Show(Show::Note(text(&note))));
     });
     host!("mark", |state,
                    (key, flat, colour, label): (
@@ -306,27 +346,27 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
         mlua::LuaString
     )| {
         let [_, colour @ ..] = colour.to_be_bytes();
-        let tiles = flat.chunks_exact(2).map(|tile| (tile[0] as i32, tile[1] as i32));
-        state.show(Deed::Mark {
-            key: text(&key),
+        let tiles = flat.chunks_exact(2).map(|tile| state.on_map(tile[0], tile[1]));
+        let mark = TileMark {
             tiles: tiles.collect(),
             colour,
             text: text(&label),
-        });
+        };
+        let key = text(&key);
+        state.show(Deed::Show(Show::Mark { key, mark }));
     });
-    host!("unmark", |state, key: mlua::LuaString| state
-        .show(Deed::Unmark(text(&key))));
+    host!("unmark", |state, key: mlua::LuaString| {
+        state.show(Deed::Show(Show::Unmark { key: text(&key) }));
+    });
     host!(
         "card",
         |state, (name, value): (mlua::LuaString, mlua::LuaString)| {
-            state.show(Deed::Card {
-                name: text(&name),
-                value: text(&value),
-            });
+            let (name, value) = (text(&name), text(&value));
+            state.show(Deed::Show(Show::Card { name, value }));
         }
     );
     host!("announce", |state, line: mlua::LuaString| {
-        state.show(Deed::Announce(text(&line)));
+        state.show(Deed::Show(Show::Announce(text(&line))));
     });
     let reach = Rc::clone(shared);
     host!("log", |state, line: mlua::LuaString| {

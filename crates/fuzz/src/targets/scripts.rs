@@ -6,76 +6,8 @@ use trantor_script::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, SHOWS_MAX};
 use trantor_script::{Script, ScriptEvent};
 use trantor_time::GameTime;
 
-/// Statements: `$s` is a statement, `$e` an expression, `$n` a number.
-const STATEMENTS: [&str; 32] = [
-    "x = $e",
-    "local v = $e x = v",
-    "t[$e] = $e",
-    "t = {}",
-    "if $e then $s else $s end",
-    "while $e do $s end",
-    "repeat $s until $e",
-    "for i = 1, $n do $s end",
-    "for k, v in pairs(t) do $s end",
-    "for k, v in t do trantor.log(k) $s end",
-    "pcall(function() $s $s end)",
-    "local function again() $s again() end again()",
-    "$s $s $s",
-    "me:forward()",
-    "local ticket = me:send($e, $e) if ticket then x = ticket:wait() end",
-    "me:wait($n)",
-    "x = me:wait_for_message($n)",
-    "me:on(\"message\", function(m) $s end)",
-    "me:on(\"elevation\", function(m) $s end)",
-    "x = me:every($n, function() $s end)",
-    "me:after($n, function() $s end)",
-    "me:cancel(x)",
-    "trantor.values.publish($e, $e)",
-    "trantor.log($e, $e)",
-    "me:note($e) me:card($e, $e)",
-    "me:mark($e, { { x = $n, y = $n } }, $e, $e)",
-    "me:walk_to({ x = $n, y = $n })",
-    "x = trantor.jobs.run($e, $e)",
-    "table.insert(t, $n, $e)",
-    "table.sort(t, function(a, b) $s return $e end)",
-    "t = setmetatable({}, { __index = function(a, k) $s return $e end, __call = function() $s end })",
-    "error($e)",
-];
-
-const EXPRESSIONS: [&str; 32] = [
-    "nil",
-    "true",
-    "$n",
-    "\"food\"",
-    "\"path\"",
-    "t",
-    "me",
-    "x",
-    "#t",
-    "$e .. $e",
-    "$e + $e",
-    "$e == $e",
-    "($e or $e)",
-    "string.rep($e, $n)",
-    "string.find($e, $e)",
-    "string.gsub($e, $e, $e)",
-    "string.format($e, $e)",
-    "tostring($e)",
-    "{ $e, $e }",
-    "{ [$e] = $e }",
-    "{ from = { x = $n, y = $n }, to = { x = $n, y = $n } }",
-    "table.concat(t)",
-    "table.create($n, $e)",
-    "me:look():nearest($e)",
-    "me:inventory().food",
-    "me:take($e)",
-    "math.random($n)",
-    "function(...) $s return ... end",
-    "t[$n]",
-    "trantor.values.read($e)",
-    "select($n, $e)",
-    "me:incantation()",
-];
+/// Statements and, after an empty line, expressions, 32 of each: `$s` is a statement, `$e` an expression, `$n` a number.
+const GRAMMAR: &str = include_str!("scripts.txt");
 
 const NUMBERS: [&str; 8] = ["1", "0", "-1", "7.5", "64", "1e5", "1e9", "0/0"];
 
@@ -100,14 +32,18 @@ impl Choices<'_> {
             let is_plain = depth >= DEPTH_MAX || into.len() > SOURCE_BYTES_MAX;
             let number = if is_plain { 0 } else { self.next() };
             match part.as_bytes()[0] {
-                b's' => self.write(STATEMENTS[number % 32], depth + 1, into),
+                b's' => self.write(line(number % 32), depth + 1, into),
                 b'e' if is_plain => into.push('x'),
-                b'e' => self.write(EXPRESSIONS[number % 32], depth + 1, into),
+                b'e' => self.write(line(33 + number % 32), depth + 1, into),
                 _ => into.push_str(NUMBERS[number % 8]),
             }
             into.push_str(&part[1..]);
         }
     }
+}
+
+fn line(number: usize) -> &'static str {
+    GRAMMAR.lines().nth(number).expect("lines of both kinds")
 }
 
 /// What happened in one game of a script.
