@@ -214,11 +214,15 @@ impl Engine {
         at
     }
 
-    /// Charges an agent's team for the messages that its command has just sent, as far as they were not charged before.
+    /// Charges an agent's team for the messages that its command has just sent, as far as they were not charged before. A mind is
+    /// never throttled, so it does not spend what its team's players may send.
     fn charge_sent(&mut self, agent: AgentId, sent_tokens: u32) {
         let Some(actor) = self.game.world().agent(agent) else {
             return;
         };
+        if self.mind_of(agent).is_some() {
+            return;
+        }
         let conn = self.sessions.of_agent(agent);
         let mut unpaid = sent_tokens;
         if let Some(session) = conn.and_then(|conn| self.sessions.get_mut(conn)) {

@@ -10,14 +10,14 @@ use trantor_engine::minds::{
     ScenarioAct,
 };
 use trantor_engine::{AdminRequest, Engine, EngineConfig, Step};
-use trantor_game::{AdminAction, Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules};
+use trantor_game::{AdminAction, Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules, Snapshot};
 use trantor_model::{
     AgentId, Command, Counts, MapSize, Resource, Show, ShownBy, TeamId, Tile, TileMark, Turn,
 };
 use trantor_time::link::{Chance, Order};
 use trantor_time::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
 
-use crate::harness::Bench;
+use crate::harness::{Arrival, Bench, Received, game_config};
 use crate::{bench, ms};
 
 /// Columns and rows of the map.
@@ -173,6 +173,13 @@ impl Scenario for Sower {
     }
 }
 
+fn made(factory: impl MindFactory + 'static) -> MindSource {
+    MindSource::Made {
+        name: "made".to_owned(),
+        factory: Box::new(factory),
+    }
+}
+
 fn group(
     team: u16,
     kind: Option<MindKind>,
@@ -185,10 +192,7 @@ fn group(
         team: TeamId(team),
         source: match kind {
             Some(kind) => MindSource::BuiltIn(kind),
-            None => MindSource::Made {
-                name: "clockwork".to_owned(),
-                factory: Box::new(Clockworks),
-            },
+            None => made(Clockworks),
         },
         count,
         rate: MindRate {
@@ -354,10 +358,13 @@ fn is_replayed(journal: Vec<u8>) -> u64 {
 
 #[test]
 fn a_match_of_minds_has_one_outcome() {
-    for seed in 1..=10 {
+    // With and without a scenario, each with and without lag and in lock-step; every speed twice.
+    for seed in 1..=6 {
         let (outcome, journal) = leapt(seed);
         assert_eq!(is_replayed(journal), outcome.digest, "a replay needs no minds");
-        for (frequency, lock_step) in [(100, false), (1_000, false), (10_000, false), (100, true)] {
+        let speed = [100, 1_000, 10_000][seed as usize / 2 % 3];
+        let in_lock_step = [1, 2, 3, 6].contains(&seed).then_some((100, true));
+        for (frequency, lock_step) in [(speed, false)].into_iter().chain(in_lock_step) {
             let (same, journal) = lived(seed, frequency, lock_step);
             assert_eq!(
                 same, outcome,
@@ -415,8 +422,7 @@ fn what_a_mind_shows_reaches_viewers_and_goes_with_its_agent() {
     let mut bench = bench(5, 5, 8);
     let viewer = bench.watch("V");
     let mut thinkers = group(0, None, 1, 0, 0);
-    let (name, factory) = ("thinkers".to_owned(), Box::new(Thinkers));
-    thinkers.source = MindSource::Made { name, factory };
+    thinkers.source = made(Thinkers);
     bench
         .engine
         .add_minds(vec![thinkers])
@@ -440,4 +446,106 @@ fn what_a_mind_shows_reaches_viewers_and_goes_with_its_agent() {
     assert_eq!([viewer, late].map(|peer| shown(&mut bench, peer)), [None, None]);
     let late = bench.watch("X");
     assert!(bench.viewer(late).shown.is_empty());
+}
+
+/// Does the same at each decision, and is woken once if at all.
+#[derive(Clone, Default)]
+struct Plain {
+    acts: Vec<Act>,
+    wakes_at: Option<GameTime>,
+}
+
+impl Mind for Plain {
+    fn perceive(&mut self, _: Percept<'_>) {}
+
+    fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {
+        acts.extend_from_slice(&self.acts);
+        self.wakes_at = self.wakes_at.filter(|at| *at > now);
+    }
+
+    fn wake_at(&self) -> Option<GameTime> {
+        self.wakes_at
+    }
+}
+
+impl MindFactory for Plain {
+    fn awaken(&mut self, _: &Newborn<'_>) -> Box<dyn Mind> {
+        Box::new(self.clone())
+    }
+}
+
+#[test]
+fn messages_of_minds_are_not_charged_to_the_players_of_their_team() {
+    let mut config = EngineConfig::new(game_config(5, 5, 8));
+    config.limits.fan_out_per_second = 20;
+    let mut bench = Bench::new(config);
+    let [_, player, hearer] = ["a", "a", "b"].map(|team| bench.join(team, team));
+    let shout = Act::Command(Command::Broadcast((*b"hey").into()));
+    let (acts, wakes_at) = (vec![shout], None);
+    let mut shouters = group(0, None, 4, 7_000, 0);
+    shouters.source = made(Plain { acts, wakes_at });
+    bench.engine.add_minds(vec![shouters]).expect("a game has room");
+    bench.run_for(ms(3_000));
+    bench.received.clear();
+    bench.send(player, b"Broadcast player\n");
+    bench.run_for(ms(80));
+    let heard = bench.received.iter().filter(|received| received.peer == hearer);
+    let is_from_player = |received: &Received| match &received.what {
+        Arrival::Bytes(bytes) => bytes.windows(6).any(|word| word == b"player"),
+        _ => false,
+    };
+    assert_eq!(heard.filter(|received| is_from_player(received)).count(), 1);
+}
+
+#[test]
+fn minds_that_sleep_cause_no_wake_up() {
+    let mut bench = crate::quiet(100);
+    let (acts, at) = (Vec::new(), GameTime::from_units(5_000));
+    let mut sleepers = group(0, None, 8, 0, 0);
+    sleepers.source = made(Plain {
+        acts,
+        wakes_at: Some(at),
+    });
+    bench.engine.add_minds(vec![sleepers]).expect("a game has room");
+    bench.run_for(ms(1_000));
+    let woken = bench.engine.game_clock().real_at(at);
+    assert_eq!(
+        bench.engine.poll_timeout(),
+        woken,
+        "the next is when they asked to be woken"
+    );
+    bench.run_for(ms(100_000));
+    assert_eq!(bench.engine.poll_timeout(), None);
+    assert_eq!(
+        bench.engine.mind_groups().next().map(|group| group.decisions),
+        Some(16)
+    );
+}
+
+#[test]
+fn minds_of_a_resumed_game_join_again_as_new_agents() {
+    let mut bench = bench(5, 5, 8);
+    let minds = || vec![group(0, Some(MindKind::Random), 3, 0, 0)];
+    assert_eq!(bench.engine.add_minds(minds()), Ok(3));
+    bench.run_for(ms(1_000));
+    let saved = bench.engine.state_to_save().encode();
+    let game = Snapshot::decode(&saved)
+        .and_then(Game::restore)
+        .expect("a whole save");
+    let config = bench.engine.config().clone();
+    bench.replace_engine(Engine::resume(config, game, bench.now));
+    assert_eq!(bench.engine.game().world().agents().len(), 0);
+    assert_eq!(bench.engine.add_minds(minds()), Ok(3));
+    bench.run_for(ms(1_000));
+    let ids: Vec<u32> = bench
+        .engine
+        .game()
+        .world()
+        .agents()
+        .map(|agent| agent.id.0)
+        .collect();
+    assert_eq!(ids, [3, 4, 5]);
+    let minds = ids.iter().filter_map(|id| bench.engine.mind_of(AgentId(*id)));
+    assert_eq!(minds.collect::<Vec<_>>(), ["random"; 3]);
+    assert!(bench.engine.mind_groups().all(|group| group.decisions > 3));
 }
