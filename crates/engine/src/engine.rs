@@ -323,7 +323,7 @@ impl Engine {
         self.room_was_made(conn);
         self.counters.bytes_out += count as u64;
         self.outbox_waits
-            .note(now, u64::try_from(waited.as_nanos()).unwrap_or(0));
+            .note(now, u64::try_from(waited.as_nanos()).unwrap_or(0), 1);
         self.finish_writing(conn);
         // More of a long answer may have been encoded than was sent.
         self.watch_backlogs();

@@ -295,6 +295,10 @@ pub const FREQUENCY_ASKED_MAX: u32 = TEXT_FREQUENCY_MAX;
 /// How often frame viewers get figures for the HUD.
 pub const STATS_PERIOD: RealSpan = RealSpan::from_secs(1);
 
+/// Meals of one instant that are one deadline of a pass: agents born together eat together, and each by itself would take three
+/// times as long. A pass then has a thousand at most.
+pub const MEALS_AT_ONCE: u32 = 16;
+
 /// Groups of minds in a game: as many as teams at least, and few enough to be gone through.
 pub const MIND_GROUPS_MAX: usize = 4 * 1024;
 

@@ -169,11 +169,11 @@ impl SpanRecorder {
         }
     }
 
-    /// Notes a span that was seen at `now`.
-    pub(crate) fn note(&mut self, now: RealTime, span_ns: u64) {
+    /// Notes a span that was seen at `now`, `count` times.
+    pub(crate) fn note(&mut self, now: RealTime, span_ns: u64, count: u32) {
         self.turn_second(now);
-        self.all.saturating_record(span_ns);
-        self.second.saturating_record(span_ns);
+        self.all.saturating_record_n(span_ns, count.into());
+        self.second.saturating_record_n(span_ns, count.into());
     }
 
     /// All of it.
@@ -281,7 +281,7 @@ mod tests {
     fn lateness_of_the_last_second_is_that_of_the_last_second() {
         let mut recorder = SpanRecorder::new(ms(0));
         for late in 1..=100 {
-            recorder.note(ms(late * 5), late as u64 * 1_000);
+            recorder.note(ms(late * 5), late as u64 * 1_000, 1);
         }
         assert_eq!(
             recorder.last_second(ms(900)),

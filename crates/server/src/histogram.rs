@@ -25,9 +25,14 @@ pub(crate) struct Histogram {
 
 impl Histogram {
     pub(crate) fn record(&mut self, span: RealSpan) {
+        self.record_n(span, 1);
+    }
+
+    /// The same, `count` times.
+    pub(crate) fn record_n(&mut self, span: RealSpan, count: u32) {
         let bucket = BOUNDS_NS.partition_point(|bound| *bound < span.as_nanos());
-        self.buckets[bucket] += 1;
-        self.sum += span;
+        self.buckets[bucket] += u64::from(count);
+        self.sum += RealSpan::from_nanos(span.as_nanos().saturating_mul(count.into()));
     }
 
     pub(crate) fn count(&self) -> u64 {

@@ -347,12 +347,13 @@ impl LoopStats {
 
     pub(crate) fn count_deadline(&mut self, fired: Fired) {
         if let Some(place) = REAL_KINDS.iter().position(|kind| *kind == fired.kind) {
-            self.real_deadlines[place] += 1;
+            self.real_deadlines[place] += u64::from(fired.count);
         }
         let lateness_ns = i64::try_from(fired.lateness_ns).unwrap_or(i64::MAX);
-        self.deadline_lateness.record(RealSpan::from_nanos(lateness_ns));
+        let lateness = RealSpan::from_nanos(lateness_ns);
+        self.deadline_lateness.record_n(lateness, fired.count);
         if fired.kind == FiredKind::Mind {
-            self.mind_lateness.record(RealSpan::from_nanos(lateness_ns));
+            self.mind_lateness.record(lateness);
         }
     }
 }

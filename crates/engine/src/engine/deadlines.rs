@@ -5,7 +5,7 @@ use crate::limits;
 use crate::shell::ConnId;
 use trantor_game::DueKind;
 use trantor_model::AgentId;
-use trantor_time::{GameTime, RealTime};
+use trantor_time::{GameSpan, GameTime, RealTime};
 
 /// What may be due in real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct Fired {
     /// How long after its nominal instant the pass began, in nanoseconds; what the pass itself took comes on
     /// top. While game time is paused, its deadlines are not late.
     pub lateness_ns: u64,
+    /// How many were carried out: meals of one instant are together.
+    pub count: u32,
 }
 
 /// What kind of deadline was carried out; for metrics by kind.
@@ -194,11 +196,22 @@ impl Engine {
         }
         let fired = self.game.fire_next(self.pace.game_now())?;
         let lateness_ns = self.pace.lateness_ns(now, fired.at);
-        self.lateness.note(now, lateness_ns);
         self.note_fired(fired);
+        let mut count = 1;
+        if fired.kind == DueKind::Hunger {
+            let after = fired.at + GameSpan::from_nanounits(1);
+            while count < limits::MEALS_AT_ONCE
+                && let Some(meal) = self.game.fire_meal(after)
+            {
+                self.note_fired(meal);
+                count += 1;
+            }
+        }
+        self.lateness.note(now, lateness_ns, count);
         Some(Fired {
             kind: FiredKind::Game(fired.kind),
             lateness_ns,
+            count,
         })
     }
 
@@ -262,6 +275,10 @@ impl Engine {
             }
         };
         let lateness_ns = u64::try_from(now.since(at).as_nanos()).unwrap_or(0);
-        Some(Fired { kind, lateness_ns })
+        Some(Fired {
+            kind,
+            lateness_ns,
+            count: 1,
+        })
     }
 }

@@ -217,6 +217,7 @@ impl Engine {
         Fired {
             kind: FiredKind::Mind,
             lateness_ns: self.pace.lateness_ns(now, wake),
+            count: 1,
         }
     }
 }

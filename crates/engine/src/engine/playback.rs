@@ -153,7 +153,7 @@ impl Engine {
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
             self.send_clock(now);
         }
-        self.lateness.note(now, lateness_ns);
+        self.lateness.note(now, lateness_ns, 1);
         self.publish_events(None);
         let kind = match replayed {
             Replayed::Fired(fired) => {
@@ -169,7 +169,11 @@ impl Engine {
         if self.stop_if_over(now) {
             self.send_clock(now);
         }
-        Some(Fired { kind, lateness_ns })
+        Some(Fired {
+            kind,
+            lateness_ns,
+            count: 1,
+        })
     }
 
     /// At the end of a recording game time stands still, exactly there. Answers whether it was stopped.
