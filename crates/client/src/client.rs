@@ -287,6 +287,7 @@ impl Client {
 
     /// The links of the watched agent; `None` until known, and while messages arrive at once.
     pub fn links(&self) -> Option<(AgentId, &[Link])> {
+        self.session.lag.as_ref()?;
         let (agent, links) = self.session.links.as_ref()?;
         Some((*agent, links))
     }

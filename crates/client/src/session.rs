@@ -146,9 +146,6 @@ impl Session {
         let own: String = own.collect();
         let is_on = lag.settings.is_some() || lag.teams.iter().any(|(_, own)| own.is_some());
         self.lag = is_on.then(|| (words(lag.settings.as_ref()) + &own).into());
-        if !is_on {
-            self.links = None;
-        }
         self.stats.messages = is_on.then_some(lag.totals);
     }
 
