@@ -4,12 +4,11 @@
 //! second.
 
 use trantor_client::ClientStats;
-use trantor_protocol::wire::LinkTotals;
 use trantor_time::{Due, Pace, RealSpan, RealTime};
 
 use super::Viewer;
 use crate::logging;
-use crate::state::hud::figures::{Group, judged, row};
+use crate::state::hud::figures::{Group, judged, messages_sent, row};
 
 /// Lines of the log that are shown.
 const LOG_LINES: usize = 5;
@@ -86,7 +85,8 @@ pub(super) fn groups<S>(viewer: &mut Viewer<S>, now: RealTime) -> Vec<Group> {
         connection(stats.as_ref()),
         server(stats.as_ref()),
     ];
-    groups.extend(stats.and_then(|stats| stats.messages).as_ref().map(messages));
+    let messages = stats.and_then(|stats| stats.messages);
+    groups.extend(messages.map(|totals| Group::new("Messages", messages_sent(&totals))));
     groups
 }
 
@@ -224,25 +224,4 @@ fn server(stats: Option<&ClientStats>) -> Group {
         ),
     ];
     Group::new("Server", rows)
-}
-
-/// What became of all messages between agents, while they take time.
-fn messages(totals: &LinkTotals) -> Group {
-    let LinkTotals {
-        counts,
-        delay_p50,
-        delay_p99,
-    } = totals;
-    let delays = [delay_p50, delay_p99].map(|delay| format!("{:.1}", delay.as_units_f64()));
-    let rows = [
-        row("sent", counts.sent),
-        row("delivered", counts.delivered),
-        row("lost", counts.lost),
-        row("copied", counts.duplicated),
-        row("out of range", counts.out_of_range),
-        row("queue full", counts.line_full),
-        row("in flight", counts.in_flight),
-        row("delay p50, p99", format!("{} u", delays.join(", "))),
-    ];
-    Group::new("Messages", rows)
 }

@@ -1,5 +1,8 @@
 //! Figures for the debugging view: names and values in groups, the last frame times and the last log lines.
 
+use trantor_protocol::wire::LinkTotals;
+use trantor_time::GameSpan;
+
 /// Frames in the plot and in its percentiles: four seconds at 60 a second.
 pub const FRAMES_KEPT: usize = 240;
 
@@ -38,6 +41,22 @@ impl Group {
 
 pub fn row(name: &str, value: impl ToString) -> Row {
     judged(name, value, false)
+}
+
+/// What became of the messages of a link, or of all.
+pub fn messages_sent(totals: &LinkTotals) -> [Row; 8] {
+    let LinkTotals { counts, .. } = totals;
+    let [p50, p99] = [totals.delay_p50, totals.delay_p99].map(GameSpan::as_units_f64);
+    [
+        row("sent", counts.sent),
+        row("delivered", counts.delivered),
+        row("lost", counts.lost),
+        row("copied", counts.duplicated),
+        row("out of range", counts.out_of_range),
+        row("queue full", counts.line_full),
+        row("in flight", counts.in_flight),
+        row("delay p50, p99", format!("{p50:.1}, {p99:.1} u")),
+    ]
 }
 
 pub fn judged(name: &str, value: impl ToString, is_bad: bool) -> Row {

@@ -3,11 +3,10 @@
 use egui::{Align2, Button, Color32, FontId, RichText, Sense, Sides, Ui, vec2};
 use trantor_client::{SceneAction, SceneAgent, SceneClock};
 use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Tile};
-use trantor_protocol::wire::LinkTotals;
-use trantor_time::GameSpan;
 use trantor_time::link::LinkCounts;
 
 use super::activity::ActivityLog;
+use super::figures::messages_sent;
 use super::icons::{PERSON, Pen};
 use super::theme::{self, Colors, grouped, text, truncated};
 use super::{PanelContext, shown};
@@ -178,44 +177,34 @@ fn links(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: AgentId) {
             theme::swatch(ui, colors, shade, 8.0);
             ui.label(small(format!("#{}", link.other.0), colors.text));
         };
-        let carried = |LinkCounts { delivered, sent, .. }: LinkCounts| format!("{delivered}/{sent}");
+        // Copies and what is in flight aside.
+        let carried = |LinkCounts {
+                           sent,
+                           lost,
+                           out_of_range,
+                           line_full,
+                           ..
+                       }: LinkCounts| {
+            format!("{}/{sent}", sent.saturating_sub(lost + out_of_range + line_full))
+        };
         let [out, back] = [link.to, link.from].map(|link| carried(link.counts));
         let delay = match link.to.counts.delivered {
             0 => "–".to_owned(),
             _ => format!("{:.1} u", link.to.delay_p50.as_units_f64()),
         };
         let words = format!("{out:>8} {back:>8} {delay:>7}");
-        let lost = link.to.counts.lost + link.from.counts.lost;
-        let shade = if lost > 0 { colors.gold } else { colors.text };
-        let tip = format!(
-            "to #{other}: {}\nfrom #{other}: {}",
-            link_text(&link.to),
-            link_text(&link.from),
-            other = link.other.0,
-        );
+        let is_lossy = link.to.counts.lost + link.from.counts.lost > 0;
+        let shade = if is_lossy { colors.gold } else { colors.text };
+        let tip = [("to", &link.to), ("from", &link.from)].map(|(way, totals)| {
+            let figures = messages_sent(totals).map(|row| format!("{} {}", row.name, row.value));
+            format!("{way} #{}: {}", link.other.0, figures.join(", "))
+        });
+        let tip = tip.join("\n");
         let figures = |ui: &mut Ui| {
             ui.label(small(words, shade).monospace()).on_hover_text(tip);
         };
         Sides::new().show(ui, who, figures);
     }
-}
-
-/// All that is known of a link.
-fn link_text(totals: &LinkTotals) -> String {
-    let LinkCounts {
-        sent,
-        delivered,
-        lost,
-        out_of_range,
-        line_full,
-        duplicated,
-        in_flight,
-    } = totals.counts;
-    let [p50, p99] = [totals.delay_p50, totals.delay_p99].map(GameSpan::as_units_f64);
-    format!(
-        "{sent} sent, {delivered} delivered, {lost} lost, {duplicated} copied, {out_of_range} out of range, \
-         {line_full} queue full, {in_flight} in flight; delay p50 {p50:.1} u, p99 {p99:.1} u"
-    )
 }
 
 fn history(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent, activity: &ActivityLog) {
