@@ -151,6 +151,10 @@ impl Control {
             return Err(ControlError::NotAllowed);
         }
         let is_paused = self.is_paused();
+        let mut at_once = |message| {
+            numbers.send();
+            Some(message)
+        };
         match request {
             ControlRequest::SetFrequency(hertz) => {
                 let frequency = Frequency::new(u64::from(hertz)).map_err(|_| ControlError::NoSuchSpeed)?;
@@ -170,18 +174,9 @@ impl Control {
             }
             ControlRequest::Pause | ControlRequest::Resume => Ok(None),
             ControlRequest::Step(_) if !is_paused => Err(ControlError::NotPaused),
-            ControlRequest::SetLag(lag) => {
-                numbers.send();
-                Ok(Some(ToServer::SetLag { lag }))
-            }
-            ControlRequest::SetTeamLag(team, lag) => {
-                numbers.send();
-                Ok(Some(ToServer::SetTeamLag { team, lag }))
-            }
-            ControlRequest::Step(step) => {
-                numbers.send();
-                Ok(Some(ToServer::Step(step)))
-            }
+            ControlRequest::SetLag(lag) => Ok(at_once(ToServer::SetLag { lag })),
+            ControlRequest::SetTeamLag(team, lag) => Ok(at_once(ToServer::SetTeamLag { team, lag })),
+            ControlRequest::Step(step) => Ok(at_once(ToServer::Step(step))),
         }
     }
 

@@ -165,17 +165,13 @@ impl Display {
         let Some(source) = self.world.agent(from).map(|agent| agent.view.tile) else {
             return;
         };
-        let said = self
-            .effects
-            .iter_mut()
-            .rev()
-            .find_map(|effect| match &mut effect.kind {
-                EffectKind::Broadcast { spread, .. } if effect.at == now => effect
-                    .agent
-                    .filter(|(id, _)| *id == from)
-                    .map(|(_, team)| (spread, team)),
-                _ => None,
-            });
+        let mut effects = self.effects.iter_mut().rev();
+        let said = effects.find_map(|effect| match (&mut effect.kind, effect.agent) {
+            (EffectKind::Broadcast { spread, .. }, Some((id, team))) => {
+                (effect.at == now && id == from).then_some((spread, team))
+            }
+            _ => None,
+        });
         let Some((spread, team)) = said else { return };
         let spread = *spread.insert(Spread::of(settings, size));
         for &(to, delivery) in deliveries {
@@ -283,11 +279,10 @@ impl Display {
     /// Forgets the effects that are over at `now`, and writes the others.
     fn fill_effects(&mut self, now: GameTime, scene: &mut Scene) {
         self.effects
-            .retain(|effect| now - effect.at < GameSpan::from_units(i64::from(effect.kind.shown_units())));
+            .retain(|effect| is_shown(effect.kind, effect.at, now));
         scene.effects.clear();
         scene.texts.clear();
         for effect in &self.effects {
-            let age_units = (now - effect.at).as_units_f64().max(0.0) as f32;
             let mut kind = effect.kind;
             if let EffectKind::Broadcast { text, .. } = &mut kind {
                 *text = Span {
@@ -296,37 +291,20 @@ impl Display {
                 };
                 scene.texts.extend_from_slice(&effect.text);
             }
-            scene.effects.push(SceneEffect {
-                kind,
-                x: effect.x,
-                y: effect.y,
-                agent: effect.agent,
-                age_units,
-                progress: (age_units / kind.shown_units() as f32).min(1.0),
-            });
+            let place = (effect.x, effect.y);
+            scene
+                .effects
+                .push(scene_effect(kind, place, effect.agent, now - effect.at));
         }
-        self.fill_arrivals(now, scene);
-    }
-
-    /// The same for messages that arrived, each where its recipient is now.
-    fn fill_arrivals(&mut self, now: GameTime, scene: &mut Scene) {
-        let shown = |kind: EffectKind| GameSpan::from_units(i64::from(kind.shown_units()));
+        // Messages that arrived, each where its recipient is now.
         self.arrivals
-            .retain(|arrival| now - arrival.at < shown(arrival.kind));
+            .retain(|arrival| is_shown(arrival.kind, arrival.at, now));
         for &Arrival { at, to, kind } in self.arrivals.iter().filter(|arrival| arrival.at <= now) {
-            let Some(agent) = self.world.agent(to) else {
-                continue;
-            };
-            let pose = pose_of(agent, now);
-            let age_units = (now - at).as_units_f64() as f32;
-            scene.effects.push(SceneEffect {
-                kind,
-                x: pose.x,
-                y: pose.y,
-                agent: Some((to, agent.view.team)),
-                age_units,
-                progress: (age_units / kind.shown_units() as f32).min(1.0),
-            });
+            if let Some(agent) = self.world.agent(to) {
+                let pose = pose_of(agent, now);
+                let (place, who) = ((pose.x, pose.y), (to, agent.view.team));
+                scene.effects.push(scene_effect(kind, place, Some(who), now - at));
+            }
         }
     }
 
@@ -411,6 +389,27 @@ impl Display {
             (&FeedKind::Rose(who, level), _) => by(EffectKind::Rose { level }, who),
             _ => None,
         }
+    }
+}
+
+fn is_shown(kind: EffectKind, at: GameTime, now: GameTime) -> bool {
+    now - at < GameSpan::from_units(i64::from(kind.shown_units()))
+}
+
+fn scene_effect(
+    kind: EffectKind,
+    (x, y): (f32, f32),
+    agent: Option<(AgentId, TeamId)>,
+    age: GameSpan,
+) -> SceneEffect {
+    let age_units = age.as_units_f64().max(0.0) as f32;
+    SceneEffect {
+        kind,
+        x,
+        y,
+        agent,
+        age_units,
+        progress: (age_units / kind.shown_units() as f32).min(1.0),
     }
 }
 

@@ -324,6 +324,14 @@ impl Scene {
         self.shown.get(&ShownBy::Agent(id)).map(Arc::as_ref)
     }
 
+    /// Whether what `by` shows belongs on the map: an agent has hatched and lives.
+    pub fn is_there(&self, by: ShownBy) -> bool {
+        match by {
+            ShownBy::Server => true,
+            ShownBy::Agent(id) => self.agent(id).is_some(),
+        }
+    }
+
     /// Counts for each team its agents, its eggs and what they carry.
     pub fn count_teams(&mut self) {
         for team in &mut self.teams {

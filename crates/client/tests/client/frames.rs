@@ -183,25 +183,16 @@ fn death(at: GameTime) -> Mark {
 /// `note AGENT TEXT`, `mark X` of the server; nothing else.
 fn shown(line: &str) -> Option<(ShownBy, Shown)> {
     let mut shown = Shown::default();
-    match line.split_once(' ')? {
-        ("note", rest) => {
-            let (agent, note) = rest.split_once(' ').unwrap_or((rest, ""));
-            shown.note = note.into();
-            Some((ShownBy::Agent(AgentId(agent.parse().unwrap())), shown))
-        }
-        (_, x) => {
-            let mark = TileMark {
-                tiles: vec![Tile {
-                    x: x.parse().unwrap(),
-                    y: 2,
-                }],
-                colour: [255, 0, 0],
-                text: "here".into(),
-            };
-            shown.marks.push(("key".into(), mark));
-            Some((ShownBy::Server, shown))
-        }
+    let (what, rest) = line.split_once(' ')?;
+    let (number, note) = rest.split_once(' ').unwrap_or((rest, ""));
+    if what == "note" {
+        shown.note = note.into();
+        return Some((ShownBy::Agent(AgentId(number.parse().unwrap())), shown));
     }
+    let (x, y) = (number.parse().unwrap(), 2);
+    let (tiles, colour, text) = (vec![Tile { x, y }], [255, 0, 0], "here".into());
+    shown.marks.push(("key".into(), TileMark { tiles, colour, text }));
+    Some((ShownBy::Server, shown))
 }
 
 fn pushed(at: GameTime) -> FeedEntry {

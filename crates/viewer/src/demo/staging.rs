@@ -256,6 +256,16 @@ fn shown(scene: &Scene, paths: &[Path], size: MapSize, units: f64) -> ShownOwner
         "waiting here for two of level 2",
         "nobody answers: explore",
     ];
+    const HILL: [(&str, &str); 3] = [
+        ("held by", "nobody yet"),
+        ("for", "140 u"),
+        ("next food", "in 60 u"),
+    ];
+    const PLAN: [(&str, &str); 3] = [
+        ("plan", "gather for level 3"),
+        ("trusts", "#9, #24"),
+        ("missing", "1 sibur"),
+    ];
     /// A step takes seven units, so that none of the way is left out.
     const STEP_UNITS: f64 = 7.0;
     let card = |(name, value): (&str, &str)| (Box::from(name), Box::from(value));
@@ -268,13 +278,7 @@ fn shown(scene: &Scene, paths: &[Path], size: MapSize, units: f64) -> ShownOwner
     let server = Shown {
         note: "King of the hill: hold it for 300 units to win.".into(),
         marks: vec![mark([235, 180, 60], hill.collect(), "the hill")],
-        cards: [
-            ("held by", "nobody yet"),
-            ("for", "140 u"),
-            ("next food", "in 60 u"),
-        ]
-        .map(card)
-        .into(),
+        cards: HILL.map(card).into(),
     };
     let mut owners = ShownOwners::from([(ShownBy::Server, Arc::new(server))]);
     let is_near = |agent: &&SceneAgent| {
@@ -289,18 +293,11 @@ fn shown(scene: &Scene, paths: &[Path], size: MapSize, units: f64) -> ShownOwner
         let (colour, text) = [([90, 200, 250], "food"), ([250, 120, 170], "sibur")][number % 2];
         let thinks = Shown {
             note: NOTES[number % NOTES.len()].into(),
-            marks: if number < 3 {
-                vec![mark(colour, tiles, text)]
-            } else {
-                vec![]
-            },
-            cards: [
-                ("plan", "gather for level 3"),
-                ("trusts", "#9, #24"),
-                ("missing", "1 sibur"),
-            ]
-            .map(card)
-            .into(),
+            marks: (number < 3)
+                .then(|| mark(colour, tiles, text))
+                .into_iter()
+                .collect(),
+            cards: PLAN.map(card).into(),
         };
         owners.insert(ShownBy::Agent(agent.id), Arc::new(thinks));
     }

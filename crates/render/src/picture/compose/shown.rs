@@ -30,11 +30,7 @@ pub(super) fn compose(frame: &Frame<'_>, marks: &Marks, list: &mut DrawList) {
     let others = shown.iter().filter(|(by, _)| is_other(by));
     let mut tiles = 0;
     for (by, shown) in first.chain(others) {
-        let is_there = match by {
-            ShownBy::Server => true,
-            ShownBy::Agent(agent) => frame.scene.agent(*agent).is_some(),
-        };
-        if !is_there {
+        if !frame.scene.is_there(*by) {
             continue;
         }
         let strength = match selected.is_some() && is_other(by) {
@@ -90,41 +86,26 @@ mod tests {
     use super::super::tests::{agent, compose_marked, scene};
     use super::*;
 
-    fn tiles(places: &[(u16, u16)]) -> Vec<Tile> {
-        places.iter().map(|&(x, y)| Tile { x, y }).collect()
-    }
-
     #[test]
     fn a_path_is_a_dashed_line_over_the_edge_of_the_map_and_other_tiles_are_tinted() {
         let mut scene = scene(10, 10);
         scene.agents.push(agent(3, 5.0, 5.0));
-        let mark = |places: &[(u16, u16)]| TileMark {
-            tiles: tiles(places),
-            colour: [200, 100, 50],
-            text: "".into(),
+        let mark = |places: &[(u16, u16)]| {
+            let tiles = places.iter().map(|&(x, y)| Tile { x, y }).collect();
+            let (colour, text) = ([200, 100, 50], "".into());
+            ("".into(), TileMark { tiles, colour, text })
         };
-        let path = mark(&[(8, 5), (9, 5), (0, 5), (0, 4)]);
-        let area = mark(&[(2, 2), (4, 4)]);
-        let shown = |marks: Vec<TileMark>| {
-            let marks = marks.into_iter().enumerate();
-            Arc::new(Shown {
-                marks: marks.map(|(key, mark)| (key.to_string().into(), mark)).collect(),
-                ..Shown::default()
-            })
-        };
-        let owners = [
-            (
-                ShownBy::Agent(AgentId(3)),
-                shown(vec![path.clone(), area.clone()]),
-            ),
-            (ShownBy::Agent(AgentId(4)), shown(vec![path, area])),
-        ];
+        let shown = Arc::new(Shown {
+            marks: vec![mark(&[(8, 5), (9, 5), (0, 5), (0, 4)]), mark(&[(2, 2), (4, 4)])],
+            ..Shown::default()
+        });
+        let owners = [3, 4].map(|id| (ShownBy::Agent(AgentId(id)), Arc::clone(&shown)));
         scene.shown = Arc::new(owners.into());
-        let drawn = |selected| {
+        let drawn = |agent| {
             let list = compose_marked(
                 &scene,
                 &Marks {
-                    agent: selected,
+                    agent,
                     ..Marks::default()
                 },
             );

@@ -77,16 +77,7 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
     let painter = context.layer_painter(LayerId::new(Order::Background, Id::unique("labels")));
     let (mut notes, mut marks) = (0, 0);
     // What the server marks belongs to the board: agents find room beside it.
-    let is_server = |by: &ShownBy| *by == ShownBy::Server;
-    let mut mark_labels = |taken: &mut Vec<Rect>, is_wanted: &dyn Fn(&ShownBy) -> bool| {
-        for (at, color, text) in marked(screen, cx, is_wanted) {
-            if marks == MARKS_MAX {
-                break;
-            }
-            marks += usize::from(mark_label(&painter, cx, (at, color, text), screen, cards, taken));
-        }
-    };
-    mark_labels(&mut taken, &is_server);
+    mark_labels(&painter, cx, (screen, cards), true, (&mut marks, &mut taken));
     let labels_before = taken.len();
     for candidate in candidates(context, cx) {
         if taken.len() - labels_before == LABELS_MAX {
@@ -156,74 +147,59 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
         let middle = pos2(rect.left() + BADGE / 2.0, middle);
         badge(&painter, middle, colors.team(agent.team), agent.level);
     }
-    mark_labels(&mut taken, &|by| !is_server(by));
+    mark_labels(&painter, cx, (screen, cards), false, (&mut marks, &mut taken));
 }
 
-/// The labels of marks of some owners: where, in which colour, and the text.
-fn marked(
-    screen: Rect,
-    cx: &PanelContext<'_>,
-    is_wanted: &dyn Fn(&ShownBy) -> bool,
-) -> Vec<(Pos2, Color32, String)> {
-    let (Some((view, window)), Some(ground)) = (&cx.view, &cx.scene().ground) else {
-        return Vec::new();
-    };
-    let place = |tile: Tile| {
-        let home = window.home(glam::Vec2::new(f32::from(tile.x), f32::from(tile.y)));
-        let at = Vec3::new(home.x, 0.0, home.y);
-        if view.pixels_per_tile(at) < BADGE_PIXELS {
-            return None;
-        }
-        let point = view.project(at)?;
-        Some(pos2(point.x * screen.width(), point.y * screen.height()))
-    };
-    let is_there = |by: &ShownBy| match by {
-        ShownBy::Server => true,
-        ShownBy::Agent(agent) => cx.scene().agent(*agent).is_some(),
-    };
-    let owners = cx.scene().shown.iter();
-    let owners = owners.filter(|(by, _)| is_wanted(by) && is_there(by));
-    let marks = owners.flat_map(|(_, shown)| &shown.marks);
-    let marks = marks.filter(|(_, mark)| !mark.text.is_empty());
-    let labels = marks.filter_map(|(_, mark)| {
-        let at = place(mark.label_tile(ground.size)?)?;
-        let [red, green, blue] = mark.colour;
-        let text = words::line(mark.text.as_bytes(), MARK_CHARS_MAX);
-        Some((at, Color32::from_rgb(red, green, blue), text))
-    });
-    labels.take(MARKS_CONSIDERED_MAX).collect()
-}
-
-/// Draws the label of a mark where there is room for it; answers whether there was.
-fn mark_label(
+/// Draws the labels of the marks of the server, or of agents, that find room.
+fn mark_labels(
     painter: &Painter,
     cx: &PanelContext<'_>,
-    (at, color, text): (Pos2, Color32, String),
-    screen: Rect,
-    cards: &[Rect],
-    taken: &mut Vec<Rect>,
-) -> bool {
-    let colors = &cx.colors;
-    let galley = painter.layout_job(words::job(&text, FontId::proportional(11.0), colors.text));
-    let size = vec2(galley.size().x + 4.0 * MARK_DOT + 8.0, MARK);
-    // Below the middle of its tile, so that who stands there is seen.
-    let rect = Rect::from_center_size(at + vec2(0.0, MARK), size);
-    let is_taken = taken.iter().chain(cards).any(|other| other.intersects(rect));
-    if !screen.contains_rect(rect) || is_taken {
-        return false;
+    (screen, cards): (Rect, &[Rect]),
+    of_server: bool,
+    (marks, taken): (&mut usize, &mut Vec<Rect>),
+) {
+    let (Some((view, window)), Some(ground)) = (&cx.view, &cx.scene().ground) else {
+        return;
+    };
+    let owners = cx.scene().shown.iter();
+    let owners = owners.filter(|(by, _)| (**by == ShownBy::Server) == of_server && cx.scene().is_there(**by));
+    let labelled = owners
+        .flat_map(|(_, shown)| &shown.marks)
+        .filter_map(|(_, mark)| {
+            let tile = Some(mark)
+                .filter(|mark| !mark.text.is_empty())?
+                .label_tile(ground.size)?;
+            let home = window.home(glam::Vec2::new(f32::from(tile.x), f32::from(tile.y)));
+            let at = Vec3::new(home.x, 0.0, home.y);
+            let is_near = view.pixels_per_tile(at) >= BADGE_PIXELS;
+            let point = view.project(at).filter(|_| is_near)?;
+            Some((pos2(point.x * screen.width(), point.y * screen.height()), mark))
+        });
+    for (at, mark) in labelled.take(MARKS_CONSIDERED_MAX) {
+        if *marks == MARKS_MAX {
+            break;
+        }
+        let text = words::line(mark.text.as_bytes(), MARK_CHARS_MAX);
+        let job = words::job(&text, FontId::proportional(11.0), cx.colors.text);
+        let galley = painter.layout_job(job);
+        let size = vec2(galley.size().x + 4.0 * MARK_DOT + 8.0, MARK);
+        // Below the middle of its tile, so that who stands there is seen.
+        let rect = Rect::from_center_size(at + vec2(0.0, MARK), size);
+        let is_taken = taken.iter().chain(cards).any(|other| other.intersects(rect));
+        if !screen.contains_rect(rect) || is_taken {
+            continue;
+        }
+        *marks += 1;
+        taken.push(rect.expand(1.0));
+        let [red, green, blue] = mark.colour;
+        let color = Color32::from_rgb(red, green, blue);
+        let edge = Stroke::new(1.0, color);
+        painter.rect(rect, MARK / 2.0, cx.colors.card, edge, StrokeKind::Outside);
+        let dot = pos2(rect.left() + 2.0 * MARK_DOT, rect.center().y);
+        painter.circle_filled(dot, MARK_DOT, color);
+        let corner = pos2(dot.x + 2.0 * MARK_DOT, dot.y - galley.size().y / 2.0);
+        painter.galley(corner, galley, Color32::WHITE);
     }
-    taken.push(rect.expand(1.0));
-    let edge = Stroke::new(1.0, color);
-    painter.rect(rect, MARK / 2.0, colors.card, edge, StrokeKind::Outside);
-    let dot = pos2(rect.left() + 2.0 * MARK_DOT, rect.center().y);
-    painter.circle_filled(dot, MARK_DOT, color);
-    let left = dot.x + 2.0 * MARK_DOT;
-    painter.galley(
-        pos2(left, rect.center().y - galley.size().y / 2.0),
-        galley,
-        Color32::WHITE,
-    );
-    true
 }
 
 /// The candidates for labels, the most important first.
