@@ -127,8 +127,11 @@ impl Leap {
             if let Some(team) = game.winner() {
                 return Ended::Won(team);
             }
-            let (deadline, wake) = (game.next_deadline(), self.minds.next_wake());
-            let Some(next) = deadline.into_iter().chain(wake).min() else {
+            let deadline = game.next_deadline();
+            // What is due in the game comes first.
+            let is_first = |wake: &GameTime| deadline.is_none_or(|deadline| *wake < deadline);
+            let wake = self.minds.next_wake().filter(is_first);
+            let Some(next) = wake.or(deadline) else {
                 return Ended::NothingDue;
             };
             if let Some(until) = until
@@ -137,14 +140,14 @@ impl Leap {
                 game.advance_to(until);
                 return Ended::TimeReached;
             }
-            if deadline == Some(next) {
+            if wake.is_some() {
+                game.advance_to(next);
+                self.minds.wake(&mut self.stage);
+            } else {
                 game.fire_next(next);
                 if let Some(journal) = &mut self.stage.journal {
                     journal.stepped(&self.stage.game);
                 }
-            } else {
-                game.advance_to(next);
-                self.minds.wake(&mut self.stage);
             }
             self.attend();
         }

@@ -46,6 +46,7 @@ pub(crate) struct Relayed {
 impl Signal {
     /// Whether a [`crate::Brain`] only takes note of it: it neither needs the direction nor has a new command to send
     /// after it.
+    #[inline]
     pub fn is_notice(&self) -> bool {
         matches!(self.verb, Verb::Status(_)) && self.relayed.is_empty()
     }

@@ -51,14 +51,21 @@ pub(crate) struct Team {
     received_at: Vec<u64>,
     /// A lower bound of `received_at`, so that not every message has to search for the oldest.
     oldest_received_at: u64,
-    last_numbers: Vec<u32>,
+    /// Before this messages count as being lost; 0 if none was.
+    lossy_before: u64,
+    numbers: Vec<Numbers>,
     statuses: Vec<Status>,
-    /// The number of the message that a status is from: of a repeated one it may be above that of the last received.
-    status_numbers: Vec<u32>,
-    /// Whether a status has not been repeated to others yet.
-    is_to_relay: Vec<bool>,
-    /// When it was last noticed that a message did not arrive.
-    lost_at: Option<u64>,
+}
+
+/// Numbers of a member's messages.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    /// Of the last one received from the member itself.
+    last: u32,
+    /// Of the one that the status is from: of a repeated one it may be above the last.
+    status: u32,
+    /// Whether the status has not been repeated to others yet.
+    is_to_relay: bool,
 }
 
 /// A climb that would help the team.
@@ -72,24 +79,36 @@ pub(crate) struct Climb {
     pub(crate) cohort: Vec<u32>,
 }
 
+impl Numbers {
+    /// Those of a status that was not repeated yet.
+    fn of(last: u32, status: u32) -> Self {
+        Self {
+            last,
+            status,
+            is_to_relay: true,
+        }
+    }
+}
+
 impl Team {
     /// Takes note of a message; `false` if it is a repetition.
     pub(crate) fn receive(&mut self, signal: &Signal, clock: u64) -> bool {
+        let number = signal.number;
         if let Some(place) = self.place(signal.sender) {
-            let last = &mut self.last_numbers[place];
-            if signal.number <= *last {
+            let last = &mut self.numbers[place].last;
+            if number <= *last {
                 return false;
             }
-            if signal.number - *last > 1 {
-                self.lost_at = Some(clock);
+            if number - *last > 1 {
+                self.lossy_before = clock + LOSSY_UNITS + 1;
             }
-            *last = signal.number;
-            self.update(place, signal.number, &signal.verb, clock);
-        } else if let Verb::Status(status) = signal.verb
-            && let Some(place) = self.insert(signal.sender, status, clock)
+            *last = number;
+            self.update(place, number, &signal.verb, clock);
+        } else if let Verb::Status(status) = &signal.verb
+            && let Some(place) = self.free_place(clock)
         {
-            self.last_numbers[place] = signal.number;
-            self.status_numbers[place] = signal.number;
+            let numbers = Numbers::of(number, number);
+            self.insert(place, signal.sender, clock, numbers, *status);
         }
         true
     }
@@ -101,16 +120,17 @@ impl Team {
         };
         let sent_at = clock.saturating_sub(u64::from(relayed.age));
         if let Some(place) = self.place(relayed.sender) {
-            if relayed.number > self.status_numbers[place] {
-                self.lost_at = Some(clock);
-                self.update(place, relayed.number, &relayed.verb, sent_at);
+            if relayed.number <= self.numbers[place].status {
+                return;
             }
-        } else if let Some(place) = self.insert(relayed.sender, status, clock) {
-            self.lost_at = Some(clock);
-            self.received_at[place] = sent_at;
-            self.oldest_received_at = self.oldest_received_at.min(sent_at);
-            self.status_numbers[place] = relayed.number;
+            self.update(place, relayed.number, &relayed.verb, sent_at);
+        } else if let Some(place) = self.free_place(clock) {
+            let numbers = Numbers::of(0, relayed.number);
+            self.insert(place, relayed.sender, sent_at, numbers, status);
+        } else {
+            return;
         }
+        self.lossy_before = clock + LOSSY_UNITS + 1;
     }
 
     /// The latest statuses that were not repeated yet, the freshest first. They count as repeated.
@@ -119,17 +139,17 @@ impl Team {
             return Vec::new();
         }
         let is_wanted = |&place: &usize| {
-            self.is_to_relay[place] && is_fresh(self.received_at[place], clock, FRESH_UNITS_LOSSY)
+            self.numbers[place].is_to_relay && is_fresh(self.received_at[place], clock, FRESH_UNITS_LOSSY)
         };
         let mut places: Vec<usize> = (0..self.senders.len()).filter(is_wanted).collect();
         places
             .sort_unstable_by_key(|&place| std::cmp::Reverse((self.received_at[place], self.senders[place])));
         places.truncate(RELAYED_MAX);
         let relay = |place: usize| {
-            self.is_to_relay[place] = false;
+            self.numbers[place].is_to_relay = false;
             Relayed {
                 sender: self.senders[place],
-                number: self.status_numbers[place],
+                number: self.numbers[place].status,
                 age: u32::try_from(clock - self.received_at[place]).unwrap_or(u32::MAX),
                 verb: Verb::Status(self.statuses[place]),
             }
@@ -139,7 +159,7 @@ impl Team {
 
     /// Whether messages have been lost of late.
     pub(crate) fn is_lossy(&self, clock: u64) -> bool {
-        self.lost_at.is_some_and(|at| clock <= at + LOSSY_UNITS)
+        clock < self.lossy_before
     }
 
     /// How long a member counts as living after its last message.
@@ -153,11 +173,11 @@ impl Team {
 
     fn update(&mut self, place: usize, number: u32, verb: &Verb, sent_at: u64) {
         self.received_at[place] = self.received_at[place].max(sent_at);
-        if number <= self.status_numbers[place] {
+        let numbers = &mut self.numbers[place];
+        if number <= numbers.status {
             return;
         }
-        self.status_numbers[place] = number;
-        self.is_to_relay[place] = true;
+        *numbers = Numbers::of(numbers.last, number);
         let status = &mut self.statuses[place];
         match *verb {
             Verb::Status(new) => *status = new,
@@ -167,25 +187,27 @@ impl Team {
         }
     }
 
-    /// Makes room for a new member, if there is any.
-    fn insert(&mut self, sender: u32, status: Status, clock: u64) -> Option<usize> {
-        let place = if self.senders.len() < MEMBERS_MAX {
-            self.senders.push(sender);
-            self.received_at.push(clock);
-            self.last_numbers.push(0);
-            self.statuses.push(status);
-            self.status_numbers.push(0);
-            self.is_to_relay.push(true);
-            self.senders.len() - 1
+    /// Where there is room for a new member: behind the last one, or in place of one that is not fresh.
+    fn free_place(&mut self, clock: u64) -> Option<usize> {
+        if self.senders.len() < MEMBERS_MAX {
+            return Some(self.senders.len());
+        }
+        self.stale_place(clock)
+    }
+
+    fn insert(&mut self, place: usize, sender: u32, received_at: u64, numbers: Numbers, status: Status) {
+        self.oldest_received_at = self.oldest_received_at.min(received_at);
+        if place < self.senders.len() {
+            self.senders[place] = sender;
+            self.received_at[place] = received_at;
+            self.numbers[place] = numbers;
+            self.statuses[place] = status;
         } else {
-            self.stale_place(clock)?
-        };
-        self.senders[place] = sender;
-        self.received_at[place] = clock;
-        self.last_numbers[place] = 0;
-        self.statuses[place] = status;
-        self.is_to_relay[place] = true;
-        Some(place)
+            self.senders.push(sender);
+            self.received_at.push(received_at);
+            self.numbers.push(numbers);
+            self.statuses.push(status);
+        }
     }
 
     /// After a time without messages: known members get some time to send again.

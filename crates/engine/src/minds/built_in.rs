@@ -45,7 +45,7 @@ impl MindKind {
     pub(super) fn awaken(self, team: &[u8], seed: u64) -> BuiltIn {
         match self {
             Self::Trivial => BuiltIn::Trivial { is_under_way: false },
-            Self::Random => BuiltIn::Random(Dabbler::new(seed)),
+            Self::Random => BuiltIn::Random(Box::new(Dabbler::new(seed))),
             Self::Team => BuiltIn::Team(Box::new(Brain::new(team, seed))),
         }
     }
@@ -73,12 +73,14 @@ pub(super) enum BuiltIn {
     Trivial {
         is_under_way: bool,
     },
-    Random(Dabbler),
+    /// Boxed, as those that play to win are: all minds are then as small as the first kind.
+    Random(Box<Dabbler>),
     Team(Box<Brain>),
 }
 
 impl BuiltIn {
     /// Takes in one thing that the agent was sent.
+    #[inline]
     pub(super) fn perceive(&mut self, percept: Percept<'_>) {
         match self {
             // Only a step is answered so.
@@ -91,6 +93,7 @@ impl BuiltIn {
     /// The next command, if one should be sent now; it counts as sent. Asked until it answers `None`, at birth
     /// and again whenever something was perceived. Commands beyond [`trantor_game::OUTSTANDING_MAX`] are lost,
     /// as they are on a server.
+    #[inline]
     pub(super) fn next_command(&mut self) -> Option<Command> {
         match self {
             Self::Trivial { is_under_way } => {
@@ -102,6 +105,7 @@ impl BuiltIn {
     }
 
     /// Whether an agent should take a place that the mind knows to be free in its team; asking clears it.
+    #[inline]
     pub(super) fn take_free_place(&mut self) -> bool {
         match self {
             Self::Team(brain) => brain.take_free_place(),

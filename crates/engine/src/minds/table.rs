@@ -260,7 +260,11 @@ impl Minds {
     }
 
     /// The earliest wake-up.
+    #[inline]
     pub(crate) fn next_wake(&self) -> Option<GameTime> {
+        if self.wakes.is_empty() && self.director.is_none() {
+            return None;
+        }
         let first = self.wakes.first().map(|(at, _)| *at);
         first.into_iter().chain(self.scenario_wake()).min()
     }
@@ -380,6 +384,7 @@ impl Minds {
     }
 
     /// A mind has perceived something: it decides, unless it has a rate or is still thinking.
+    #[inline]
     fn perceived(&mut self, host: &mut impl Host, agent: AgentId) {
         let Some(slot) = self.slots[agent.0 as usize].as_mut() else {
             return;
@@ -406,8 +411,7 @@ impl Minds {
         let index = slot.group;
         let group = &mut self.groups[index];
         group.decisions += 1;
-        let has_think = group.rate.think > GameSpan::ZERO;
-        if let (Thinker::BuiltIn(mind), false) = (&mut slot.thinker, has_think) {
+        if let (Thinker::BuiltIn(mind), None) = (&mut slot.thinker, &slot.timing) {
             while let Some(command) = mind.next_command() {
                 let handled = host.hand_in(GameInput::Command { agent, command });
                 self.commands += u64::from(handled == Handled::Done);
@@ -417,6 +421,7 @@ impl Minds {
             }
             return;
         }
+        let has_think = group.rate.think > GameSpan::ZERO;
         let mut acts = Vec::new();
         match &mut slot.thinker {
             Thinker::BuiltIn(mind) => {

@@ -184,7 +184,9 @@ fn a_member_without_the_message_that_all_are_here_joins_when_the_elevation_begin
     let (mut brain, _) = born();
     brain.body.level = second_level();
     let level = second_level();
-    message(&mut brain, 3, 1, Verb::Call { level }, &[], 0);
+    let status = Verb::Status(brain.status());
+    message(&mut brain, 3, 1, status, &[], 1);
+    message(&mut brain, 3, 2, Verb::Call { level }, &[], 0);
     brain.perceive(Percept::Inventory(&carried()));
     brain.perceive(Percept::Look(&sights(9)));
     assert!(
@@ -194,7 +196,6 @@ fn a_member_without_the_message_that_all_are_here_joins_when_the_elevation_begin
     brain.perceive(Percept::ElevationUnderway);
     assert!(matches!(&brain.meeting, Some(Meeting::Gathered(gathered)) if gathered.caller == 3));
     // Nor does it wait for an end that it did not receive: members say what they have when a meeting is over.
-    let status = Verb::Status(brain.status());
     message(&mut brain, 3, 9, status, &[], 1);
     assert!(brain.meeting.is_none());
 }
