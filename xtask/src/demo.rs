@@ -51,7 +51,7 @@ pub struct Options {
 
 /// Runs the demo to its end; fails if one of the programs failed before.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    println!("demo: building the server, the bots and the viewer; the first time this takes some minutes");
+    println!("demo: building the server, the bots and the viewer; the first time this takes 5 to 12 minutes");
     let programs = ["trantor-server", "trantor-bot", "trantor-viewer"];
     let [server, bot, viewer] = process::build(process::PLAY_PROFILE, programs)?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGCHLD])?;

@@ -1,10 +1,12 @@
 //! Runs the bots of the documentation as printed there.
 
+use std::io::Write;
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
 use trantor_server::options::Options;
 
-use crate::support::{lines, serve, viewer};
+use crate::support::{greet, lines, listen, outcome, serve, viewer};
 
 /// Killed when the test ends.
 struct Bot(Child);
@@ -14,6 +16,18 @@ impl Drop for Bot {
         self.0.kill().expect("the process has not been reaped");
         self.0.wait().expect("the process exists");
     }
+}
+
+/// Starts the first Python block of a page.
+fn shown_on(page: &str, server: SocketAddr) -> Child {
+    let (_, from) = page.split_once("```python\n").expect("the page shows a bot");
+    let (program, _) = from.split_once("```").expect("the code block ends");
+    Command::new("python3")
+        .args(["-c", &program.replace("4242", &server.port().to_string())])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("python3 is installed (.ci/run has the list)")
 }
 
 /// Runs the first Python block of a page until a text viewer receives `event`. Lock-step makes the game independent of the
@@ -26,14 +40,7 @@ fn plays_until(page: &str, event: &str) {
         ..Options::default()
     });
     let viewer = viewer(server.address());
-    let (_, from) = page.split_once("```python\n").expect("the page shows a bot");
-    let (program, _) = from.split_once("```").expect("the code block ends");
-    let port = server.address().port().to_string();
-    let bot = Command::new("python3")
-        .args(["-c", &program.replace("4242", &port)])
-        .stdout(Stdio::null())
-        .spawn();
-    let _bot = Bot(bot.expect("python3 is installed (.ci/run has the list)"));
+    let _bot = Bot(shown_on(page, server.address()));
     assert!(
         lines(&viewer).any(|line| line.starts_with(event)),
         "{event} in time"
@@ -48,4 +55,17 @@ fn the_bot_on_the_first_page_takes_what_it_finds() {
 #[test]
 fn the_bot_among_the_bots_rises() {
     plays_until(include_str!("../../../../docs/bots.md"), "plv #0 2");
+}
+
+#[test]
+fn the_bot_on_the_first_page_says_how_it_died_and_where_to_read_on() {
+    let (listener, address) = listen();
+    let bot = shown_on(include_str!("../../../../README.md"), address);
+    let (mut peer, _) = listener.accept().expect("the bot connects");
+    greet(&peer);
+    peer.write_all(b"5\n20 20\n[ player,,, ]\nok\ndead\n")
+        .expect("it reads");
+    let (_, _, said) = outcome(bot);
+    let end = said.strip_prefix("starved at level 1 after ").expect("its end");
+    assert!(end.ends_with(" s; now read docs/bots.md\n"), "{said}");
 }

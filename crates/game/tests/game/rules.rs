@@ -1,7 +1,7 @@
 //! Rules that no transcript of the engine shows: what agents leave behind, and who leads when time is over.
 
 use trantor_game::{AdminAction, Handled, Refusal};
-use trantor_model::{Direction, TeamId};
+use trantor_model::{CommandKind, Direction, Level, TeamId};
 
 use crate::arena::{Arena, config, tile};
 
@@ -47,4 +47,48 @@ fn when_time_is_over_the_leading_team_wins() {
         arena.admin(AdminAction::EndMatch);
         assert_eq!(arena.game.winner(), Some(TeamId(winner)), "{agents:?}");
     }
+}
+
+/// The rows of the table in docs/rules.md whose head begins with `head`.
+fn table_of_the_rules(head: &str) -> Vec<Vec<&'static str>> {
+    let page = include_str!("../../../../docs/rules.md");
+    let table = page.lines().skip_while(|line| !line.starts_with(head)).skip(2);
+    let rows = table.take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
+        .collect()
+}
+
+#[test]
+fn the_page_of_the_rules_has_the_games_numbers() {
+    let elevations: Vec<Vec<u32>> = table_of_the_rules("| From level |")
+        .iter()
+        .map(|row| row.iter().map(|cell| cell.parse().expect("a number")).collect())
+        .collect();
+    let levels = (1..Level::LAST.get()).map(|level| Level::new(level).expect("in range"));
+    let played: Vec<Vec<u32>> = levels
+        .map(|level| {
+            let needed = level.requirement().expect("not the last level");
+            let mut row = vec![u32::from(level.get()), u32::from(level.get()) + 1, needed.agents];
+            row.extend(&needed.stones.0[1..]);
+            row
+        })
+        .collect();
+    assert_eq!(elevations, played);
+
+    let mut actions: Vec<(String, u16)> = table_of_the_rules("| Command |")
+        .iter()
+        .map(|row| {
+            (
+                row[0].replace(['`', '_'], "").to_lowercase(),
+                row[1].parse().expect("units"),
+            )
+        })
+        .collect();
+    let mut durations: Vec<(String, u16)> = CommandKind::ALL
+        .iter()
+        .map(|kind| (format!("{kind:?}").to_lowercase(), kind.duration_units()))
+        .collect();
+    actions.sort();
+    durations.sort();
+    assert_eq!(actions, durations);
 }
