@@ -1,7 +1,7 @@
 //! `trantor-load`: load generator for Zappy servers; measures the lateness of answers.
 //!
-//! Exit status: 0 after a measurement, 1 if it failed or nothing was answered, 2 if all agents were lost before its end, 84
-//! for invalid options or if the report cannot be written.
+//! Exit status: 0 after a measurement, 1 if it failed or nothing was answered, 2 if all agents were lost before its end, 3 if
+//! a figure does not meet a `--require` option, 84 for invalid options or if the report cannot be written.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,6 +14,9 @@ use trantor_runtime::standard_output;
 
 /// Exit status of a load that lost all agents before the end of the measurement.
 const EXIT_STATUS_AGENTS_LOST: u8 = 2;
+
+/// Exit status of a measurement with a figure beyond what a `--require` option allows.
+const EXIT_STATUS_UNMET: u8 = 3;
 
 fn main() -> ExitCode {
     cli::end("trantor-load", run())
@@ -30,8 +33,10 @@ fn run() -> Result<String, (String, u8)> {
     };
     let report = load::run(&options).map_err(|error| (error.to_string(), 1))?;
     print(&report, options.json.as_deref()).map_err(usage)?;
+    let unmet = report.unmet_requirements(&options);
     match report.has_lost_all_agents() {
         true => Err((AGENTS_LOST.to_owned(), EXIT_STATUS_AGENTS_LOST)),
+        false if !unmet.is_empty() => Err((unmet.join("; "), EXIT_STATUS_UNMET)),
         false => Ok(String::new()),
     }
 }

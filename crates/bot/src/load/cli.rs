@@ -12,6 +12,7 @@ use crate::cli::{Manual, dialect, team_name};
 
 const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there is no server or no place, or nothing was answered,\n\
     2 if all agents were lost before the measurement ended, as by a server that is gone (the figures are printed),\n\
+    3 if a figure does not meet a --require option (the figures are printed),\n\
     84 for a mistake in the options.";
 
 /// Load generator for Zappy servers: agents with commands always in flight, and viewers; reports the lateness of answers.
@@ -87,6 +88,18 @@ pub struct Options {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
+    /// Fail if the 99th percentile of lateness is higher, in microseconds, or not valid
+    #[arg(long, value_name = "MICROSECONDS", value_parser = bound)]
+    pub require_p99: Option<f64>,
+
+    /// Fail if achieved/ideal of the worst agent is lower, 0 to 1, or not valid
+    #[arg(long, value_name = "RATIO", value_parser = ratio)]
+    pub require_efficiency: Option<f64>,
+
+    /// Fail if more agents and viewers were refused, died or were disconnected
+    #[arg(long, value_name = "N")]
+    pub require_losses: Option<u64>,
+
     /// Write the report as JSON to this file; "-" prints it instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -116,6 +129,20 @@ fn speed(text: &str) -> Result<Frequency, String> {
         .parse()
         .map_err(|_| "a speed is a whole number of units a second".to_owned())?;
     Frequency::new(hertz).map_err(|error| error.to_string())
+}
+
+fn bound(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|number| number.is_finite() && *number >= 0.0)
+        .ok_or_else(|| "a number of microseconds, 0 or more".to_owned())
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    let ratio = text.parse::<f64>().ok();
+    ratio
+        .filter(|ratio| (0.0..=1.0).contains(ratio))
+        .ok_or_else(|| "a ratio is 0 to 1".to_owned())
 }
 
 /// The longest phase of a load: a day.

@@ -223,6 +223,35 @@ impl Report {
         }
     }
 
+    /// The `--require` options that this report does not meet, a sentence each.
+    pub fn unmet_requirements(&self, options: &Options) -> Vec<String> {
+        let is_confirmed = self.frequency_assumed || self.frequency_at_end == Some(self.frequency);
+        let is_valid = is_confirmed && self.achieved_of_ideal <= ACHIEVED_MAX;
+        let state = if is_valid { "" } else { " and not valid" };
+        let losses = self.agents_refused as u64 + self.counts.deaths + self.counts.connections_lost;
+        let (p99_us, efficiency) = (self.lateness.p99_us, self.achieved_of_ideal_min);
+        let p99 = options.require_p99.filter(|most| !is_valid || p99_us > *most);
+        let least = options
+            .require_efficiency
+            .filter(|least| !is_valid || efficiency < *least);
+        let most_losses = options.require_losses.filter(|most| losses > *most);
+        let unmet = [
+            p99.map(|most| {
+                format!("--require-p99 {most}: the 99th percentile of lateness is {p99_us:.1} µs{state}")
+            }),
+            least.map(|least| {
+                format!("--require-efficiency {least}: the worst agent achieved {efficiency:.5}{state}")
+            }),
+            most_losses.map(|most| {
+                format!(
+                    "--require-losses {most}: {losses} lost ({} refused, {} died, {} disconnected)",
+                    self.agents_refused, self.counts.deaths, self.counts.connections_lost
+                )
+            }),
+        ];
+        unmet.into_iter().flatten().collect()
+    }
+
     /// Whether all agents lost their connections before the measurement ended, so that the figures cover a part of it.
     /// Starved agents do not count.
     pub fn has_lost_all_agents(&self) -> bool {
@@ -421,6 +450,45 @@ mod tests {
                 is_lost,
                 "{agents_at_end} {deaths} {connections_lost}"
             );
+        }
+    }
+
+    #[test]
+    fn a_figure_beyond_a_requirement_or_not_valid_does_not_meet_it() {
+        let flags = "--require-p99 250.5 --require-efficiency 0.9 --require-losses 2";
+        let mut report = report(flags);
+        let unmet = |report: &Report| {
+            let Ok(Parsed::Run(options)) =
+                cli::parse(["load"].into_iter().chain(flags.split(' ')).map(OsString::from))
+            else {
+                panic!("{flags} is refused");
+            };
+            report.unmet_requirements(&options)
+        };
+        report.frequency_at_end = Some(100);
+        (report.achieved_of_ideal, report.achieved_of_ideal_min) = (1.0, 0.9);
+        report.lateness.p99_us = 250.5;
+        (report.agents_refused, report.counts.connections_lost) = (1, 1);
+        assert_eq!(unmet(&report), [""; 0]);
+        report.frequency_at_end = Some(200);
+        assert_eq!(unmet(&report).len(), 2, "another client set the speed");
+        (report.frequency_at_end, report.counts.deaths) = (Some(100), 1);
+        (report.lateness.p99_us, report.achieved_of_ideal_min) = (250.6, 0.89);
+        assert_eq!(
+            unmet(&report),
+            [
+                "--require-p99 250.5: the 99th percentile of lateness is 250.6 µs",
+                "--require-efficiency 0.9: the worst agent achieved 0.89000",
+                "--require-losses 2: 3 lost (1 refused, 1 died, 1 disconnected)",
+            ]
+        );
+        for wrong in [
+            "--require-p99 nan",
+            "--require-p99 -1",
+            "--require-efficiency 1.1",
+        ] {
+            let words = ["load"].into_iter().chain(wrong.split(' ')).map(OsString::from);
+            assert!(cli::parse::<Options>(words).is_err(), "{wrong}");
         }
     }
 
