@@ -27,6 +27,7 @@ pub mod logging;
 pub mod offscreen;
 pub mod options;
 pub mod painter;
+pub mod pictures;
 pub mod replay_server;
 pub mod settings;
 pub mod sound;

@@ -1,10 +1,8 @@
 //! The window as the screen of a game loop: opened, drawn on, lost and opened again.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealSpan, RealTime};
 use winit::dpi::{LogicalSize, PhysicalPosition, PhysicalSize, Size};
 use winit::event_loop::ActiveEventLoop;
@@ -17,6 +15,7 @@ use crate::game_loop::Screen;
 use crate::input::Action;
 use crate::intent::Intent;
 use crate::options::Cli;
+use crate::pictures;
 use crate::settings::Settings;
 use crate::state::ViewerState;
 use crate::state::hud::figures::Figures;
@@ -179,7 +178,10 @@ impl WindowScreen {
 
     fn take_picture(&mut self, state: &mut ViewerState) -> Option<String> {
         let canvas = self.canvas.as_mut()?;
-        let file = PathBuf::from(format!("trantor-{}.png", date_for_records().as_millis()));
+        let file = match pictures::new_file(state.scene(), "png") {
+            Ok(file) => file,
+            Err(error) => return Some(format!("cannot save the picture: {error}")),
+        };
         let saved = canvas.picture(state).and_then(|pixels| pixels.write_png(&file));
         Some(match saved {
             Ok(()) => format!("saved as {}", file.display()),
@@ -286,7 +288,9 @@ impl Screen for WindowScreen {
                     recording.stop();
                     format!("{} is being written", recording.target().display())
                 }
-                None => match Recording::start(take, now) {
+                None => match pictures::new_file(state.scene(), "gif")
+                    .and_then(|file| Recording::start(file, take, now))
+                {
                     Ok(recording) => {
                         let said = format!("recording into {}", recording.target().display());
                         self.recording = Some(recording);

@@ -9,7 +9,6 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use trantor_runtime::real_clock::date_for_records;
 use trantor_runtime::threads::{self, Thread};
 use trantor_time::{RealSpan, RealTime};
 
@@ -52,16 +51,11 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Records from `now` on, into a new file where the program was started.
+    /// Records from `now` on, into a new file.
     ///
     /// # Errors
     /// If there can be none, or no thread.
-    pub fn start(take: Take, now: RealTime) -> io::Result<Self> {
-        let name = format!("trantor-{}.gif", date_for_records().as_millis());
-        Self::start_in(PathBuf::from(name), take, now)
-    }
-
-    fn start_in(into: PathBuf, take: Take, now: RealTime) -> io::Result<Self> {
+    pub fn start(into: PathBuf, take: Take, now: RealTime) -> io::Result<Self> {
         let (to_writer, pictures) = bounded(WAITING_MAX);
         let file = BufWriter::new(File::create_new(&into)?);
         let writer = threads::spawn("recording", move || write(file, take.per_second, &pictures))?;
@@ -174,7 +168,7 @@ mod tests {
                 span: RealSpan::from_millis(200),
                 per_second: 30,
             };
-            let mut recording = Recording::start_in(into.clone(), take, start).unwrap();
+            let mut recording = Recording::start(into.clone(), take, start).unwrap();
             let mut now = start;
             while !recording.is_over(now) {
                 if recording.is_due(now) && !without.contains(&recording.turn_at(now)) {

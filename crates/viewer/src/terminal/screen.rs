@@ -7,7 +7,6 @@ use crossterm::queue;
 use crossterm::style::{Attribute, Print, SetAttribute};
 use crossterm::terminal::{Clear, ClearType};
 use trantor_model::{MapSize, Tile};
-use trantor_runtime::real_clock::date_for_records;
 use trantor_time::{Rate, RealTime};
 
 use super::below;
@@ -18,6 +17,7 @@ use crate::console::Console;
 use crate::game_loop::Screen;
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
+use crate::pictures;
 use crate::state::ViewerState;
 use crate::state::hud::figures::Figures;
 
@@ -223,14 +223,15 @@ impl Screen for TextScreen {
         }
     }
 
-    fn host_request(&mut self, what: Intent, _: &mut ViewerState, _: RealTime) -> Option<String> {
+    fn host_request(&mut self, what: Intent, state: &mut ViewerState, _: RealTime) -> Option<String> {
         match what {
             Intent::Do(Action::Screenshot) => {
-                let file = format!("trantor-{}.txt", date_for_records().as_millis());
                 let page = self.page.join("\n") + "\n";
-                Some(match std::fs::write(&file, page) {
-                    Ok(()) => format!("saved as {file}"),
-                    Err(error) => format!("cannot save {file}: {error}"),
+                let saved = pictures::new_file(state.scene(), "txt")
+                    .and_then(|file| std::fs::write(&file, page).map(|()| file));
+                Some(match saved {
+                    Ok(file) => format!("saved as {}", file.display()),
+                    Err(error) => format!("cannot save the page: {error}"),
                 })
             }
             Intent::Record(_) => {

@@ -66,6 +66,7 @@ impl Desktop {
             .env("DISPLAY", &display)
             .env_remove("WAYLAND_DISPLAY")
             .env("XDG_CONFIG_HOME", &folder)
+            .env("HOME", &folder)
             .current_dir(&folder)
             .stdout(Stdio::piped())
             .spawn()
