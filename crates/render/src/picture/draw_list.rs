@@ -107,27 +107,29 @@ impl Decal {
 pub enum DecalKind {
     /// The soft dark spot under a thing. Params: the thing's height, in tiles; unused.
     Contact = 0,
+    /// The ground below a group, in its team's colour. Params: unused.
+    Aura = 1,
     /// A filled tile, as seen by an agent. Params: unused.
-    TileFill = 1,
+    TileFill = 2,
     /// The outline of a tile. Params: unused.
-    TileFrame = 2,
+    TileFrame = 3,
     /// A step of a trail: a soft dash. Params: unused.
-    Dash = 3,
+    Dash = 4,
     /// A ring that grows. Params: progress; width as a part of the reach.
-    Ring = 4,
+    Ring = 5,
     /// A circle of signs under a ritual. Params: progress; turn in radians.
-    Rune = 5,
+    Rune = 6,
     /// Under an agent: eight segments, as many lit as its level, and a point that shows where it faces.
     /// Params: level; unused.
-    Standing = 6,
+    Standing = 7,
     /// The ring around what is selected. Params: turn; unused.
-    Selection = 7,
+    Selection = 8,
     /// A message that was lost here: a cross in a broken ring. Params: progress; unused.
-    Lost = 8,
+    Lost = 9,
 }
 
 impl DecalKind {
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 }
 
 /// A ring that travels over the ground, drawn as a band of triangles, since it may cover the whole map.

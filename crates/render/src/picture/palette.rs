@@ -11,7 +11,7 @@ use trantor_model::Resource;
 pub use self::teams::TeamColors;
 
 /// A colour as on a screen: red, green, blue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rgb(pub [u8; 3]);
 
 impl Rgb {
@@ -48,16 +48,16 @@ impl Rgb {
     }
 }
 
-/// A resource's colour on the map and in the HUD.
+/// A resource's colour on the map and in the HUD: duller than any team's, for who plays is to be seen first.
 pub fn resource(resource: Resource) -> Rgb {
     match resource {
-        Resource::Food => Rgb::hex(0xE8_4A_5F),
-        Resource::Linemate => Rgb::hex(0xA6_B6_CA),
-        Resource::Deraumere => Rgb::hex(0x4F_8C_FF),
-        Resource::Sibur => Rgb::hex(0xA8_6B_FF),
-        Resource::Mendiane => Rgb::hex(0xFF_B0_2E),
-        Resource::Phiras => Rgb::hex(0x2F_D6_B5),
-        Resource::Thystame => Rgb::hex(0xFF_5C_C8),
+        Resource::Food => Rgb::hex(0xA8_58_6A),
+        Resource::Linemate => Rgb::hex(0xA6_AF_B9),
+        Resource::Deraumere => Rgb::hex(0x74_88_B4),
+        Resource::Sibur => Rgb::hex(0x98_85_B6),
+        Resource::Mendiane => Rgb::hex(0xC6_A5_6A),
+        Resource::Phiras => Rgb::hex(0x70_AF_A2),
+        Resource::Thystame => Rgb::hex(0xC0_8C_AC),
     }
 }
 

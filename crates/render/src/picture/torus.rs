@@ -49,8 +49,19 @@ impl TorusWindow {
         }
     }
 
+    /// The map around what is looked at. There is no rim to be seen then: copies go on for half a side more, as far as
+    /// that is in the picture.
     pub fn around(self, middle: Vec2) -> Self {
-        Self { middle, ..self }
+        /// The most of the margin, in tiles.
+        const MOST: f32 = 20.0;
+        let margin = (self.half.min_element() * 0.99).min(MOST);
+        let land = self.land.max(margin);
+        Self {
+            middle,
+            margin,
+            land,
+            ..self
+        }
     }
 
     pub fn sides(&self) -> Vec2 {
@@ -118,8 +129,10 @@ mod tests {
     /// Against a dull model: all copies within nine maps, kept if they lie in the bounds.
     #[test]
     fn copies_are_those_within_the_bounds() {
-        for (width, height) in [(1, 1), (2, 3), (10, 6), (40, 25)] {
-            let window = window(width, height);
+        let sizes = [(1, 1), (2, 3), (10, 6), (40, 25)];
+        let whole = sizes.map(|(width, height)| (width, height, window(width, height)));
+        let around = whole.map(|(width, height, whole)| (width, height, whole.around(Vec2::new(0.3, -2.0))));
+        for (width, height, window) in whole.into_iter().chain(around) {
             let sides = window.sides();
             let (least, most) = window.bounds();
             for step in 0..200u8 {

@@ -62,28 +62,31 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
     // From the front, clockwise, 0..1.
     let round = fract(atan2(in.at.x, in.at.y) / 6.2831853 + 1.0);
     var out = vec4f(0.0);
-    if KIND == 1u { // TileFill
+    if KIND == 1u { // Aura
+        let alpha = in.color.a * (0.5 * smoothstep(0.94 + soft, 0.94 - soft, r) + 0.2 * (1.0 - r) + 0.3 * band(r, 0.95, 0.02, soft));
+        out = vec4f(in.color.rgb * alpha, alpha);
+    } else if KIND == 2u { // TileFill
         let edge = max(abs(in.at.x), abs(in.at.y));
         let alpha = in.color.a * (smoothstep(1.0, 1.0 - soft * 2.0, edge) + 0.9 * band(edge, 0.95, 0.035, soft));
         out = vec4f(in.color.rgb * alpha, alpha);
-    } else if KIND == 2u { // TileFrame
+    } else if KIND == 3u { // TileFrame
         let edge = max(abs(in.at.x), abs(in.at.y));
         let line = band(edge, 0.93, 0.035, soft);
         let corner = smoothstep(0.35, 0.42, min(abs(in.at.x), abs(in.at.y)));
         let inner = (1.0 - smoothstep(0.3, 0.95, 0.95 - edge)) * step(edge, 0.93) * 0.16;
         let alpha = in.color.a * (line * mix(0.35, 1.0, corner) + inner);
         out = vec4f(in.color.rgb * alpha, alpha);
-    } else if KIND == 3u { // Dash
+    } else if KIND == 4u { // Dash
         let p = in.at / vec2f(0.3, 0.8);
         let alpha = in.color.a * smoothstep(1.0, 0.55, length(p));
         out = vec4f(in.color.rgb * alpha, alpha);
-    } else if KIND == 4u { // Ring
+    } else if KIND == 5u { // Ring
         let inward = (in.params.x * 0.98 - r) / max(in.params.y, 0.01);
         let shade = select(0.0, pow(1.0 - clamp(inward, 0.0, 1.0), 2.0), inward >= 0.0);
         let crest = band(r, in.params.x * 0.97, 0.012, soft);
         let alpha = in.color.a * max(shade * 0.5, crest);
         out = vec4f(in.color.rgb * alpha * 1.4, alpha * 0.3);
-    } else if KIND == 5u { // Rune
+    } else if KIND == 6u { // Rune
         let grown = in.params.x;
         var ink = band(r, 0.965, 0.012, soft) + band(r, 0.885, 0.006, soft);
         let ticks = abs(fract(round * 36.0 + in.params.y) - 0.5);
@@ -99,7 +102,7 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
         let fill = smoothstep(0.98, 0.2, r) * 0.16 * (0.4 + grown) + smoothstep(0.4, 0.0, r) * 0.3 * grown;
         let shine = min(ink, 1.6) * (0.7 + 0.9 * grown) + fill;
         out = vec4f(in.color.rgb * shine * 1.5, clamp(ink, 0.0, 1.0) * 0.35) * smoothstep(1.0, 0.985, r);
-    } else if KIND == 6u { // Standing
+    } else if KIND == 7u { // Standing
         let place = fract(round + 0.5 / 8.0) * 8.0;
         let segment = floor(place);
         let gap = smoothstep(0.44 + soft * 2.0, 0.44, abs(fract(place) - 0.5));
@@ -115,11 +118,11 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
         let tip = (in.at.y - 0.84) / 0.15;
         let point = smoothstep(soft * 8.0, 0.0, abs(in.at.x) - 0.13 * (1.0 - tip)) * step(0.0, tip) * step(tip, 1.0);
         out = mix(out, vec4f(mix(in.color.rgb, vec3f(1.0), 0.55) * 1.3, 1.0), point * 0.95);
-    } else if KIND == 7u { // Selection
+    } else if KIND == 8u { // Selection
         let dash = smoothstep(0.36, 0.32, abs(fract(round * 4.0 + in.params.x) - 0.5));
         let alpha = in.color.a * (band(r, 0.92, 0.035, soft) * dash + band(r, 0.80, 0.01, soft) * 0.7);
         out = vec4f(in.color.rgb * alpha * 1.2, alpha);
-    } else if KIND == 8u { // Lost
+    } else if KIND == 9u { // Lost
         // A ring in four pieces that drift apart, around a cross.
         let gap = smoothstep(0.30, 0.26, abs(fract(round * 4.0 + 0.125) - 0.5));
         let ring = band(r, 0.72 + 0.2 * in.params.x, 0.055, soft) * gap;

@@ -7,20 +7,32 @@ use trantor_model::{AgentId, CommandKind, Level};
 use super::super::draw_list::{Decal, DecalKind, DrawList, Instance};
 use super::super::palette;
 use super::super::shapes::Shape;
+use super::marks::mark;
 use super::places::{ASIDE, HEAD_HEIGHT, Place};
 use super::{Frame, grounded, middle_of, scramble, signed, smoothstep};
 
-/// Pixels of a tile below which an agent is only a colour and an upright.
-const PAWN_PIXELS: f32 = 13.0;
+/// Pixels of a tile, were it enlarged as agents are, below which an agent is only a colour and an upright.
+const PAWN_PIXELS: f32 = 18.0;
 /// Pixels of a tile below which it is a dot, and how many pixels that is across: each is still there, and all of them
 /// do not hide the land.
 const DOT_PIXELS: f32 = 2.5;
 const DOT_ACROSS_PIXELS: f32 = 2.4;
 
 pub(super) fn compose(frame: &Frame<'_>, births: &[(AgentId, f32)], list: &mut DrawList) {
+    let enlarged = frame.places.enlarged();
+    for group in frame.places.groups() {
+        let reach = (0.7 + 0.2 * (group.count as f32).sqrt().min(4.0)) * enlarged;
+        let color = frame.colors.team(group.team).with(group.gathered);
+        mark(
+            frame,
+            DecalKind::Aura,
+            Decal::at(middle_of(group.tile), reach, color),
+            list,
+        );
+    }
     for agent in &frame.scene.agents {
         for position in frame.window.copies(Vec2::new(agent.x, agent.y)) {
-            if !frame.view.sees(grounded(position), 0.9 + ASIDE) {
+            if !frame.view.sees(grounded(position), 0.9 * enlarged + ASIDE) {
                 continue;
             }
             let pixels = frame.view.pixels_per_tile(grounded(position));
@@ -72,7 +84,7 @@ fn draw(frame: &Frame<'_>, agent: &SceneAgent, births: &[(AgentId, f32)], place:
     let Place { position, pixels, .. } = place;
     let scale = place.scale * birth;
     let color = frame.colors.team(agent.team);
-    if pixels < PAWN_PIXELS {
+    if pixels * frame.places.enlarged() < PAWN_PIXELS {
         // Of ten thousand agents each is one thing to draw, without a shadow or a stance that anybody could see.
         list.body(Shape::Pawn, Instance::at(position, scale, color).glowing(0.05));
         return;

@@ -127,7 +127,7 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
             let body = Instance {
                 position: [position.x, lift * 1.4, position.y],
                 pose: [0.0, 0.0, 2.6 * lift, 0.0],
-                ..Instance::at(position, scale_of(level), team)
+                ..Instance::at(position, scale_of(level) * frame.places.enlarged(), team)
                     .facing(heading)
                     .accented(palette::GOLD)
                     .present(1.0 - smoothstep(0.3, 0.95, progress))
@@ -232,7 +232,11 @@ fn succeeded(at: &mut Particles<'_>, level: Level, progress: f32) {
     if second > 0.0 {
         at.ring(1.4 + 0.6 * high, second, 0.3, palette::GOLD, 1.0 - second);
     }
-    at.rune(1.0 + 0.35 * progress, 1.0, BLACK.mix(color, fading * fading));
+    at.rune(
+        (1.0 + 0.35 * progress) * at.frame.places.enlarged(),
+        1.0,
+        BLACK.mix(color, fading * fading),
+    );
     let height = 4.4 + 1.5 * high;
     let strength = 2.2 * fading * fading;
     at.column(0.4 + 0.5 * progress, height, strength, color, COLUMN_PACE);
@@ -247,7 +251,11 @@ fn succeeded(at: &mut Particles<'_>, level: Level, progress: f32) {
 fn failed(at: &mut Particles<'_>, progress: f32) {
     let ash = Rgb::hex(0x8A_93_A8);
     let fading = 1.0 - progress;
-    at.rune(0.98, fading, BLACK.mix(ash, fading * fading));
+    at.rune(
+        0.98 * at.frame.places.enlarged(),
+        fading,
+        BLACK.mix(ash, fading * fading),
+    );
     let sunk = fading * fading * fading;
     at.column(0.3, 2.4 * sunk, 0.9 * sunk, ash, COLUMN_PACE);
     at.ring(1.2, progress, 0.4, ash, 0.6 * fading);
@@ -270,7 +278,7 @@ fn dead(at: &mut Particles<'_>, effect: &SceneEffect, level: Level, heading: f32
     let body = Instance {
         position: [position.x, -0.12 * smoothstep(0.5, 1.0, progress), position.y],
         pose: [0.0, -1.45 * fall, 0.6 * fall, 0.0],
-        ..Instance::at(position, scale_of(level), grey)
+        ..Instance::at(position, scale_of(level) * at.frame.places.enlarged(), grey)
             .facing(heading)
             .present(presence)
     };

@@ -24,7 +24,7 @@ use super::palette::{Mood, TeamColors};
 use super::torus::TorusWindow;
 
 pub use marks::{Marks, TrailPoint};
-pub use places::{MIDDLE_HEIGHT, Place, Places};
+pub use places::{Group, MIDDLE_HEIGHT, Place, Places};
 
 /// Units a frame from where on motion is simplified, and where all of it is.
 const CALM_FROM_UNITS: [f32; 2] = [2.5, 8.0];
@@ -36,6 +36,8 @@ const PAINT_FROM: f32 = 0.7;
 /// Tiles of a map that has one style all over: that of the tile in the middle of the view. Each such map fits into a
 /// window with tiles that show things, and all of its things can be drawn at once; on larger ones they fade with distance.
 const ONE_STYLE_TILES_MAX: usize = 64 * 64;
+/// Tiles from the eye to what it looks at, up to which the picture is near, and from which on it is an overview.
+const AFAR_TILES: [f32; 2] = [12.0, 34.0];
 /// Farther from the eye, in tiles, than anything on a map.
 const FARTHEST: f32 = 1e6;
 /// Units after which looks that repeat begin again, small enough that `f32` stays smooth far beyond a unit.
@@ -119,6 +121,8 @@ struct Frame<'a> {
     heard_strength: f32,
     /// How large resources are: small where the ground shows them, so that they do not hide it.
     thing_scale: f32,
+    /// How pale they are: all of 1 in an overview, where agents are to be seen first.
+    thing_quiet: f32,
 }
 
 impl Compose {
@@ -138,7 +142,10 @@ impl Compose {
         let window = options.middle.map_or(whole, |middle| whole.around(middle));
         let view = pose.view(width, height);
         self.follow_speed(scene, options.elapsed_seconds);
-        self.places.gather(scene);
+        let [near, far] = AFAR_TILES;
+        let afar = smoothstep(near, far, view.eye.distance(view.target));
+        let enlarged = places::enlarged_from(afar, ground.size);
+        self.places.gather(scene, enlarged);
 
         let things = options.detail.things;
         let style = (ground.size.area() <= ONE_STYLE_TILES_MAX).then(|| {
@@ -178,7 +185,12 @@ impl Compose {
             detail: options.detail,
             wave_strength: effects::wave_strength(&scene.effects),
             heard_strength: effects::heard_strength(&scene.effects),
-            thing_scale: if options.paint_everywhere { 0.6 } else { 1.0 },
+            thing_scale: if options.paint_everywhere {
+                0.6
+            } else {
+                1.0 - 0.3 * afar
+            },
+            thing_quiet: if options.paint_everywhere { 0.0 } else { afar },
         };
         list.frame = Some(FrameLook {
             view,

@@ -1,20 +1,23 @@
 //! Where bodies stand and how large they are: the same for drawing them, pointing at them, and what is written above or
 //! drawn around them.
 //!
-//! Agents that share a tile stand in a ring, smaller the more they are, and those held by an elevation around its circle
-//! of signs. Agents give way to one that comes: places depend on nothing but where all of them are, and none jumps.
+//! Agents that share a tile stand in two rows, shoulder to shoulder, smaller the more they are, and those held by an elevation
+//! around its circle of signs. Agents give way to one that comes: places depend on nothing but where all of them are, and
+//! none jumps. From afar all of that is larger than in truth.
 
 use glam::{Vec2, Vec3};
 use trantor_client::{Scene, SceneAgent};
-use trantor_model::{AgentId, Level, MapSize, Tile};
+use trantor_model::{AgentId, Level, MapSize, TeamId, Tile};
 
 use super::super::camera::View;
 use super::{grounded, scramble, signed, smoothstep};
 
 /// From a tile's middle to where an agent stands that has it for itself, at most.
 pub(super) const ASIDE: f32 = 0.17;
-/// And to where those stand who share it.
-const RING: f32 = 0.37;
+/// From the first to the last of a row of those who share a tile, at most.
+const ROW: f32 = 0.78;
+/// From one of them to the next, at most: more room would not make them larger.
+const APART: f32 = 0.44;
 /// How wide a body is, before its scale, with a little room beside it.
 const ACROSS: f32 = 0.36;
 /// The scale below which none is made smaller, however many share a tile: they would no longer be seen.
@@ -34,6 +37,11 @@ const GATHERING: f32 = 0.04;
 pub struct Places {
     /// Those who share a tile or are held by an elevation, by number.
     shared: Vec<(AgentId, Shared)>,
+    /// Those who share a tile, by tile and team: their places in the scene.
+    members: Vec<(usize, TeamId, usize)>,
+    groups: Vec<Group>,
+    /// How much larger than in truth agents are drawn.
+    enlarged: f32,
     /// For each agent the tile it is on, and how much it is.
     on: Vec<(usize, f32)>,
     /// For each tile how many are on it, and how many of those were gone through; nothing between two scenes.
@@ -47,6 +55,20 @@ struct Shared {
     scale_most: f32,
     /// How many are on the tile, itself among them.
     count: f32,
+}
+
+/// Agents of one team on one tile, two at least.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Group {
+    pub tile: Tile,
+    pub team: TeamId,
+    pub count: usize,
+    /// The lowest and the highest.
+    pub levels: [Level; 2],
+    /// How much of their elevation is done, while one is under way.
+    pub elevation: Option<f32>,
+    /// How much of the second has come, up to 1: what marks the group grows with it.
+    pub(super) gathered: f32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,8 +88,11 @@ impl Place {
 }
 
 impl Places {
-    pub fn gather(&mut self, scene: &Scene) {
+    /// `enlarged`: how much larger than in truth agents are drawn.
+    pub fn gather(&mut self, scene: &Scene, enlarged: f32) {
         self.shared.clear();
+        self.members.clear();
+        self.enlarged = enlarged;
         let Some(ground) = &scene.ground else { return };
         self.tiles.resize(ground.size.area(), [0.0; 2]);
         self.on.clear();
@@ -76,19 +101,19 @@ impl Places {
         for &(tile, presence) in &self.on {
             self.tiles[tile][0] += presence;
         }
-        for (agent, &(tile, presence)) in scene.agents.iter().zip(&self.on) {
+        for (at, (agent, &(tile, presence))) in scene.agents.iter().zip(&self.on).enumerate() {
             let [count, before] = &mut self.tiles[tile];
             let others = *count - presence;
             if others > OTHERS_LEAST || agent.held {
-                let angle = std::f32::consts::TAU * *before / *count;
-                let ring = Vec2::new(angle.cos(), angle.sin()) * RING;
+                let gap = gap_of(*count) * enlarged;
                 let given_way = presence * smoothstep(0.0, 1.0, others);
                 let shared = Shared {
-                    beside: aside(agent.id).lerp(ring, given_way),
-                    scale_most: room_of(RING, *count),
+                    beside: aside(agent.id).lerp(in_rows(*before, *count) * gap, given_way),
+                    scale_most: scale_with(gap),
                     count: *count,
                 };
                 self.shared.push((agent.id, shared));
+                self.members.push((tile, agent.team, at));
             }
             *before += presence;
         }
@@ -97,6 +122,44 @@ impl Places {
             self.tiles[tile] = [0.0; 2];
         }
         self.gather_rituals(scene);
+        self.gather_groups(scene, ground.size);
+    }
+
+    fn gather_groups(&mut self, scene: &Scene, size: MapSize) {
+        self.groups.clear();
+        self.members.sort_unstable();
+        let of_one = |one: &(usize, TeamId, usize), other: &(usize, TeamId, usize)| {
+            (one.0, one.1) == (other.0, other.1)
+        };
+        for members in self.members.chunk_by(of_one) {
+            let &[(tile, team, first), _, ..] = members else {
+                continue;
+            };
+            let presence: f32 = members.iter().map(|&(.., at)| self.on[at].1).sum();
+            let levels = || members.iter().map(|&(.., at)| scene.agents[at].level);
+            let first = scene.agents[first].level;
+            let tile = size.tile_at(tile);
+            let is_held = members.iter().any(|&(.., at)| scene.agents[at].held);
+            let mut rituals = scene.rituals.iter().filter(|_| is_held);
+            self.groups.push(Group {
+                tile,
+                team,
+                count: members.len(),
+                levels: [levels().min().unwrap_or(first), levels().max().unwrap_or(first)],
+                elevation: rituals
+                    .find(|ritual| ritual.tile == tile)
+                    .map(|ritual| ritual.progress),
+                gathered: smoothstep(1.0, 2.0, presence),
+            });
+        }
+    }
+
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    pub(super) fn enlarged(&self) -> f32 {
+        self.enlarged
     }
 
     fn gather_rituals(&mut self, scene: &Scene) {
@@ -104,16 +167,18 @@ impl Places {
             let participants = scene.participants(ritual);
             let gathered = smoothstep(0.0, GATHERING, ritual.progress);
             let count = participants.len() as f32;
-            let radius = if participants.len() > 1 { CIRCLE } else { 0.0 };
+            let circle = CIRCLE * self.enlarged;
+            let radius = if participants.len() > 1 { circle } else { 0.0 };
             for (place, &id) in participants.iter().enumerate() {
                 let Ok(at) = self.shared.binary_search_by_key(&id, |&(id, _)| id) else {
                     continue;
                 };
                 let angle = std::f32::consts::TAU * place as f32 / count;
-                let circle = Vec2::new(angle.cos(), angle.sin()) * radius;
+                let around = Vec2::new(angle.cos(), angle.sin()) * radius;
+                let apart = 2.0 * circle * (std::f32::consts::PI / count.max(2.0)).sin();
                 let shared = &mut self.shared[at].1;
-                shared.beside = shared.beside.lerp(circle, gathered);
-                shared.scale_most += (room_of(CIRCLE, count) - shared.scale_most) * gathered;
+                shared.beside = shared.beside.lerp(around, gathered);
+                shared.scale_most += (scale_with(apart) - shared.scale_most) * gathered;
             }
         }
     }
@@ -138,7 +203,7 @@ impl Places {
         let shared = self.shared_by(agent.id);
         let position = copy + shared.beside;
         let pixels = view.pixels_per_tile(grounded(position));
-        let scale = scale_of(agent.level) * larger_from_afar(pixels);
+        let scale = (scale_of(agent.level) * self.enlarged).max(least_from_afar(pixels));
         Place {
             position,
             pixels,
@@ -160,10 +225,34 @@ fn tile_of(agent: &SceneAgent, size: MapSize) -> (usize, f32) {
     (size.index_of(tile), 1.0 - smoothstep(0.1, 0.5, off))
 }
 
-/// The scale at which so many stand in a ring without covering each other.
-fn room_of(radius: f32, count: f32) -> f32 {
-    let apart = 2.0 * radius * (std::f32::consts::PI / count.max(2.0)).sin();
-    (apart / ACROSS).max(SCALE_LEAST)
+/// Where the one stands that comes after `before` of `count`, as a multiple of the distance from one to the next: along
+/// the front row and back along the other. An odd one stands where the way turns.
+fn in_rows(before: f32, count: f32) -> Vec2 {
+    /// How far aside of the rows the one in the turn stands.
+    const TURN: f32 = 0.35;
+    let front = columns(count);
+    let back = (count - front).max(0.0);
+    let turned = smoothstep(front - 1.0, front, before);
+    let ahead = before.min(front - 1.0) - (front - 1.0) / 2.0;
+    let behind = (back - 1.0).max(0.0) / 2.0 - (before - front).max(0.0);
+    let aside = TURN * 4.0 * turned * (1.0 - turned);
+    let row = (turned - 0.5) * back.min(1.0);
+    Vec2::new(ahead + (behind - ahead) * turned + aside, -row)
+}
+
+/// How many of so many stand in the front row, in passing from one number to the next too.
+fn columns(count: f32) -> f32 {
+    (count / 2.0).max(count.min(2.0))
+}
+
+/// From one in a row to the next, before all is enlarged.
+fn gap_of(count: f32) -> f32 {
+    (ROW / (columns(count) - 1.0).max(1.0)).min(APART)
+}
+
+/// The scale at which those do not cover each other who are so far apart. The one in the turn is a little nearer.
+fn scale_with(apart: f32) -> f32 {
+    (0.98 * apart / ACROSS).max(SCALE_LEAST)
 }
 
 /// Where beside the middle of a tile that it has for itself an agent stands: its own place for life.
@@ -179,14 +268,16 @@ pub(super) fn scale_of(level: Level) -> f32 {
     1.18 + 0.045 * f32::from(level.get() - Level::FIRST.get())
 }
 
-/// How much larger than in truth an agent is drawn where a tile has so many pixels: who plays is still seen where
-/// what lies there is not.
-fn larger_from_afar(pixels_per_tile: f32) -> f32 {
-    /// Pixels of a tile at which agents begin to be enlarged, and at which they are half again as large.
-    const FROM: f32 = 52.0;
-    const TO: f32 = 22.0;
-    let grown = 1.0 + 0.4 * (1.0 - smoothstep(TO, FROM, pixels_per_tile));
-    grown.max(least_from_afar(pixels_per_tile))
+/// How much larger than in truth agents are drawn, of what `afar` is of the way from near to far: who plays is seen
+/// before what lies there, most of all on the maps of usual matches.
+pub(super) fn enlarged_from(afar: f32, size: MapSize) -> f32 {
+    /// Tiles of the longer side up to which it is the most, and from which on the least.
+    const SIDES: [f32; 2] = [30.0, 60.0];
+    const MOST: f32 = 2.4;
+    const LEAST: f32 = 1.4;
+    let side = f32::from(size.width().max(size.height()));
+    let large = smoothstep(SIDES[0], SIDES[1], side);
+    1.0 + afar * (MOST + (LEAST - MOST) * large - 1.0)
 }
 
 /// The scale below which a body would be too low to be seen where a tile has so many pixels.
@@ -210,7 +301,7 @@ mod tests {
 
     fn gathered(scene: &Scene) -> Places {
         let mut places = Places::default();
-        places.gather(scene);
+        places.gather(scene, 1.0);
         places
     }
 

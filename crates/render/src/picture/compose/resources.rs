@@ -79,11 +79,11 @@ fn tile_things(
             + Vec2::new(signed(lots, 0), signed(lots, 8)) * 0.045;
         let pieces = count.min(PIECES_MAX);
         let heap = 1.0 + 0.13 * (count as f32 / PIECES_MAX as f32).max(1.0).log2().min(4.0);
-        let color = palette::resource(resource);
+        let color = palette::resource(resource).mix(PALE, PALENESS * frame.thing_quiet);
         let reach = if pieces > 1 { 0.23 } else { 0.17 } * heap;
         list.decal(
             DecalKind::Contact,
-            contact(slot, reach, 0.16 * heap, 105.0 * detail),
+            contact(slot, reach * frame.thing_scale, 0.16 * heap, 105.0 * detail),
         );
         for piece in 0..pieces {
             let lots = lot(tile, resource as u32 + 8 * (piece + 1));
@@ -134,6 +134,9 @@ fn grass(tile: Tile, position: Vec2, list: &mut DrawList) {
     }
 }
 
+/// What resources tend to in an overview, and how much.
+const PALE: Rgb = Rgb::hex(0x9E_AA_9A);
+const PALENESS: f32 = 0.35;
 const TUFT: Rgb = Rgb::hex(0x5E_9E_66);
 const DRY_TUFT: Rgb = Rgb::hex(0x9A_B8_6A);
 /// Pale, so that no flower is taken for a stone.

@@ -29,7 +29,11 @@ pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
                 position,
                 list,
             };
-            at.rune(0.98 * (0.6 + 0.4 * risen), progress, color);
+            at.rune(
+                0.98 * frame.places.enlarged() * (0.6 + 0.4 * risen),
+                progress,
+                color,
+            );
             at.column(0.22 + 0.26 * progress, height, strength, color, 0.02);
             at.light(GlowKind::Halo, 0.3, halo, halo_strength, color);
             sparks(&mut at, progress, height, color);
