@@ -34,8 +34,7 @@ use trantor_render::picture::{CameraPose, Compose, DrawList};
 pub use pointer::Pointer;
 
 /// Shown once there is a world, at the first start.
-const FIRST_STEPS: &str =
-    "Click an agent or a tile. Space pauses, + and - change the speed, H shows all keys.";
+const FIRST_STEPS: &str = "Tab selects an agent, Space pauses, + and - change the speed, H shows all keys.";
 
 /// Requests to the program around it that may wait; a person asks for one thing at a time.
 const HOST_REQUESTS_MAX: usize = 16;

@@ -141,7 +141,7 @@ impl Live {
         self.waiting_for = match &self.given_up {
             Some(mistake) => format!("{mistake} — {} was left; F5 joins it again", self.address),
             None => format!(
-                "waiting for a server at {}, asked again after {} s: {because}",
+                "waiting for a server at {}, retrying after {} s: {because}",
                 self.address,
                 self.retry_after.as_secs_f64()
             ),

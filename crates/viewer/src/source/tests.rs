@@ -135,7 +135,7 @@ fn a_server_that_is_never_there_is_asked_for_less_and_less_until_the_user_asks()
     let port = listen().local_addr().unwrap().port();
     let mut viewer = Viewer::at_port(port);
     for seconds in [1, 2, 4, 8, 8] {
-        viewer.until_ended(&[&format!("asked again after {seconds} s: Connection refused")]);
+        viewer.until_ended(&[&format!("retrying after {seconds} s: Connection refused")]);
         viewer.ahead += RealSpan::from_secs(seconds);
     }
     viewer.until_ended(&["8 s"]);
@@ -218,7 +218,7 @@ fn a_server_that_says_nothing_is_left_and_asked_again() {
     let (silent, _) = listener.accept().unwrap();
     viewer.until(|state| state.source().client().is_some());
     viewer.ahead = RealSpan::from_secs(60);
-    viewer.until_ended(&["asked again after 1 s", "nothing for 60 seconds"]);
+    viewer.until_ended(&["retrying after 1 s", "nothing for 60 seconds"]);
     assert!(viewer.notice().unwrap().contains("nothing for 60 seconds"));
     drop(silent);
     viewer.ahead += RealSpan::from_secs(1);

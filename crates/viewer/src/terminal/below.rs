@@ -5,6 +5,7 @@ use trantor_model::Counts;
 use trantor_protocol::wire::MarkKind;
 use trantor_time::GameTime;
 
+use super::text_scene::map;
 use crate::console::{Console, Output};
 use crate::input::{Action, Bindings};
 use crate::intent::Selection;
@@ -100,12 +101,20 @@ pub(super) fn hints(bindings: &Bindings) -> String {
     HINTS.iter().filter_map(hint).collect::<String>() + "q quit"
 }
 
+/// What the characters of the page mean, and all keys.
 pub(super) fn help_lines(bindings: &Bindings, columns: usize) -> Vec<String> {
     let keys = Action::ALL.iter().filter_map(|&action| {
         let key = bindings.keys_of(action).next()?;
         Some(format!("{key} {}", action.meaning()))
     });
-    wrapped("keys", keys, columns)
+    let mut lines = wrapped("map", map::legend(), columns);
+    lines.extend(wrapped(
+        "teams",
+        ["12345678 agents of each level".to_owned()],
+        columns,
+    ));
+    lines.extend(wrapped("keys", keys, columns));
+    lines
 }
 
 /// The groups of figures, wrapped, and the log.

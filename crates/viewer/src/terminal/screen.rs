@@ -7,7 +7,7 @@ use crossterm::queue;
 use crossterm::style::{Attribute, Print, SetAttribute};
 use crossterm::terminal::{Clear, ClearType};
 use trantor_model::{MapSize, Tile};
-use trantor_time::{Rate, RealTime};
+use trantor_time::{Rate, RealSpan, RealTime};
 
 use super::below;
 use super::canvas::{Canvas, PLAIN};
@@ -25,6 +25,9 @@ use crate::state::hud::figures::Figures;
 const LIVE_PER_SECOND: f64 = 10.0;
 /// Pages a second in a pipe.
 const PLAIN_PER_SECOND: f64 = 1.0;
+/// How long the first page in a pipe waits for the world: joining a large one on a slow line takes longer, and a page
+/// that says so is better than none.
+const FIRST_PAGE: RealSpan = RealSpan::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(super) struct TextScreen {
@@ -38,7 +41,9 @@ pub(super) struct TextScreen {
     figures: Figures,
     /// Whether keys are letters of a command.
     pub(super) is_typing: bool,
-    has_drawn: bool,
+    /// When the first frame was due.
+    since: Option<RealTime>,
+    has_shown: bool,
     is_closed: bool,
 }
 
@@ -167,7 +172,7 @@ fn middle(size: MapSize) -> Tile {
 
 impl Screen for TextScreen {
     fn display_rate(&mut self, _: RealTime) -> Rate {
-        let per_second = match self.terminal.abilities.is_live {
+        let per_second = match self.terminal.abilities.is_live || !self.has_shown {
             true => LIVE_PER_SECOND,
             false => PLAIN_PER_SECOND,
         };
@@ -183,11 +188,13 @@ impl Screen for TextScreen {
         self.figures.clone_from(figures);
     }
 
-    fn draw(&mut self, state: &mut ViewerState, _: RealTime) -> anyhow::Result<bool> {
-        // The first frame has no world yet: it is no page in a pipe, so that `| head` shows the game.
-        if !std::mem::replace(&mut self.has_drawn, true) && !self.terminal.abilities.is_live {
+    fn draw(&mut self, state: &mut ViewerState, now: RealTime) -> anyhow::Result<bool> {
+        // In a pipe the first page has the world, so that `| head` shows the game.
+        let is_early = now < *self.since.get_or_insert(now) + FIRST_PAGE;
+        if is_early && map_size(state).is_none() && !self.terminal.abilities.is_live {
             return Ok(true);
         }
+        self.has_shown = true;
         let size = self.terminal.size();
         let (columns, rows) = size;
         // The picture keeps half of the page.

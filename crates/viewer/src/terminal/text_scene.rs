@@ -11,7 +11,7 @@
 //!
 //! From afar a character is a block of tiles: the number of agents in it, or how much lies there.
 
-mod map;
+pub(super) mod map;
 
 use trantor_client::scene::TEAM_UNKNOWN;
 use trantor_client::{LinkState, Scene};
@@ -21,9 +21,14 @@ use self::map::TILE_COLUMNS;
 use super::canvas::{Canvas, PLAIN, Style};
 use crate::state::hud::{EventFeed, link_text, team_name};
 
-/// Columns of the panel beside the map, and of a map that leaves room for it; on a narrower page the panel is below.
+/// Least columns of the panel beside the map, and of a map that leaves room for it; on a narrower page the panel is below.
 const PANEL_COLUMNS: usize = 38;
 const MAP_COLUMNS_MIN: usize = 36;
+/// Rows of a panel from which the table of teams has a heading.
+const HEADING_FROM: usize = 4;
+const TEAMS_HEADING: &str = "team          all 12345678 eggs food";
+/// Columns of an event's time.
+const EVENT_INDENT: usize = 8;
 /// Colours of teams, as in the window; they repeat after eight.
 const TEAM_COLORS: [u8; 8] = [202, 33, 220, 175, 36, 117, 255, 61];
 const DIM: Style = Style::color(240);
@@ -85,11 +90,17 @@ pub(super) fn draw(scene: &Scene, view: &TextView<'_>, feed: &EventFeed, page: &
     let &TextView { columns, rows, .. } = view;
     draw_status(scene, columns, page);
     let (map_columns, map_rows) = map_area(columns, rows);
-    if let Some(ground) = &scene.ground {
-        map::draw(scene, ground, view, (map_columns, map_rows), page);
-    }
-    let (at, width, height) = match map_columns < columns {
-        true => ((map_columns + 1, 1), columns - map_columns - 1, map_rows),
+    let used = scene.ground.as_ref().map_or(map_columns, |ground| {
+        map::draw(scene, ground, view, (map_columns, map_rows), page)
+    });
+    // Also beside a map that is narrower than the columns it was given.
+    let is_beside = map_columns < columns || used + 2 + PANEL_COLUMNS <= columns;
+    let (at, width, height) = match is_beside {
+        true => (
+            (used + 2, 1),
+            columns.saturating_sub(used + 2),
+            rows.saturating_sub(2),
+        ),
         false => ((0, 1 + map_rows), columns, rows.saturating_sub(2 + map_rows)),
     };
     draw_panel(scene, feed, at, (width, height), page);
@@ -103,7 +114,7 @@ fn draw_status(scene: &Scene, columns: usize, page: &mut Canvas) {
     let (state, style) = match &scene.link {
         LinkState::Live if clock.delay_ms > 0 => (format!("{} s ago", clock.delay_ms / 1_000), PLAIN),
         LinkState::Live => (link_text(&scene.link), PLAIN),
-        LinkState::Ended { reason } => (format!("over: {reason}"), WARNING),
+        LinkState::Ended { reason } => (format!("not connected: {reason}"), WARNING),
         other => (link_text(other), WARNING),
     };
     let mut parts = vec![("trantor ".to_owned(), PLAIN.bold()), (state, style)];
@@ -142,6 +153,13 @@ fn draw_panel(
 ) {
     // At most half for the teams, so that there is room for events.
     let teams = scene.teams.len().min(height.div_ceil(2));
+    let (row, height) = match teams > 0 && height > HEADING_FROM {
+        true => {
+            page.text((column, row), width, TEAMS_HEADING, DIM);
+            (row + 1, height - 1)
+        }
+        false => (row, height),
+    };
     for (place, team) in scene.teams.iter().take(teams).enumerate() {
         let style = team_style(TeamId(place as u16)).bold();
         let name: String = team.name.chars().take(12).collect();
@@ -158,13 +176,27 @@ fn draw_panel(
         page.text((at, row + place), room, &figures, PLAIN);
     }
     let rows = (row + teams + 1)..(row + height);
-    for (row, line) in rows.zip(feed.plain_lines(&scene.teams)) {
+    let lines = feed.plain_lines(&scene.teams);
+    let lines = lines.flat_map(|line| wrapped(&line, width));
+    for (row, line) in rows.zip(lines) {
         page.text((column, row), width, &line, PLAIN);
-        if line.chars().nth(width).is_some() {
-            let last = column + width.saturating_sub(1);
-            page.put((last, row), '…', PLAIN);
-        }
     }
+}
+
+/// A line in rows of at most `width` characters, those after the first indented; words stay whole where they fit.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let indent = " ".repeat(EVENT_INDENT.min(width / 4));
+    let mut rows = vec![String::new()];
+    for (place, word) in line.split(' ').enumerate() {
+        let last = rows.last_mut().expect("there is always a row");
+        if place > 0 && last.chars().count() + 1 + word.chars().count() > width && !last.trim().is_empty() {
+            rows.push(format!("{indent}{word}"));
+            continue;
+        }
+        last.push_str(if place > 0 { " " } else { "" });
+        last.push_str(word);
+    }
+    rows
 }
 
 /// Columns and rows for the map: the first row is the status, the last one the footer.

@@ -39,14 +39,14 @@ struct Window {
     block: (usize, usize),
 }
 
-/// Draws the map into an area in the upper left corner, below the first row.
+/// Draws the map into an area in the upper left corner, below the first row; returns its columns.
 pub(super) fn draw(
     scene: &Scene,
     ground: &SceneGround,
     view: &TextView<'_>,
     (columns, rows): (usize, usize),
     canvas: &mut Canvas,
-) {
+) -> usize {
     let window = Window::new(ground.size, view, columns, rows);
     for (place, spot) in window.gather(scene).iter().enumerate() {
         let (column, row) = (place % window.width, place / window.width);
@@ -62,6 +62,30 @@ pub(super) fn draw(
             }
         }
     }
+    match view.scale {
+        TextScale::Close => window.width * TILE_COLUMNS,
+        TextScale::Blocks(_) => window.width,
+    }
+}
+
+/// The characters of the map, and what they mean.
+pub(in super::super) fn legend() -> impl Iterator<Item = String> {
+    let letter = |resource: Resource| {
+        let name = resource.name();
+        format!("{} {name}", name.chars().next().unwrap_or('?'))
+    };
+    let agents = [
+        "▲3 agent of level 3, looks north",
+        "&5 five agents",
+        "*7 elevation, 70 % done",
+    ];
+    let others = [
+        "o2 two eggs",
+        "\" speaks",
+        "from afar: 5 agents, # much lies there",
+    ];
+    let words = agents.into_iter().chain(others).map(str::to_owned);
+    Resource::ALL.into_iter().map(letter).chain(words)
 }
 
 impl Window {
