@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use trantor_model::{AgentId, FeedKind, Resource, TeamId, Tile, Who};
+use trantor_model::{AgentId, FeedKind, Resource, RitualOutcome, TeamId, Tile, Who};
 use trantor_protocol::wire::{ActionState, Change};
 use trantor_time::link::{Delivery, LinkSettings, Loss};
 use trantor_time::{Frequency, GameSpan, GameTime};
@@ -383,7 +383,8 @@ impl Display {
                 on(EffectKind::EggLaid { team }, tile, layer.and_then(who))
             }
             (&FeedKind::EggBroken(_, team, tile), _) => on(EffectKind::EggBroken { team }, tile, None),
-            (&FeedKind::RitualEnded(tile, level, success), _) => {
+            (&FeedKind::RitualEnded(tile, level, outcome), _) => {
+                let success = outcome == RitualOutcome::Succeeded;
                 on(EffectKind::RitualEnded { level, success }, tile, None)
             }
             (&FeedKind::Rose(who, level), _) => by(EffectKind::Rose { level }, who),

@@ -4,7 +4,7 @@
 //! oldest first.
 
 use trantor_model::AgentId;
-pub use trantor_model::{FeedKind, Who};
+pub use trantor_model::{FeedKind, RitualOutcome, Who};
 use trantor_protocol::wire::Change;
 pub use trantor_protocol::wire::FeedEntry;
 
@@ -50,8 +50,16 @@ pub(crate) fn kind_of(change: &Change, world: &World) -> Option<FeedKind> {
             FeedKind::RitualStarted(ritual.tile, ritual.level, ritual.participants.len() as u32)
         }
         Change::RitualEnded {
-            tile, level, success, ..
-        } => FeedKind::RitualEnded(tile, level, success),
+            tile,
+            level,
+            success,
+            ref participants,
+        } => {
+            let agents = participants
+                .iter()
+                .filter_map(|&id| Some((id, view(id)?.team, view(id)?.tile)));
+            FeedKind::RitualEnded(tile, level, RitualOutcome::new(success, tile, agents))
+        }
         Change::LevelChanged { agent, level } => FeedKind::Rose(who(agent)?, level),
         Change::Won { team } => FeedKind::Won(team),
         Change::Moved { .. } | Change::Inventory { .. } | Change::Ground { .. } | Change::Sent { .. } => {

@@ -44,7 +44,7 @@ mod stats;
 pub use client::{Client, ClientConfig, ClientEvent, Language};
 pub use control::{ControlError, ControlRequest, Recording};
 pub use error::ProtocolError;
-pub use feed::{FeedEntry, FeedKind, Who};
+pub use feed::{FeedEntry, FeedKind, RitualOutcome, Who};
 pub use scene::{
     EffectKind, LinkState, Scene, SceneAction, SceneAgent, SceneClock, SceneEffect, SceneEgg, SceneGround,
     SceneRitual, SceneTeam, Span, Spread,

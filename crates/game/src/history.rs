@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_model::{AgentId, FeedKind, Level, TeamId, Who};
+use trantor_model::{AgentId, FeedKind, Level, RitualOutcome, TeamId, Who};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::event::GameEvent;
@@ -31,7 +31,8 @@ const SCORE_EVERY: GameSpan = GameSpan::from_units(10);
 pub struct History {
     /// Living agents; events of removed ones need their team and level.
     living: BTreeMap<AgentId, (TeamId, Level)>,
-    scores: Vec<u64>,
+    /// Of each team the living agents by level.
+    by_level: Vec<[u32; 8]>,
     points: Vec<(GameTime, Vec<u64>)>,
     /// Moments are at least so far apart; twice as far each time they became too many.
     every: GameSpan,
@@ -44,7 +45,7 @@ impl History {
     pub fn of(game: &Game) -> Self {
         let mut history = Self {
             living: BTreeMap::new(),
-            scores: vec![0; game.world().teams().len()],
+            by_level: vec![[0; 8]; game.world().teams().len()],
             points: Vec::new(),
             every: SCORE_EVERY,
             events: VecDeque::new(),
@@ -53,17 +54,20 @@ impl History {
         for agent in game.world().agents() {
             history.insert(agent.id, agent.team, agent.level);
         }
-        history.points.push((game.now(), history.scores.clone()));
+        history.points.push((game.now(), history.scores()));
         history.is_over = game.winner().is_some();
         history
     }
 
     /// How the score went until `now`, which is not before any event noted.
-    pub fn points(&self, now: GameTime) -> impl Iterator<Item = (GameTime, &[u64])> {
+    pub fn points(&self, now: GameTime) -> impl Iterator<Item = (GameTime, Vec<u64>)> {
         let last = self.points.last().filter(|(at, _)| *at == now || self.is_over);
-        let now = last.is_none().then_some((now, &self.scores[..]));
-        let points = self.points.iter().map(|(at, scores)| (*at, &scores[..]));
-        points.chain(now)
+        let now = last.is_none().then(|| (now, self.scores()));
+        self.points.iter().cloned().chain(now)
+    }
+
+    fn scores(&self) -> Vec<u64> {
+        self.by_level.iter().map(Level::score).collect()
     }
 
     /// The last events, oldest first.
@@ -73,7 +77,7 @@ impl History {
 
     /// About how much memory it takes.
     pub(crate) fn bytes(&self) -> usize {
-        let scores = self.points.len() * (self.scores.len() + 5) * 8;
+        let scores = self.points.len() * (self.by_level.len() + 5) * 8;
         scores + self.events.len() * 64 + self.living.len() * 16
     }
 
@@ -137,10 +141,18 @@ impl History {
                 ..
             } => FeedKind::RitualStarted(tile, level, participants.len() as u32),
             GameEvent::RitualEnded {
-                tile, level, success, ..
-            } => FeedKind::RitualEnded(tile, level, success),
+                tile,
+                level,
+                success,
+                ref participants,
+                ..
+            } => {
+                let agents = participants.iter().filter_map(|&id| game.world().agent(id));
+                let agents = agents.map(|agent| (agent.id, agent.team, agent.tile));
+                FeedKind::RitualEnded(tile, level, RitualOutcome::new(success, tile, agents))
+            }
             GameEvent::Won { team } => {
-                self.points.push((at, self.scores.clone()));
+                self.points.push((at, self.scores()));
                 self.is_over = true;
                 FeedKind::Won(team)
             }
@@ -173,36 +185,40 @@ impl History {
 
     fn insert(&mut self, agent: AgentId, team: TeamId, level: Level) -> Who {
         self.living.insert(agent, (team, level));
-        self.scores[usize::from(team.0)] += level.score();
+        *self.agents(team, level) += 1;
         Who { agent, team }
     }
 
     fn remove(&mut self, agent: AgentId) -> Option<(Who, Level)> {
         let (team, level) = self.living.remove(&agent)?;
-        self.scores[usize::from(team.0)] -= level.score();
+        *self.agents(team, level) -= 1;
         Some((Who { agent, team }, level))
+    }
+
+    fn agents(&mut self, team: TeamId, level: Level) -> &mut u32 {
+        &mut self.by_level[usize::from(team.0)][usize::from(level.get()) - 1]
     }
 
     /// The score has changed. It was the same since the last change, so that a step is drawn as one.
     fn score(&mut self, at: GameTime) {
-        let every = self.every;
+        let (every, now) = (self.every, self.scores());
         match self.points.last_mut() {
-            Some((last, scores)) if at - *last < every => scores.clone_from(&self.scores),
+            Some((last, scores)) if at - *last < every => *scores = now,
             Some((last, scores)) => {
                 if at - *last > every + every {
                     let flat = scores.clone();
                     self.points.push((at - every, flat));
                 }
-                self.points.push((at, self.scores.clone()));
+                self.points.push((at, now));
             }
-            None => self.points.push((at, self.scores.clone())),
+            None => self.points.push((at, now)),
         }
         self.thin();
     }
 
     /// Every second moment goes where they are too many.
     fn thin(&mut self) {
-        let most = (SCORES_MAX / self.scores.len().max(1)).clamp(POINTS_LEAST, POINTS_MAX) - 3;
+        let most = (SCORES_MAX / self.by_level.len().max(1)).clamp(POINTS_LEAST, POINTS_MAX) - 3;
         while self.points.len() > most {
             let last = self.points.len() - 1;
             let mut place = 0;
@@ -261,7 +277,7 @@ mod tests {
             history.note(&game, &GameEvent::Left { agent, cause });
         }
         let (_, scores) = history.points(GameTime::from_units(999)).last().unwrap();
-        assert_eq!(scores, [0, 6 * 64]);
+        assert_eq!(scores, [0, 6 * 8]);
         let (_, last) = history.events().last().unwrap();
         assert_eq!(*last, FeedKind::Won(TeamId(1)));
     }
@@ -291,7 +307,8 @@ mod tests {
                 (points[0].0, points[points.len() - 1].0),
                 (GameTime::ZERO, game.now())
             );
-            assert_eq!(points[points.len() - 1].1.iter().sum::<u64>(), 3_000);
+            let best = teams * (3_000 / teams).min(6);
+            assert_eq!(points[points.len() - 1].1.iter().sum::<u64>(), best as u64);
         }
     }
 }

@@ -31,14 +31,47 @@ pub enum FeedKind {
     EggBroken(EggId, TeamId, Tile),
     /// An elevation began on this tile, from this level, with so many.
     RitualStarted(Tile, Level, u32),
-    /// An elevation ended on this tile, from this level; whether it succeeded.
-    RitualEnded(Tile, Level, bool),
+    /// An elevation ended on this tile, from this level.
+    RitualEnded(Tile, Level, RitualOutcome),
     /// An agent rose to this level.
     Rose(Who, Level),
     /// A team won.
     Won(TeamId),
     /// The server announced something to those who watch.
     Announced(Box<str>),
+}
+
+/// How an elevation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RitualOutcome {
+    /// Its participants rose.
+    Succeeded,
+    /// Nobody rose.
+    Broke {
+        /// The team of the participant that is named first; `None` if none lives.
+        team: Option<TeamId>,
+        /// The first participant that was no longer on the tile: it was pushed away.
+        pushed_away: Option<AgentId>,
+    },
+}
+
+impl RitualOutcome {
+    /// Of an elevation on `tile` with the living participants as they are at its end.
+    pub fn new(
+        success: bool,
+        tile: Tile,
+        mut participants: impl Iterator<Item = (AgentId, TeamId, Tile)>,
+    ) -> Self {
+        if success {
+            return Self::Succeeded;
+        }
+        let first = participants.next();
+        let mut all = first.into_iter().chain(participants);
+        Self::Broke {
+            team: first.map(|(_, team, _)| team),
+            pushed_away: all.find(|(_, _, at)| *at != tile).map(|(agent, ..)| agent),
+        }
+    }
 }
 
 /// An agent and its team.

@@ -34,6 +34,9 @@ const REQUIREMENTS: [(u32, [u32; 7]); 7] = [
     (6, [0, 2, 2, 2, 2, 2, 1]),
 ];
 
+/// Agents of the last level that win a game.
+pub const WINNING_AGENTS: u32 = 6;
+
 impl Level {
     /// The level at birth.
     pub const FIRST: Self = Self(1);
@@ -54,9 +57,16 @@ impl Level {
         self.0
     }
 
-    /// What an agent of this level counts in its team's score: one who rises is worth more than one more egg.
-    pub const fn score(self) -> u64 {
-        (self.0 as u64) * (self.0 as u64)
+    /// The score of a team with so many agents of each level, level 1 first: the sum of the levels of its
+    /// [`WINNING_AGENTS`] best. 48 wins.
+    pub fn score(by_level: &[u32; 8]) -> u64 {
+        let mut places = WINNING_AGENTS;
+        let best = by_level.iter().enumerate().rev().map(|(place, &agents)| {
+            let counted = agents.min(places);
+            places -= counted;
+            u64::from(counted) * (place as u64 + 1)
+        });
+        best.sum()
     }
 
     /// The level above; `None` at the last.

@@ -15,11 +15,11 @@ pub mod sight;
 
 pub use agent::AgentView;
 pub use command::{Command, CommandKind};
-pub use feed::{FeedKind, Mark, MarkKind, Who};
+pub use feed::{FeedKind, Mark, MarkKind, RitualOutcome, Who};
 pub use grid::{Direction, MapSize, Tile, Turn};
 pub use ids::{AgentId, EggId, TeamId};
 pub use lag::Lag;
-pub use level::{Level, Requirement};
+pub use level::{Level, Requirement, WINNING_AGENTS};
 pub use resource::{Counts, Resource};
 pub use show::{Show, Shown, ShownBy, TileMark};
 pub use sight::Sight;

@@ -11,8 +11,9 @@ mod pointer;
 use std::collections::{BTreeMap, VecDeque};
 
 use glam::Vec2;
-use trantor_client::Scene;
+use trantor_client::{FeedEntry, Scene};
 use trantor_model::MapSize;
+use trantor_protocol::limits::HISTORY_EVENTS_MAX;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::demo::{Demo, DemoScene};
@@ -244,11 +245,15 @@ impl ViewerState {
             self.hud.rewind(shown);
         }
         self.last_shown = shown;
-        if let Some(scores) = self.source.take_scores() {
-            self.hud.begin_with(scores);
+        let scores = self.source.take_scores();
+        let entries: Vec<FeedEntry> = std::iter::from_fn(|| self.source.poll_feed()).collect();
+        if let Some(scores) = scores {
+            let is_whole = entries.len() < HISTORY_EVENTS_MAX;
+            let reached = if is_whole { &[] } else { &self.scene.teams[..] };
+            self.hud.begin_with(scores, reached);
         }
-        while let Some(entry) = self.source.poll_feed() {
-            self.hud.add_event(&entry, &self.scene);
+        for entry in &entries {
+            self.hud.add_event(entry, &self.scene);
         }
         while let Some(notice) = self.source.poll_notice() {
             self.hud.notice(notice);
@@ -258,7 +263,7 @@ impl ViewerState {
 
     /// Forgets the world before: an agent's number now means another agent.
     fn forget_world(&mut self) {
-        self.hud.reset_match();
+        self.hud.reset_match(&self.scene.teams);
         self.trails.clear();
         self.select(Selection::None);
         if self.known.is_some() {

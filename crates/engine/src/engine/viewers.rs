@@ -157,12 +157,7 @@ impl Engine {
         let points = self.history.points(self.game.now());
         let events = self.history.events().cloned();
         let message = ToClient::History(History {
-            scores: points
-                .map(|(at, scores)| ScorePoint {
-                    at,
-                    scores: scores.to_vec(),
-                })
-                .collect(),
+            scores: points.map(|(at, scores)| ScorePoint { at, scores }).collect(),
             events: events.map(|(at, kind)| FeedEntry { at, kind }).collect(),
         });
         send(&mut self.sessions, conn, &message);

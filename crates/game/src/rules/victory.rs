@@ -2,14 +2,11 @@
 
 use std::cmp::Reverse;
 
-use trantor_model::{Level, TeamId};
+use trantor_model::{Level, TeamId, WINNING_AGENTS};
 
 use crate::event::GameEvent;
 use crate::rules::Events;
 use crate::rules::world::World;
-
-/// Agents of the last level that make a team win.
-pub(crate) const WINNERS_NEEDED: u32 = 6;
 
 /// Ends the game if a team has won by level; returns whether one has.
 ///
@@ -17,7 +14,7 @@ pub(crate) const WINNERS_NEEDED: u32 = 6;
 pub(crate) fn check(world: &mut World, events: &mut Events) -> bool {
     let leader = leader(world);
     let last = usize::from(Level::LAST.get()) - 1;
-    let won = standing(world, leader)[last] >= WINNERS_NEEDED;
+    let won = standing(world, leader)[last] >= WINNING_AGENTS;
     if won {
         declare(world, leader, events);
     }

@@ -151,7 +151,7 @@ pub struct History {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScorePoint {
     pub at: GameTime,
-    /// Of each team the sum of [`Level::score`] of those who live, in the order of the teams' ids.
+    /// [`Level::score`] of each team, in the order of the teams' ids.
     pub scores: Vec<u64>,
 }
 

@@ -243,7 +243,7 @@ fn events_from_before_a_late_join_stay_in_the_feed() {
     game_loop.viewer().state = ViewerState::new(Box::new(game), Settings::default());
     run(&mut game_loop, &clock, at(100));
     let hud = game_loop.viewer().state.hud();
-    assert_eq!(hud.feed.plain_lines(&[]).count(), 1);
+    assert_eq!(hud.feed.plain_lines().count(), 1);
 }
 
 #[test]

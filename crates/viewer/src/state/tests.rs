@@ -260,10 +260,10 @@ fn next_match(state: &mut ViewerState) {
     state.scene.winner = Some(TeamId(0));
     state.hud.add_event(&won, &state.scene);
     state.follow_world();
-    assert_ne!(state.scene_and_feed().1.plain_lines(&[]).count(), 0);
+    assert_ne!(state.scene_and_feed().1.plain_lines().count(), 0);
     state.scene.winner = None;
     state.follow_world();
-    assert_eq!(state.scene_and_feed().1.plain_lines(&[]).count(), 0);
+    assert_eq!(state.scene_and_feed().1.plain_lines().count(), 0);
     run(state, 80);
 }
 

@@ -28,7 +28,7 @@ const MAP_COLUMNS_MIN: usize = 36;
 const HEADING_FROM: usize = 4;
 const TEAMS_HEADING: &str = "team          all 12345678 eggs food";
 /// Columns of an event's time.
-const EVENT_INDENT: usize = 8;
+const EVENT_INDENT: usize = 6;
 /// Colours of teams, as in the window; they repeat after eight.
 const TEAM_COLORS: [u8; 8] = [202, 33, 220, 175, 36, 117, 255, 61];
 const DIM: Style = Style::color(240);
@@ -176,7 +176,7 @@ fn draw_panel(
         page.text((at, row + place), room, &figures, PLAIN);
     }
     let rows = (row + teams + 1)..(row + height);
-    let lines = feed.plain_lines(&scene.teams);
+    let lines = feed.plain_lines();
     let lines = lines.flat_map(|line| wrapped(&line, width));
     for (row, line) in rows.zip(lines) {
         page.text((column, row), width, &line, PLAIN);

@@ -1,18 +1,19 @@
-//! The events of the game as lines, newest first, for the panel and the terminal.
+//! The deeds of the match as lines, newest first, for the panel and the terminal.
 //!
-//! A team that talks has one line, and so have agents of a team that hatch or rise together. Only text for people is
-//! spelled out ([`words::is_for_people`]); the tooltip shows what was sent.
+//! A deed has one line, with its team and what it means: of an elevation only the end is listed, and deeds of a team that
+//! follow each other closely share a line. Only text for people is listed ([`words::is_for_people`]); the inspector has
+//! the rest.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use egui::text::TextWrapping;
-use egui::{Align, Align2, FontId, Label, Layout, Response, RichText, Sense, Ui, pos2, vec2};
-use trantor_client::feed::FeedKind;
-use trantor_client::{FeedEntry, SceneTeam};
-use trantor_model::{AgentId, Level, TeamId, Tile};
+use egui::{Align, Align2, Label, Layout, RichText, Sense, TextStyle, Ui, pos2, vec2};
+use trantor_client::feed::{FeedKind, RitualOutcome};
+use trantor_client::{FeedEntry, SceneTeam, Who};
+use trantor_model::{AgentId, Level, TeamId, Tile, WINNING_AGENTS};
 
 use super::icons::{self, Icon, Pen};
-use super::theme::{self, grouped, text};
+use super::theme::{self, grouped, match_time, text};
 use super::{PanelContext, words};
 use crate::intent::{Intent, Selection};
 
@@ -29,70 +30,156 @@ const SAID_MAX: usize = 6;
 #[derive(Clone, Debug, Default)]
 pub struct EventFeed {
     lines: VecDeque<Line>,
+    /// When a team first reached a level, in whole units.
+    reached: BTreeMap<(TeamId, Level), i128>,
+    is_won: bool,
 }
 
-/// One or several events.
+/// One or several equal deeds.
 #[derive(Clone, Debug)]
 struct Line {
     /// When the last of them happened, in whole units.
     units: i128,
     /// When it took its place in the list, in whole units.
     placed: i128,
+    deed: Deed,
     text: String,
-    icon: Icon,
-    subject: Subject,
     team: Option<TeamId>,
     agent: Option<AgentId>,
     tile: Option<Tile>,
-    group: Option<Group>,
-    /// Events of the group in this line.
     count: u32,
-    /// The last broadcasts of the group, newest first.
+    /// Whether its team had not reached the level before, and whether no other team had.
+    is_new: bool,
+    is_first: bool,
+    /// The last broadcasts, newest first.
     said: VecDeque<(AgentId, Box<[u8]>)>,
 }
 
-/// Events that make one line together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Group {
-    Joined(TeamId),
-    Rose(TeamId, Level),
-    Talk(TeamId),
+/// A deed, of a team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Deed {
+    Hatched,
+    Died(Level),
+    Left(Level),
+    Pushed,
+    EggLaid,
+    EggBroken,
+    Rose(Level),
+    Broke(Level, Option<AgentId>),
+    Spoke,
+    Announced(Box<str>),
+    Won,
 }
 
-impl Group {
-    /// Units after the last event in which another one joins the group, and for which its line keeps its place: lines
-    /// that move up with each broadcast of a busy game cannot be read.
-    fn spans(self) -> (i128, i128) {
+impl Deed {
+    /// Units after the last deed in which another one joins its line, and for which the line keeps its place: lines
+    /// that move up with each broadcast of a busy game cannot be read. `None` for deeds with a line of their own.
+    fn spans(&self) -> Option<(i128, i128)> {
         match self {
-            Self::Joined(_) => (50, 0),
-            Self::Rose(..) => (10, 0),
-            Self::Talk(_) => (300, 301),
+            Self::Hatched | Self::Died(_) => Some((50, 0)),
+            Self::Rose(_) => Some((10, 0)),
+            Self::Left(_) | Self::Pushed | Self::EggLaid | Self::EggBroken | Self::Spoke => Some((300, 301)),
+            Self::Broke(..) | Self::Announced(_) | Self::Won => None,
         }
+    }
+
+    fn is_alike(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Rose(level), Self::Rose(other)) => level == other,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+
+    fn icon(&self) -> Icon {
+        match self {
+            Self::Hatched => icons::PERSON,
+            Self::Died(_) => icons::DIED,
+            Self::Left(_) => icons::LEFT,
+            Self::Pushed => icons::PUSHED,
+            Self::EggLaid | Self::EggBroken => icons::EGG,
+            Self::Rose(_) => icons::ROSE,
+            Self::Broke(..) => icons::RITUAL,
+            Self::Spoke => icons::TALK,
+            Self::Announced(_) => icons::SOUND,
+            Self::Won => icons::CROWN,
+        }
+    }
+
+    /// Whether it decides a match; the rest is everyday life.
+    fn is_highlight(&self) -> bool {
+        matches!(
+            self,
+            Self::Rose(_) | Self::Broke(..) | Self::Announced(_) | Self::Won
+        )
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
-    Life,
-    Rituals,
-    Words,
-}
-
 impl Line {
-    /// Adds an event of the same group; returns whether the line moves up.
+    fn compose(&mut self, teams: &[SceneTeam]) {
+        let team = self.team.map(|team| team_name(teams, team));
+        let name = team.as_deref().unwrap_or_default();
+        let agent = self
+            .agent
+            .map_or_else(String::new, |agent| format!("#{}", agent.0));
+        // "red: #3 died at level 2" and "red: 3 died".
+        let did = |verb: &str, level: &Level| match self.count {
+            1 => format!("{name}: {agent} {verb} at level {}", level.get()),
+            count => format!("{name}: {count} {verb}"),
+        };
+        let eggs = |verb: &str| match self.count {
+            1 => format!("{name} {verb} an egg"),
+            count => format!("{name} {verb} {count} eggs"),
+        };
+        self.text = match &self.deed {
+            Deed::Hatched if self.count == 1 => format!("{name}: {agent} hatched"),
+            Deed::Hatched => format!("{name}: {} hatched", self.count),
+            Deed::Died(level) => did("died", level),
+            Deed::Left(level) => did("left", level),
+            Deed::Pushed if self.count == 1 => format!("{name}: {agent} pushed the others away"),
+            Deed::Pushed => format!("{name} pushed others away {} times", self.count),
+            Deed::EggLaid => eggs("laid"),
+            Deed::EggBroken => eggs("lost"),
+            Deed::Rose(level) => self.rose(name, *level),
+            Deed::Broke(level, pushed_away) => {
+                let whose = team.map_or_else(|| "an".to_owned(), |team| format!("{team}'s"));
+                let why = pushed_away.map(|agent| format!(": #{} was pushed away", agent.0));
+                let why = why.unwrap_or_default();
+                format!("{whose} elevation to level {} broke{why}", level.get() + 1)
+            }
+            Deed::Spoke => {
+                let newest = self
+                    .said
+                    .front()
+                    .map(|(_, said)| words::line(said, LINE_CHARS_MAX));
+                let newest = newest.unwrap_or_default();
+                match self.count {
+                    1 => format!("{name}: “{newest}”"),
+                    count => format!("{name}: “{newest}” · {count} broadcasts"),
+                }
+            }
+            Deed::Announced(text) => text.to_string(),
+            Deed::Won => format!("{name} wins"),
+        };
+    }
+
+    fn rose(&self, name: &str, level: Level) -> String {
+        let number = level.get();
+        let is_last_but_one = level.next() == Some(Level::LAST) && self.count >= WINNING_AGENTS;
+        match (self.is_new, self.count) {
+            (true, _) if is_last_but_one => format!("{name} reached level {number}: one more and they win"),
+            (true, _) if self.is_first => format!("{name} reached level {number}, first to get there"),
+            (true, _) => format!("{name} reached level {number}"),
+            (false, count) => format!("{name}: {count} more reached level {number}"),
+        }
+    }
+
+    /// Adds an equal deed; returns whether the line moves up.
     fn add(&mut self, event: Self, keeps_place: i128, teams: &[SceneTeam]) -> bool {
         (self.units, self.agent) = (event.units, event.agent);
-        self.count += event.count;
+        self.count += 1;
         event.said.into_iter().for_each(|said| self.said.push_front(said));
         self.said.truncate(SAID_MAX);
-        match event.group {
-            Some(Group::Talk(team)) => self.text = talk_text(team, self.count, &self.said, teams),
-            Some(Group::Joined(team) | Group::Rose(team, _)) => {
-                let (_, verb) = event.text.split_once(' ').unwrap_or_default();
-                self.text = format!("{}: {} {verb}", team_name(teams, team), self.count);
-            }
-            None => {}
-        }
+        self.compose(teams);
         let moves_up = event.units - self.placed >= keeps_place;
         if moves_up {
             self.placed = event.units;
@@ -102,20 +189,48 @@ impl Line {
 }
 
 impl EventFeed {
-    /// Adds an event; single steps and objects have no line.
+    /// Begins with the levels that teams have reached before: nobody is the first to get there.
+    pub(super) fn new(teams: &[SceneTeam]) -> Self {
+        let mut feed = Self::default();
+        for (team, id) in teams.iter().zip(0..) {
+            let best = team.by_level.iter().rposition(|&agents| agents > 0);
+            let levels = (1..).map_while(|level| Level::new(level).ok());
+            let passed = levels.take(best.map_or(0, |place| place + 1));
+            feed.reached
+                .extend(passed.map(|level| ((TeamId(id), level), i128::MIN)));
+        }
+        feed
+    }
+
+    /// Adds an event. Single steps, objects and texts of programs have no line, nor has what comes after the victory.
     pub fn add(&mut self, entry: &FeedEntry, teams: &[SceneTeam]) {
-        let Some(event) = line(entry, teams) else {
+        let Some(mut event) =
+            line(entry).filter(|line| !self.is_won || matches!(line.deed, Deed::Announced(_)))
+        else {
             return;
         };
-        let (span, keeps_place) = event.group.map_or((0, 0), Group::spans);
-        let continues = |line: &Line| line.group == event.group && event.units - line.units <= span;
-        let place = match event.group {
-            Some(_) => self.lines.iter().position(continues),
-            None => None,
-        };
-        let moved = match place {
-            None => Some(event),
-            Some(place) if self.lines[place].add(event, keeps_place, teams) => self.lines.remove(place),
+        self.is_won |= event.deed == Deed::Won;
+        if let (Deed::Rose(level), Some(team)) = (&event.deed, event.team) {
+            let level = *level;
+            let ahead = |(other, reached): &(TeamId, Level)| *other != team && *reached >= level;
+            event.is_new = !self.reached.contains_key(&(team, level));
+            event.is_first = event.is_new && teams.len() > 1 && !self.reached.keys().any(ahead);
+            self.reached.entry((team, level)).or_insert(event.units);
+        }
+        let alike = event.deed.spans().and_then(|(span, keeps_place)| {
+            let continues = |line: &Line| {
+                line.team == event.team && line.deed.is_alike(&event.deed) && event.units - line.units <= span
+            };
+            Some((self.lines.iter().position(continues)?, keeps_place))
+        });
+        let moved = match alike {
+            None => {
+                event.compose(teams);
+                Some(event)
+            }
+            Some((place, keeps_place)) if self.lines[place].add(event, keeps_place, teams) => {
+                self.lines.remove(place)
+            }
             Some(_) => None,
         };
         if let Some(line) = moved {
@@ -127,105 +242,58 @@ impl EventFeed {
     /// Forgets later events, after a jump back in a recording; in whole units.
     pub fn rewind(&mut self, units: i128) {
         self.lines.retain(|line| line.units <= units);
+        self.reached.retain(|_, at| *at <= units);
+        self.is_won = self.lines.iter().any(|line| line.deed == Deed::Won);
     }
 
-    /// Lines with time, team and place, for screens without colours and pointer; the newest first.
-    pub fn plain_lines(&self, teams: &[SceneTeam]) -> impl Iterator<Item = String> {
+    /// Lines with match time and place, for screens without colours and pointer; the newest first.
+    pub fn plain_lines(&self) -> impl Iterator<Item = String> {
         self.lines.iter().map(|line| {
-            let (at, text) = (line.placed, &line.text);
-            let team = line.team.filter(|_| text.starts_with('#'));
-            let team = team.map_or_else(String::new, |team| team_name(teams, team) + " ");
             let place = line.tile.map(|tile| format!(" at {},{}", tile.x, tile.y));
-            format!("{at:>7} {team}{text}{}", place.unwrap_or_default())
+            let at = match_time(line.placed);
+            format!("{at:>5} {}{}", line.text, place.unwrap_or_default())
         })
     }
 }
 
-fn line(entry: &FeedEntry, teams: &[SceneTeam]) -> Option<Line> {
-    use Subject::{Life, Rituals, Words};
-    let name = |team: TeamId| team_name(teams, team);
-    let (who, team, tile) = match &entry.kind {
-        FeedKind::Joined(who) | FeedKind::Died(who, _) | FeedKind::Left(who, _) => (Some(who), None, None),
-        FeedKind::Said(who, _) | FeedKind::Pushed(who) | FeedKind::Rose(who, _) => (Some(who), None, None),
-        FeedKind::EggLaid(_, team, tile) | FeedKind::EggBroken(_, team, tile) => {
-            (None, Some(*team), Some(*tile))
-        }
-        FeedKind::RitualStarted(tile, ..) | FeedKind::RitualEnded(tile, ..) => (None, None, Some(*tile)),
-        FeedKind::Won(team) => (None, Some(*team), None),
-        _ => (None, None, None),
-    };
-    let team = who.map(|who| who.team).or(team);
-    let (mut group, mut said) = (None, VecDeque::new());
-    let by = |verb: &str| who.map_or_else(String::new, |who| format!("#{} {verb}", who.agent.0));
-    let (icon, subject, text) = match &entry.kind {
-        FeedKind::Joined(who) => {
-            group = Some(Group::Joined(who.team));
-            (icons::PERSON, Life, by("hatched"))
-        }
-        FeedKind::Died(_, level) => (icons::DIED, Life, by(&format!("died at level {}", level.get()))),
-        FeedKind::Left(_, level) => (icons::LEFT, Life, by(&format!("left at level {}", level.get()))),
-        FeedKind::Pushed(_) => (icons::PUSHED, Life, by("pushed")),
-        FeedKind::Rose(who, level) => {
-            group = Some(Group::Rose(who.team, *level));
-            (
-                icons::ROSE,
-                Rituals,
-                by(&format!("reached level {}", level.get())),
-            )
-        }
-        FeedKind::Said(who, words) => {
-            group = Some(Group::Talk(who.team));
+/// The line of a single event, without its text; `None` for what is not listed.
+fn line(entry: &FeedEntry) -> Option<Line> {
+    let by = |who: &Who, deed| (deed, Some(who.team), Some(who.agent), None);
+    let on = |tile, team, deed| (deed, team, None, Some(tile));
+    let mut said = VecDeque::new();
+    let (deed, team, agent, tile) = match &entry.kind {
+        FeedKind::Joined(who) => by(who, Deed::Hatched),
+        FeedKind::Died(who, level) => by(who, Deed::Died(*level)),
+        FeedKind::Left(who, level) => by(who, Deed::Left(*level)),
+        FeedKind::Pushed(who) => by(who, Deed::Pushed),
+        FeedKind::Rose(who, level) => by(who, Deed::Rose(*level)),
+        FeedKind::Said(who, words) if words::is_for_people(words) => {
             said.push_front((who.agent, words.clone()));
-            (icons::TALK, Words, talk_text(who.team, 1, &said, teams))
+            by(who, Deed::Spoke)
         }
-        FeedKind::EggLaid(_, team, _) => (icons::EGG, Life, format!("{} laid an egg", name(*team))),
-        FeedKind::EggBroken(_, team, _) => (icons::EGG, Life, format!("an egg of {} broke", name(*team))),
-        FeedKind::RitualStarted(_, level, agents) => {
-            let (from, to) = (level.get(), level.get() + 1);
-            (
-                icons::RITUAL,
-                Rituals,
-                format!("{agents} raise level {from} to {to}"),
-            )
+        FeedKind::EggLaid(_, team, tile) => on(*tile, Some(*team), Deed::EggLaid),
+        FeedKind::EggBroken(_, team, tile) => on(*tile, Some(*team), Deed::EggBroken),
+        FeedKind::RitualEnded(tile, level, RitualOutcome::Broke { team, pushed_away }) => {
+            on(*tile, *team, Deed::Broke(*level, *pushed_away))
         }
-        FeedKind::RitualEnded(_, level, success) => {
-            let result = if *success { "succeeded" } else { "failed" };
-            (
-                icons::RITUAL,
-                Rituals,
-                format!("ritual of level {} {result}", level.get()),
-            )
-        }
-        FeedKind::Won(team) => (icons::CROWN, Rituals, format!("{} wins the game", name(*team))),
-        FeedKind::Announced(text) => (icons::SOUND, Words, text.to_string()),
-        FeedKind::Started(..) | FeedKind::Refused(..) | FeedKind::Carried(..) => return None,
+        FeedKind::Won(team) => (Deed::Won, Some(*team), None, None),
+        FeedKind::Announced(text) => (Deed::Announced(text.clone()), None, None, None),
+        _ => return None,
     };
     let units = entry.at.whole_units();
     Some(Line {
         units,
         placed: units,
-        text,
-        icon,
-        subject,
+        deed,
+        text: String::new(),
         team,
-        agent: who.map(|who| who.agent),
+        agent,
         tile,
-        group,
         count: 1,
+        is_new: false,
+        is_first: false,
         said,
     })
-}
-
-/// How often a team spoke, and its newest words for people.
-fn talk_text(team: TeamId, count: u32, said: &VecDeque<(AgentId, Box<[u8]>)>, teams: &[SceneTeam]) -> String {
-    let team = team_name(teams, team);
-    let newest = said.iter().find(|(_, words)| words::is_for_people(words));
-    let newest = newest.map(|(agent, words)| (agent, words::line(words, LINE_CHARS_MAX)));
-    match (newest, count) {
-        (Some((agent, words)), 1) => format!("#{} “{words}”", agent.0),
-        (Some((_, words)), count) => format!("{team} talks · {count} “{words}”"),
-        (None, count) => format!("{team} talks · {count}"),
-    }
 }
 
 /// A team's name, or its number while the name is unknown.
@@ -237,81 +305,85 @@ pub fn team_name(teams: &[SceneTeam], team: TeamId) -> String {
     known.map_or_else(|| format!("team {}", team.0), |team| team.name.to_string())
 }
 
-/// Lines shown at most; with less room than for the least there is no panel.
-const SHOWN_MAX: usize = 9;
+/// With less room than for the least lines there is no panel.
 const SHOWN_LEAST: usize = 3;
-const LINE_HEIGHT: f32 = 18.0;
-const AROUND: f32 = 76.0;
+const LINE_HEIGHT: f32 = 20.0;
+const AROUND: f32 = 84.0;
 /// Room for the card with the least lines, in points.
 pub(super) const HEIGHT_LEAST: f32 = LINE_HEIGHT * SHOWN_LEAST as f32 + AROUND;
+/// Its greatest height, so that the board has room.
+const HEIGHT_MAX: f32 = 260.0;
+const TIME_WIDTH: f32 = 36.0;
+const ICON_WIDTH: f32 = 18.0;
 const TEXT_WIDTH: f32 = 300.0;
-const FILTERS: [(&str, Subject); 3] = [
-    ("life", Subject::Life),
-    ("rituals", Subject::Rituals),
-    ("words", Subject::Words),
-];
 
-/// Shows the newest events but those of `hidden` subjects.
-pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, feed: &EventFeed, hidden: &mut Vec<Subject>) {
-    let free = ui.ctx().content_rect().bottom() - ui.cursor().top() - AROUND;
-    let shown = ((free / LINE_HEIGHT) as usize).min(SHOWN_MAX);
-    if shown < SHOWN_LEAST {
+/// Shows the newest events, or only those that decide the match.
+pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, feed: &EventFeed, only_highlights: &mut bool) {
+    let free = (ui.ctx().content_rect().bottom() - ui.cursor().top() - AROUND).min(HEIGHT_MAX);
+    if free < LINE_HEIGHT * SHOWN_LEAST as f32 {
         return;
     }
     cx.colors.card().show(ui, |ui| {
         ui.set_width(ui.available_width());
-        ui.spacing_mut().item_spacing.y = 2.0;
+        ui.spacing_mut().item_spacing.y = 3.0;
         ui.horizontal(|ui| {
             theme::heading(ui, &cx.colors, "Events");
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.spacing_mut().item_spacing.x = 3.0;
                 ui.spacing_mut().button_padding = vec2(5.0, 2.0);
-                for (name, subject) in FILTERS.into_iter().rev() {
-                    let is_shown = !hidden.contains(&subject);
-                    let button = theme::toggle(&cx.colors, is_shown, RichText::new(name).size(10.0));
-                    if ui.add(button).clicked() {
-                        hidden.retain(|hidden| *hidden != subject);
-                        hidden.extend(is_shown.then_some(subject));
-                    }
-                }
+                let button = theme::toggle(&cx.colors, *only_highlights, RichText::new("highlights").small());
+                *only_highlights ^= ui.add(button).clicked();
             });
         });
-        let lines = feed.lines.iter().filter(|line| !hidden.contains(&line.subject));
-        let mut lines = lines.take(shown).peekable();
+        let bottom = ui.cursor().top() + free;
+        let lines = feed.lines.iter();
+        let mut lines = lines
+            .filter(|line| !*only_highlights || line.deed.is_highlight())
+            .peekable();
         if lines.peek().is_none() {
             ui.label(RichText::new("nothing yet").small().weak());
         }
-        lines.for_each(|line| show_line(ui, cx, line));
+        for line in lines {
+            if ui.cursor().top() + LINE_HEIGHT > bottom {
+                break;
+            }
+            show_line(ui, cx, line);
+        }
     });
 }
 
 fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
-    let size = vec2(ui.available_width(), LINE_HEIGHT - 2.0);
-    let (rect, mut response) = ui.allocate_exact_size(size, Sense::click());
+    let colors = &cx.colors;
+    let (font, width) = (TextStyle::Body.resolve(ui.style()), ui.available_width());
+    let mut job = words::job(&line.text, font, colors.text);
+    job.break_on_newline = false;
+    job.wrap = TextWrapping {
+        max_width: width - TIME_WIDTH - ICON_WIDTH,
+        max_rows: 2,
+        break_anywhere: false,
+        ..TextWrapping::default()
+    };
+    let galley = ui.fonts_mut(|fonts| fonts.layout_job(job));
+    let (rect, mut response) = ui.allocate_exact_size(vec2(width, galley.size().y), Sense::click());
     let painter = ui.painter_at(rect);
-    let (colors, middle) = (&cx.colors, rect.center().y);
     if response.hovered() {
         painter.rect_filled(rect, 3.0, colors.well);
     }
+    let middle = rect.top() + galley.rows.first().map_or(0.0, |row| row.height()) / 2.0;
+    let font = TextStyle::Small.resolve(ui.style());
+    let at = pos2(rect.left() + TIME_WIDTH - 6.0, middle);
+    painter.text(
+        at,
+        Align2::RIGHT_CENTER,
+        match_time(line.placed),
+        font,
+        colors.weak,
+    );
     let fill = line.team.map_or(colors.gold, |team| colors.team(team));
-    Pen::new(&painter, pos2(rect.left() + 6.0, middle), 10.0).icon(line.icon, colors.legible(fill));
-    let age = cx.scene().clock.game.whole_units() - line.placed;
-    let age = format!("{} u ago", grouped(age));
-    let (at, font) = (pos2(rect.right(), middle), FontId::proportional(10.0));
-    let age = painter.text(at, Align2::RIGHT_CENTER, age, font, colors.weak);
-    let left = rect.left() + 17.0;
-    let mut job = words::job(&line.text, FontId::proportional(11.0), colors.text);
-    job.break_on_newline = false;
-    job.wrap = TextWrapping::truncate_at_width(age.left() - 6.0 - left);
-    let galley = painter.layout_job(job);
-    let at = pos2(left, middle - galley.size().y / 2.0);
-    let is_cut = galley.elided;
+    let at = pos2(rect.left() + TIME_WIDTH + 6.0, middle);
+    Pen::new(&painter, at, 11.0).icon(line.deed.icon(), colors.legible(fill));
+    let at = pos2(rect.left() + TIME_WIDTH + ICON_WIDTH, rect.top());
     painter.galley(at, galley, colors.text);
-    if !line.said.is_empty() {
-        response = show_said(response, cx, line);
-    } else if is_cut {
-        response = response.on_hover_text(&line.text);
-    }
+    response = response.on_hover_ui(|ui| tip(ui, cx, line));
     if response.clicked() {
         if let Some(agent) = line.agent.and_then(|id| cx.scene().agent(id)) {
             cx.visit_agent(agent);
@@ -322,61 +394,134 @@ fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
     }
 }
 
-/// Shows the last broadcasts as they were sent, under the pointer.
-fn show_said(response: Response, cx: &PanelContext<'_>, line: &Line) -> Response {
-    response.on_hover_ui(|ui| {
-        ui.set_max_width(TEXT_WIDTH);
-        ui.spacing_mut().item_spacing.y = 3.0;
-        for (agent, words) in &line.said {
-            ui.horizontal_top(|ui| {
-                ui.spacing_mut().item_spacing.x = 6.0;
-                ui.label(text(format!("#{}", agent.0), 10.5, cx.colors.weak));
-                let words = RichText::new(words::line(words, TEXT_CHARS_MAX));
-                ui.add(Label::new(words.monospace().size(10.5)).wrap());
-            });
-        }
-    })
+/// The whole line, its moment in units, and the last broadcasts as they were sent.
+fn tip(ui: &mut Ui, cx: &PanelContext<'_>, line: &Line) {
+    ui.set_max_width(TEXT_WIDTH);
+    ui.spacing_mut().item_spacing.y = 3.0;
+    ui.add(Label::new(words::body(ui, &line.text)).wrap());
+    ui.label(text(
+        format!("unit {}", grouped(line.placed)),
+        11.5,
+        cx.colors.weak,
+    ));
+    for (agent, words) in &line.said {
+        ui.horizontal_top(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            ui.label(text(format!("#{}", agent.0), 11.5, cx.colors.weak));
+            let words = RichText::new(words::line(words, TEXT_CHARS_MAX));
+            ui.add(Label::new(words.monospace().size(11.5)).wrap());
+        });
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use trantor_client::Who;
     use trantor_time::GameTime;
 
     use super::*;
 
-    #[test]
-    fn events_that_belong_together_are_one_line() {
-        let mut feed = EventFeed::default();
-        let (team, two) = (TeamId(0), Level::new(2).unwrap());
-        let who = |agent| Who {
+    fn who(agent: u32, team: u16) -> Who {
+        Who {
             agent: AgentId(agent),
-            team,
+            team: TeamId(team),
+        }
+    }
+
+    fn teams(by_level: [u32; 8]) -> Vec<SceneTeam> {
+        let team = |name: &str| SceneTeam {
+            name: name.into(),
+            by_level,
+            ..SceneTeam::default()
         };
-        let said = |agent, words: &[u8]| FeedKind::Said(who(agent), words.into());
-        let mut add = |units, kind| {
-            let at = GameTime::from_units(units);
-            feed.add(&FeedEntry { at, kind }, &[]);
-            feed.plain_lines(&[]).collect::<Vec<_>>()
+        ["red", "blue"].map(team).to_vec()
+    }
+
+    fn add(feed: &mut EventFeed, units: i64, kind: FeedKind) -> String {
+        let at = GameTime::from_units(units);
+        feed.add(&FeedEntry { at, kind }, &teams([0; 8]));
+        feed.plain_lines().next().unwrap_or_default()
+    }
+
+    #[test]
+    fn an_elevation_is_one_line_that_says_what_it_means() {
+        let level = |number| Level::new(number).unwrap();
+        let mut feed = EventFeed::new(&[]);
+        let rises = |feed: &mut EventFeed, units, team, number, agents: u32| {
+            let rose = |agent| FeedKind::Rose(who(agent, team), level(number));
+            (0..agents)
+                .map(|agent| add(feed, units, rose(agent)))
+                .last()
+                .unwrap()
         };
-        add(0, said(1, b"here"));
-        add(1, FeedKind::Pushed(who(3)));
-        let lines = add(90, said(2, b"where?"));
-        let expected = ["      1 team 0 #3 pushed", "      0 team 0 talks · 2 “where?”"];
-        assert_eq!(lines, expected, "it keeps its place");
-        let lines = add(301, said(2, b"t1.7.g"));
-        let expected = ["    301 team 0 talks · 3 “where?”", "      1 team 0 #3 pushed"];
-        assert_eq!(lines, expected, "and moves up after a while");
-        assert_eq!(add(900, said(1, b"here")).len(), 3);
-        add(901, FeedKind::Rose(who(1), two));
-        let lines = add(901, FeedKind::Rose(who(2), two));
-        assert_eq!(lines[0], "    901 team 0: 2 reached level 2");
-        add(902, FeedKind::Pushed(who(3)));
-        let lines = add(902, FeedKind::Pushed(who(3)));
-        assert_eq!(lines.len(), 6, "pushes are not grouped");
-        let lines = add(903, FeedKind::Announced("the famine begins".into()));
-        assert_eq!(lines[0], "    903 the famine begins");
-        (1_000..1_500).for_each(|units| drop(add(units, FeedKind::Pushed(who(3)))));
+        let tile = Tile { x: 3, y: 4 };
+        add(&mut feed, 900, FeedKind::RitualStarted(tile, level(4), 6));
+        add(
+            &mut feed,
+            2_100,
+            FeedKind::RitualEnded(tile, level(4), RitualOutcome::Succeeded),
+        );
+        assert_eq!(
+            rises(&mut feed, 2_100, 0, 5, 6),
+            " 0:21 red reached level 5, first to get there"
+        );
+        assert_eq!(rises(&mut feed, 2_200, 1, 5, 6), " 0:22 blue reached level 5");
+        assert_eq!(
+            rises(&mut feed, 2_300, 0, 5, 2),
+            " 0:23 red: 2 more reached level 5"
+        );
+        let broke = |team, pushed_away| {
+            FeedKind::RitualEnded(tile, level(5), RitualOutcome::Broke { team, pushed_away })
+        };
+        assert_eq!(
+            add(&mut feed, 2_500, broke(Some(TeamId(0)), Some(AgentId(14)))),
+            " 0:25 red's elevation to level 6 broke: #14 was pushed away at 3,4"
+        );
+        assert_eq!(
+            rises(&mut feed, 3_000, 1, 7, 6),
+            " 0:30 blue reached level 7: one more and they win"
+        );
+        assert_eq!(add(&mut feed, 6_100, FeedKind::Won(TeamId(1))), " 1:01 blue wins");
+        add(&mut feed, 6_100, broke(Some(TeamId(0)), None));
+        assert_eq!(
+            add(&mut feed, 6_101, FeedKind::Left(who(1, 0), level(7))),
+            " 1:01 blue wins"
+        );
+        assert_eq!(feed.lines.len(), 6, "the match is over");
+        feed.rewind(2_250);
+        assert_eq!(
+            rises(&mut feed, 2_300, 0, 6, 1),
+            " 0:23 red reached level 6, first to get there"
+        );
+        let mut late = EventFeed::new(&teams([0, 0, 0, 0, 1, 0, 0, 0]));
+        assert_eq!(rises(&mut late, 10, 0, 5, 1), " 0:00 red: 1 more reached level 5");
+        assert_eq!(
+            rises(&mut late, 10, 0, 6, 1),
+            " 0:00 red reached level 6, first to get there"
+        );
+    }
+
+    #[test]
+    fn deeds_that_belong_together_are_one_line_and_codes_of_bots_are_none() {
+        let mut feed = EventFeed::default();
+        let said = |agent, words: &[u8]| FeedKind::Said(who(agent, 0), words.into());
+        add(&mut feed, 0, said(1, b"here"));
+        add(&mut feed, 1, FeedKind::Joined(who(3, 0)));
+        add(&mut feed, 20, said(2, b"blue come 0"));
+        assert_eq!(
+            add(&mut feed, 90, said(2, b"where?")),
+            " 0:00 red: #3 hatched",
+            "it keeps its place"
+        );
+        assert_eq!(
+            add(&mut feed, 301, said(2, b"hello")),
+            " 0:03 red: “hello” · 3 broadcasts"
+        );
+        assert_eq!(add(&mut feed, 900, said(1, b"here")), " 0:09 red: “here”");
+        (0..300).for_each(|agent| drop(add(&mut feed, 901, FeedKind::Left(who(agent, 0), Level::FIRST))));
+        assert_eq!(feed.plain_lines().next().unwrap(), " 0:09 red: 300 left");
+        let announced = FeedKind::Announced("the famine begins".into());
+        assert_eq!(add(&mut feed, 903, announced), " 0:09 the famine begins");
+        (1_000..1_500).for_each(|at| drop(add(&mut feed, at * 51, FeedKind::Joined(who(3, 0)))));
         assert_eq!(feed.lines.len(), LINES_MAX);
         feed.rewind(902);
         assert_eq!(feed.lines.len(), 0, "older lines were dropped");

@@ -96,7 +96,7 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
     for ritual in scene.rituals.iter().filter(|ritual| ritual.tile == tile) {
         let level = ritual.level.get();
         let left = duration(ritual.remaining_units, &scene.clock);
-        ui.label(format!("ritual of level {level} to {} · {left}", level + 1));
+        ui.label(format!("elevation to level {} · {left}", level + 1));
         theme::bar(ui, &colors, ritual.progress, colors.gold_fill);
     }
 }
@@ -256,8 +256,8 @@ fn action(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
     let ritual = rituals.find(|ritual| agent.held && scene.participants(ritual).contains(&agent.id));
     let (words, progress, left) = match (&agent.action, ritual) {
         (Some(action), _) => (action_text(action), action.progress, Some(action.remaining_units)),
-        (None, Some(ritual)) => ("held by a ritual", ritual.progress, Some(ritual.remaining_units)),
-        (None, None) if agent.held => ("held by a ritual", 0.0, None),
+        (None, Some(ritual)) => ("in an elevation", ritual.progress, Some(ritual.remaining_units)),
+        (None, None) if agent.held => ("in an elevation", 0.0, None),
         (None, None) => ("idle", 0.0, None),
     };
     let left = left.map_or_else(String::new, |units| duration(units, &scene.clock));
@@ -376,7 +376,7 @@ fn action_text(action: &SceneAction) -> &'static str {
         CommandKind::Eject => "pushes",
         CommandKind::Take => "picks up",
         CommandKind::Set => "puts down",
-        CommandKind::Incantation => "leads a ritual",
+        CommandKind::Incantation => "leads an elevation",
     }
 }
 

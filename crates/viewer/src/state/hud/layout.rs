@@ -22,18 +22,11 @@ pub(super) const KEYS_HEIGHT: f32 = 58.0;
 const TIMELINE_HEIGHT: f32 = 76.0;
 /// Height of the banner, in points. It is left free of the board, which would otherwise jump.
 const BANNER_HEIGHT: f32 = 44.0;
-/// Teams shown at most; in a larger game the best.
-const ROWS_MAX: usize = 8;
-/// Height of a team with its levels and of one without, in a column and in a strip, with the gap; in points.
-const LEVELS_HEIGHT: f32 = 68.0;
-const LINE_HEIGHT: f32 = 34.0;
-const STRIP_LINE_HEIGHT: f32 = 32.0;
-const MORE_HEIGHT: f32 = 20.0;
-/// Height of the rest of a column's card of teams with the window's edges, with and without the score.
-const REST_HEIGHT: f32 = 230.0;
-const REST_UNSCORED_HEIGHT: f32 = 125.0;
-/// Height of a card's edges and the headline.
-const HEADLINE_HEIGHT: f32 = 48.0;
+/// Teams shown at once at most; the others are scrolled to.
+const ROWS_MAX: usize = 10;
+/// Height of the card of the race without its rows and its plot, and of the plot, in points.
+const RACE_HEIGHT: f32 = 86.0;
+const PLOT_HEIGHT: f32 = 118.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
@@ -49,50 +42,46 @@ enum Shape {
 pub(super) struct Plan {
     size: egui::Vec2,
     shape: Shape,
-    teams: usize,
-    /// Teams that are shown.
+    /// Teams that are shown at once.
     pub rows: usize,
-    pub has_levels: bool,
+    has_tall_rows: bool,
     pub has_score: bool,
+    /// Whether the events have a card; else the newest is a line at the bottom.
+    has_feed: bool,
 }
 
 impl Plan {
     /// For a window of `size` points, whose left column has a card of the scenario that is so high.
     pub(super) fn new(size: egui::Vec2, teams: usize, scenario: f32) -> Self {
         let shown = teams.min(ROWS_MAX);
-        let more = if teams > shown { MORE_HEIGHT } else { 0.0 };
-        // The scenario's announcements are among the events: these have room too.
-        let below = match scenario > 0.0 {
-            true => scenario + GAP + feed::HEIGHT_LEAST,
-            false => 0.0,
-        };
-        let fits = |line: f32| line * shown as f32 + more + REST_HEIGHT + below < size.y;
-        let has_score = size.x >= COLUMNS_FROM && fits(LINE_HEIGHT);
-        let (shape, height, line) = if size.x >= COLUMNS_FROM {
-            (Shape::Columns, size.y - REST_UNSCORED_HEIGHT - below, LINE_HEIGHT)
+        let rows_height = |row: f32| (row + teams::ROW_GAP) * shown as f32;
+        let (shape, room) = if size.x >= COLUMNS_FROM {
+            (Shape::Columns, size.y - EDGE * 2.0 - RACE_HEIGHT)
         } else if size.x >= TWO_CARDS_FROM {
-            (
-                Shape::Pair,
-                (size.y * 0.4).max(180.0) - HEADLINE_HEIGHT,
-                STRIP_LINE_HEIGHT,
-            )
+            (Shape::Pair, (size.y * 0.4).max(180.0) - RACE_HEIGHT)
         } else {
-            (Shape::Stack, size.y * 0.3 - HEADLINE_HEIGHT, STRIP_LINE_HEIGHT)
+            (Shape::Stack, size.y * 0.3 - RACE_HEIGHT)
         };
-        // The last line may count the other teams.
-        let fitting = |height: f32| ((height / line).max(0.0) as usize).min(ROWS_MAX);
-        let rows = match fitting(height) {
-            _ if has_score => shown,
-            rows if rows >= teams => teams,
-            _ => fitting(height - MORE_HEIGHT),
-        };
+        let is_wide = shape == Shape::Columns;
+        let cards = feed::HEIGHT_LEAST + GAP + if scenario > 0.0 { scenario + GAP } else { 0.0 };
+        let has_feed = is_wide && room - rows_height(teams::ROW) >= cards;
+        let free = if has_feed { room - cards } else { room };
+        let fits = |row: f32| is_wide && rows_height(row) + PLOT_HEIGHT <= free;
+        let fitting = (free / (teams::ROW + teams::ROW_GAP)).max(0.0) as usize;
         Self {
             size,
             shape,
-            teams,
-            rows,
-            has_levels: has_score && fits(LEVELS_HEIGHT),
-            has_score,
+            rows: shown.min(fitting),
+            has_tall_rows: fits(teams::TALL_ROW),
+            has_score: fits(teams::ROW),
+            has_feed,
+        }
+    }
+
+    pub(super) fn row_height(&self) -> f32 {
+        match self.has_tall_rows {
+            true => teams::TALL_ROW,
+            false => teams::ROW,
         }
     }
 
@@ -109,8 +98,7 @@ impl Plan {
 
     /// Height covered along the top over the whole width.
     fn above(&self) -> f32 {
-        let more = if self.teams > self.rows { MORE_HEIGHT } else { 0.0 };
-        let teams = HEADLINE_HEIGHT + STRIP_LINE_HEIGHT * self.rows as f32 + more;
+        let teams = RACE_HEIGHT + (teams::ROW + teams::ROW_GAP) * self.rows as f32;
         match self.shape {
             Shape::Columns | Shape::Nothing => 0.0,
             Shape::Pair => EDGE + teams.max(TIME_HEIGHT),
@@ -209,7 +197,9 @@ impl Hud {
                 teams::show(ui, cx, &self.score);
                 if plan.is_wide() {
                     shown::scenario(ui, cx);
-                    feed::show(ui, cx, &self.feed, &mut self.hidden);
+                    if plan.has_feed {
+                        feed::show(ui, cx, &self.feed, &mut self.only_highlights);
+                    }
                 }
             });
         }

@@ -25,7 +25,7 @@ mod timeline;
 mod words;
 
 use glam::Vec2;
-use trantor_client::{ClientStats, FeedEntry, Scene, SceneAgent};
+use trantor_client::{ClientStats, FeedEntry, Scene, SceneAgent, SceneTeam};
 use trantor_model::{TeamId, Tile};
 use trantor_protocol::wire::ScorePoint;
 use trantor_render::picture::camera::View;
@@ -107,8 +107,8 @@ pub struct Hud {
     pub scale: f32,
     pub report: Report,
     pub feed: EventFeed,
-    /// Subjects whose events are not listed.
-    hidden: Vec<feed::Subject>,
+    /// Whether only events are listed that decide the match.
+    only_highlights: bool,
     activity: activity::ActivityLog,
     score: score::ScoreHistory,
     minimap: minimap::Minimap,
@@ -184,15 +184,16 @@ impl Hud {
         self.activity = activity::ActivityLog::default();
     }
 
-    /// Takes over the score so far, which comes with a snapshot; the last events follow as entries.
-    pub fn begin_with(&mut self, scores: Vec<ScorePoint>) {
-        self.feed = EventFeed::default();
+    /// Takes over the score so far, which comes with a snapshot; the last events follow as entries. `reached`: teams as they
+    /// stand, if the entries do not begin with the match.
+    pub fn begin_with(&mut self, scores: Vec<ScorePoint>, reached: &[SceneTeam]) {
+        self.feed = EventFeed::new(reached);
         self.score = score::ScoreHistory::new(scores);
     }
 
     /// Forgets everything about the match before.
-    pub fn reset_match(&mut self) {
-        self.begin_with(Vec::new());
+    pub fn reset_match(&mut self, teams: &[SceneTeam]) {
+        self.begin_with(Vec::new(), teams);
         self.forget_commands();
     }
 

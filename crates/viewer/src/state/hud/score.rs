@@ -1,4 +1,4 @@
-//! The score of each team over game time, as lines.
+//! The race of the teams over match time, as lines: the mean level of their six best agents.
 
 use std::cmp::Reverse;
 
@@ -6,10 +6,10 @@ use egui::{
     Align2, FontFamily, FontId, Painter, Pos2, Rect, Response, RichText, Sense, Shape, Stroke, Ui, pos2, vec2,
 };
 use trantor_client::{Scene, SceneTeam};
-use trantor_model::{Level, TeamId};
+use trantor_model::{Level, TeamId, WINNING_AGENTS};
 use trantor_protocol::wire::ScorePoint;
 
-use super::theme::{self, Colors, grouped};
+use super::theme::{self, Colors, grouped, match_time};
 use super::words;
 
 /// Samples kept: more could not be seen. Beyond that every other one is dropped and the interval doubles.
@@ -23,22 +23,13 @@ const SCALE_GAP: f32 = 5.0;
 const VALUE_GAP: f32 = 13.0;
 const VALUES_APART: f32 = 10.0;
 
-/// A team's score: an agent of level `n` counts `n²`.
-fn score(team: &SceneTeam) -> u64 {
-    let level = |number: u8| Level::new(number).expect("there are eight");
-    let counts = team.by_level.iter().zip(1..);
-    counts
-        .map(|(&count, number)| u64::from(count) * level(number).score())
-        .sum()
-}
-
 /// The scores of these teams at a point, with their indices.
 fn scores_of<'a>(point: &'a ScorePoint, teams: &'a [usize]) -> impl Iterator<Item = (u64, usize)> + 'a {
     let scored = |&team: &usize| Some((*point.scores.get(team)?, team));
     teams.iter().filter_map(scored)
 }
 
-/// The score of each team in order of time.
+/// The score of each team ([`Level::score`]) in order of time.
 #[derive(Debug, Default)]
 pub(super) struct ScoreHistory {
     points: Vec<ScorePoint>,
@@ -69,7 +60,11 @@ impl ScoreHistory {
         }
         let interval = self.interval_units.max(INTERVAL_UNITS);
         self.next_at = (units / interval + 1) * interval;
-        let scores = scene.teams.iter().map(score).collect();
+        let scores = scene
+            .teams
+            .iter()
+            .map(|team| Level::score(&team.by_level))
+            .collect();
         self.points.push(ScorePoint { at, scores });
         if self.points.len() > SAMPLES_MAX {
             let mut is_kept = false;
@@ -94,21 +89,16 @@ impl ScoreHistory {
             return;
         };
         ui.horizontal(|ui| {
-            theme::heading(ui, colors, "Score");
-            ui.label(RichText::new("sum of squared levels").small().weak());
+            theme::heading(ui, colors, "Race");
+            ui.label(RichText::new("mean level of the six best").small().weak());
         });
         let size = vec2(ui.available_width(), HEIGHT + TIMES_HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-        let scores = self.points.iter().flat_map(|point| scores_of(point, shown));
-        let most = round_up(scores.map(|(score, _)| score).max().unwrap_or(0));
-        // Numbers stand beside the lines; they take at most a third of the width each.
-        let width = |value: u64| {
-            let galley = ui.painter().layout_no_wrap(number(value), FONT, colors.weak);
-            galley.size().x.min(size.x / 3.0)
+        let width = |value: String| {
+            let galley = ui.painter().layout_no_wrap(value, FONT, colors.weak);
+            galley.size().x
         };
-        let scale_width = width(most).max(width(most / 2));
-        let values = scores_of(last, shown).map(|(score, _)| width(score));
-        let values_width = values.fold(0.0, f32::max);
+        let (scale_width, values_width) = (width("8".to_owned()), width(mean_text(0)));
         let plot = Plot {
             lines: Rect::from_min_max(
                 pos2(rect.left() + scale_width + SCALE_GAP, rect.top()),
@@ -116,7 +106,6 @@ impl ScoreHistory {
             ),
             first: first.at.as_units_f64(),
             last: last.at.as_units_f64(),
-            most,
         };
         plot.scale(ui, colors, rect);
         for &team in shown.iter().rev() {
@@ -141,13 +130,12 @@ struct Plot {
     lines: Rect,
     first: f64,
     last: f64,
-    most: u64,
 }
 
 impl Plot {
     fn at(&self, units: f64, score: u64) -> Pos2 {
         let across = (units - self.first) / (self.last - self.first).max(1.0);
-        let up = score as f64 / self.most as f64;
+        let up = mean(score) / 8.0;
         self.lines.lerp_inside(vec2(across as f32, 1.0 - up as f32))
     }
 
@@ -156,23 +144,28 @@ impl Plot {
         self.first + (self.last - self.first) * share
     }
 
-    /// Lines at nothing, half and all of the scale with their numbers, and the times below.
+    /// Lines at some levels with their numbers, and the times below.
     fn scale(&self, ui: &Ui, colors: &Colors, rect: Rect) {
         let painter = ui.painter();
-        for value in [0, self.most / 2, self.most] {
-            let y = self.at(self.first, value).y;
+        for level in [0, 2, 4, 6, 8] {
+            let y = self.at(self.first, level * u64::from(WINNING_AGENTS)).y;
             painter.hline(self.lines.x_range(), y, Stroke::new(1.0, colors.edge));
-            if value > 0 {
+            if level % 4 == 0 && level > 0 {
                 let at = pos2(self.lines.left() - SCALE_GAP, y);
-                write(painter, at, Align2::RIGHT_CENTER, &number(value), colors);
+                write(painter, at, Align2::RIGHT_CENTER, &level.to_string(), colors);
             }
         }
         for (units, x, align) in [
             (self.first, self.lines.left(), Align2::LEFT_BOTTOM),
             (self.last, self.lines.right(), Align2::RIGHT_BOTTOM),
         ] {
-            let time = format!("{} u", grouped(units as i128));
-            write(painter, pos2(x, rect.bottom()), align, &time, colors);
+            write(
+                painter,
+                pos2(x, rect.bottom()),
+                align,
+                &match_time(units as i128),
+                colors,
+            );
         }
     }
 
@@ -191,7 +184,7 @@ impl Plot {
             painter.circle(end, 3.0, tint, colors.rim(tint));
             painter.circle(pos2(end.x + 8.0, y), 2.5, tint, colors.rim(tint));
             let at = pos2(end.x + VALUE_GAP, y);
-            write(painter, at, Align2::LEFT_CENTER, &number(score), colors);
+            write(painter, at, Align2::LEFT_CENTER, &mean_text(score), colors);
         }
     }
 
@@ -207,12 +200,13 @@ impl Plot {
         let line = Stroke::new(1.0, colors.weak);
         ui.painter().vline(x, self.lines.y_range(), line);
         response.on_hover_ui_at_pointer(|ui| {
-            ui.label(format!("at {} units", grouped(point.at.whole_units())));
+            let units = point.at.whole_units();
+            ui.label(format!("{} · unit {}", match_time(units), grouped(units)));
             for (score, team) in scores_of(point, shown) {
                 ui.horizontal(|ui| {
                     theme::swatch(ui, colors, team_tint(colors, team), 8.0);
                     let name = teams.get(team).map_or("", |team| &*team.name);
-                    let score = format!("{name} {}", number(score));
+                    let score = format!("{name} {}", mean_text(score));
                     ui.label(words::body(ui, &score));
                 });
             }
@@ -224,8 +218,13 @@ fn team_tint(colors: &Colors, team: usize) -> egui::Color32 {
     colors.team(TeamId(u16::try_from(team).unwrap_or(u16::MAX)))
 }
 
-fn number(number: u64) -> String {
-    grouped(i128::from(number))
+/// The mean level of a team's six best, of their sum.
+fn mean(score: u64) -> f64 {
+    score as f64 / f64::from(WINNING_AGENTS)
+}
+
+fn mean_text(score: u64) -> String {
+    format!("{:.1}", mean(score))
 }
 
 const FONT: FontId = FontId {
@@ -248,18 +247,6 @@ fn spread(heights: &mut [f32], least: f32, most: f32) {
     for height in heights {
         *height = height.max(free);
         free = *height + VALUES_APART;
-    }
-}
-
-/// The next number that halves to a round one.
-fn round_up(score: u64) -> u64 {
-    let mut decade = 1u64;
-    loop {
-        let steps = [10, 12, 16, 20, 24, 30, 40, 60, 80].map(|tenths| decade.saturating_mul(tenths));
-        if let Some(most) = steps.into_iter().find(|&most| score <= most) {
-            return most;
-        }
-        decade = decade.saturating_mul(10);
     }
 }
 
@@ -304,11 +291,5 @@ mod tests {
         history.rewind(102);
         add(&mut history, 102, None);
         assert_eq!(units(&history), [100, 102]);
-    }
-
-    #[test]
-    fn the_scale_ends_above_the_best_and_halves_to_a_round_number() {
-        let best = [0, 11, 39, 81, 213, u64::MAX];
-        assert_eq!(best.map(round_up), [10, 12, 40, 100, 240, u64::MAX]);
     }
 }

@@ -1,13 +1,13 @@
-//! The card of time: the rate, slider, pause, steps, presets, volume, and how well server and viewer keep up.
+//! The card of time: the rate, slider, pause, steps, presets and volume.
 
-use egui::{Align, Button, Color32, DragValue, Layout, RichText, Sides, Slider, Stroke, TextStyle, Ui, vec2};
+use egui::{Align, Button, Color32, DragValue, Layout, RichText, Slider, Stroke, TextStyle, Ui, vec2};
 use trantor_client::ControlRequest;
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
 
 use super::PanelContext;
 use super::icons::{self, Icon, Pen};
-use super::theme::{self, grouped};
+use super::theme;
 use crate::intent::Intent;
 use crate::sound::{SoundChange, Volume};
 
@@ -17,18 +17,11 @@ const VOLUME_WIDTH: f32 = 48.0;
 pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     cx.colors.card().show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 6.0;
-        let units = format!("{} u", grouped(cx.scene().clock.game.whole_units()));
-        let units = RichText::new(units).monospace().weak();
-        let heading = |ui: &mut Ui| theme::heading(ui, &cx.colors, "Time");
-        Sides::new().show(ui, heading, |ui| ui.label(units));
         rate(ui, cx);
         slider(ui, cx);
         buttons(ui, cx);
         if let Some(volume) = cx.state.volume {
             sound(ui, cx, volume);
-        }
-        if cx.plan.is_wide() {
-            figures(ui, cx);
         }
     });
 }
@@ -176,38 +169,4 @@ fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
             ui.weak(value);
         });
     });
-}
-
-/// The effective rate, lateness, clock error and frame rate.
-fn figures(ui: &mut Ui, cx: &PanelContext<'_>) {
-    let (clock, colors, frames) = (&cx.scene().clock, &cx.colors, cx.state.frames);
-    ui.add_space(2.0);
-    ui.spacing_mut().item_spacing.y = 2.0;
-    if let Some(server) = cx.stats.as_ref().and_then(|stats| stats.server.as_ref()) {
-        let reached = server.effective_frequency_milli as f64 / 1e3;
-        let is_slow = !clock.paused && reached < f64::from(clock.frequency) * 0.98;
-        let color = if is_slow { colors.gold } else { colors.text };
-        let rate = RichText::new(format!("{reached:.1} u/s"));
-        theme::row(ui, "reached", rate.color(color));
-        let late = format!("{:.2} ms", server.lateness_p99_ns as f64 / 1e6);
-        theme::row(ui, "lateness p99", late);
-        let (skipped, slipped) = (server.ticks_skipped, server.slipped_units);
-        if skipped + slipped > 0 {
-            let ticks = if skipped == 1 { "tick" } else { "ticks" };
-            let words = format!("{skipped} {ticks}, {slipped} u");
-            theme::row(ui, "skipped, slipped", words);
-        }
-    }
-    if let Some(stats) = cx.stats.as_ref() {
-        let ms = |ns: i64| ns as f64 / 1e6;
-        let (error, round_trip) = (ms(stats.clock.error_bound_ns), ms(stats.clock.rtt_best_ns));
-        let value = format!("±{error:.2} ms · {round_trip:.2} ms");
-        theme::row(ui, "clock, round trip", value);
-    }
-    // A single picture has no rate.
-    if frames.target > 0.0 {
-        let rate = frames.per_second.map(|rate| format!("{rate:.0}"));
-        let rate = rate.as_deref().unwrap_or("–");
-        theme::row(ui, "frames / s", format!("{rate} of {:.0}", frames.target));
-    }
 }

@@ -1,70 +1,160 @@
-//! The standings: the leader and its progress to victory, then each team's agents by level, food and eggs.
+//! The race: the match clock, who leads, and a lane with eight gates for each team.
+//!
+//! ```text
+//! red   ▐███|███|███|█2█|█4▌|   |   |   ▏   two agents of level 4 and four of level 5
+//! ```
+//!
+//! A lane is filled up to the mean level of the team's six best agents, with the progress of their elevations.
 
-use egui::{Align2, Color32, FontId, Frame, Margin, Rect, RichText, Sense, Sides, Stroke};
-use egui::{StrokeKind, Ui, pos2, vec2};
-use trantor_client::SceneTeam;
-use trantor_model::{Resource, TeamId};
+use std::collections::BTreeMap;
+
+use egui::{Align2, Color32, FontId, Rect, RichText, Sense, Sides, Stroke, StrokeKind, TextStyle};
+use egui::{Ui, UiBuilder, lerp, pos2, vec2};
+use trantor_client::{Scene, SceneTeam};
+use trantor_model::{Level, Resource, TeamId, WINNING_AGENTS};
 
 use super::PanelContext;
-use super::icons::{CROWN, PERSON, Pen};
+use super::icons::CROWN;
 use super::score::ScoreHistory;
-use super::theme::{self, Colors, text, truncated};
+use super::theme::{self, Colors, grouped, match_time, text, truncated};
 
-/// Agents of the highest level that win a game.
-const WINNING_AGENTS: u32 = 6;
 /// Characters of the names in a tie that fit the card; of longer ones the number of teams is shown.
 const TIE_CHARS_MAX: usize = 36;
+/// Height of a row with the name above the lane, and beside it, in points.
+pub(super) const TALL_ROW: f32 = 42.0;
+pub(super) const ROW: f32 = 24.0;
+pub(super) const ROW_GAP: f32 = 4.0;
+const LANE: f32 = 18.0;
+/// Part of a row that a name beside the lane takes.
+const NAME_SHARE: f32 = 0.36;
+const SWATCH: f32 = 10.0;
 const HEADLINE_TIP: &str = "Six agents of level 8 win. Who has most of the highest level leads; among equals the next lower one counts.";
+/// Part of the frequency, and of the display's pictures, below which something is wrong.
+const RATE_LEAST: f64 = 0.95;
+const FRAMES_LEAST: f64 = 0.5;
+
+/// The progress of elevations by team and level: agents that take part, and the sum of what is done.
+type Rising = BTreeMap<(TeamId, Level), (u32, f32)>;
 
 pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, score: &ScoreHistory) {
-    let (teams, plan, weak) = (&cx.scene().teams, cx.plan, cx.colors.weak);
+    let (teams, plan) = (&cx.scene().teams, cx.plan);
     cx.colors.card().show(ui, |ui| {
         ui.set_width(ui.available_width());
-        ui.spacing_mut().item_spacing.y = if plan.is_wide() { 6.0 } else { 4.0 };
-        if plan.is_wide() {
-            let title = |ui: &mut Ui| ui.label(RichText::new("Trantor").size(19.0).strong());
-            let source = RichText::new(cx.state.source.name()).small().color(weak);
-            let source = |ui: &mut Ui| truncated(ui, source);
-            Sides::new().shrink_right().show(ui, title, source);
-        }
+        ui.spacing_mut().item_spacing.y = ROW_GAP;
+        clock(ui, cx);
         if teams.is_empty() {
-            ui.label(RichText::new("no teams yet").color(weak));
+            ui.label(RichText::new("no teams yet").color(cx.colors.weak));
             return;
         }
         let mut standings: Vec<usize> = (0..teams.len()).collect();
         standings.sort_by_key(|&team| std::cmp::Reverse(standing(&teams[team])));
-        let leaders = leaders(teams);
-        headline(ui, cx, &leaders, standings[0]);
-        standings.truncate(plan.rows);
-        for &team in &standings {
-            row(ui, cx, team, leaders[..] == [team]);
-        }
-        if plan.rows < teams.len() {
-            let more = teams.len() - plan.rows;
-            let text = match plan.rows {
-                0 => format!("{more} teams"),
-                _ => format!("and {more} more"),
-            };
-            ui.label(RichText::new(text).small().color(weak));
+        headline(ui, cx, &leaders(teams), standings[0]);
+        if plan.rows > 0 {
+            let rising = rising(cx.scene());
+            let (row_height, shown) = (plan.row_height(), plan.rows.min(teams.len()) as f32);
+            egui::ScrollArea::vertical()
+                .max_height((row_height + ROW_GAP) * shown)
+                .min_scrolled_height((row_height + ROW_GAP) * shown)
+                .auto_shrink([false, true])
+                .show_rows(ui, row_height, teams.len(), |ui, rows| {
+                    for &team in &standings[rows] {
+                        row(ui, cx, team, &rising, row_height);
+                    }
+                });
         }
         if plan.has_score {
+            standings.truncate(plan.rows);
             score.show(ui, &cx.colors, teams, &standings);
         }
     });
 }
 
-/// The order of standings: by agents of the highest level, then of the next lower one, and so on.
-fn standing(team: &SceneTeam) -> [u32; 8] {
-    let mut levels = team.by_level;
-    levels.reverse();
-    levels
+/// The match clock, which stops with the victory, and a dot when something is wrong.
+fn clock(ui: &mut Ui, cx: &PanelContext<'_>) {
+    let units = cx.scene().clock.game.as_units_f64().max(0.0);
+    let tenths = (units / 10.0) as u64 % 10;
+    let time = format!("{}.{tenths}", match_time(units as i128));
+    let time = RichText::new(time).text_style(TextStyle::Heading).strong();
+    let tip = format!(
+        "unit {} · match time is game time at 100 units a second",
+        grouped(units as i128)
+    );
+    let trouble = trouble(cx);
+    let clock = |ui: &mut Ui| drop(ui.label(time).on_hover_text(tip));
+    let source = |ui: &mut Ui| {
+        if let Some(trouble) = trouble {
+            let (rect, dot) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
+            ui.painter()
+                .circle_filled(rect.center(), 5.0, cx.colors.gold_fill);
+            dot.on_hover_text(format!("{trouble}; F3 shows more"));
+        }
+        let source = RichText::new(cx.state.source.name())
+            .small()
+            .color(cx.colors.weak);
+        truncated(ui, source);
+    };
+    Sides::new().shrink_right().show(ui, clock, source);
 }
 
-/// The teams with the best standing; none while no team has agents.
+/// What is wrong with server, connection or picture, if anything.
+fn trouble(cx: &PanelContext<'_>) -> Option<String> {
+    let (clock, frames) = (&cx.scene().clock, cx.state.frames);
+    let server = cx.stats.as_ref().and_then(|stats| stats.server.as_ref());
+    let wanted = f64::from(clock.frequency);
+    let reached = server.map_or(wanted, |server| server.effective_frequency_milli as f64 / 1e3);
+    let per_second = frames.per_second.unwrap_or(frames.target);
+    if !clock.paused && cx.scene().winner.is_none() && reached < wanted * RATE_LEAST {
+        Some(format!(
+            "the server reaches {reached:.0} of {wanted:.0} units a second"
+        ))
+    } else if per_second < frames.target * FRAMES_LEAST {
+        let target = frames.target;
+        Some(format!(
+            "{per_second:.0} of {target:.0} frames a second are drawn"
+        ))
+    } else {
+        let hurried = cx.stats.as_ref().map_or(0, |stats| stats.hurried);
+        (hurried > 0).then(|| format!("{hurried} changes were shown early: too many waited"))
+    }
+}
+
+/// The order of standings: by agents of the highest level, then of the next lower one, and so on. Newborn agents do not
+/// count, so that rows keep their places.
+fn standing(team: &SceneTeam) -> [u32; 7] {
+    std::array::from_fn(|place| team.by_level[7 - place])
+}
+
+/// The teams with the best standing; none while all agents have the first level.
 fn leaders(teams: &[SceneTeam]) -> Vec<usize> {
     let best = teams.iter().map(standing).max().unwrap_or_default();
-    let is_best = |&team: &usize| best != [0; 8] && standing(&teams[team]) == best;
+    let is_best = |&team: &usize| best != [0; 7] && standing(&teams[team]) == best;
     (0..teams.len()).filter(is_best).collect()
+}
+
+fn rising(scene: &Scene) -> Rising {
+    let mut rising = Rising::new();
+    for ritual in &scene.rituals {
+        let participants = scene.participants(ritual).iter();
+        for agent in participants.filter_map(|&id| scene.agent(id)) {
+            let (agents, done) = rising.entry((agent.team, ritual.level)).or_default();
+            (*agents, *done) = (*agents + 1, *done + ritual.progress);
+        }
+    }
+    rising
+}
+
+/// How far a team has come, from 0 to 8: the mean level of its six best agents, with the progress of their elevations.
+fn runner(id: TeamId, team: &SceneTeam, rising: &Rising) -> f32 {
+    let mut sum = Level::score(&team.by_level) as f32;
+    let mut places = WINNING_AGENTS;
+    for level in (1..=8).rev().filter_map(|level| Level::new(level).ok()) {
+        let counted = team.by_level[usize::from(level.get()) - 1].min(places);
+        places -= counted;
+        if let Some(&(agents, done)) = rising.get(&(id, level)) {
+            sum += done / agents as f32 * agents.min(counted) as f32;
+        }
+    }
+    sum / WINNING_AGENTS as f32
 }
 
 /// Which teams tie at which level: "red, blue and green tie at level 6".
@@ -131,45 +221,48 @@ fn headline(ui: &mut Ui, cx: &PanelContext<'_>, leaders: &[usize], best: usize) 
     headline.response.on_hover_text(HEADLINE_TIP);
 }
 
-fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool) {
-    let (scene, colors, has_levels) = (cx.scene(), cx.colors, cx.plan.has_levels);
+fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, rising: &Rising, height: f32) {
+    let (scene, colors) = (cx.scene(), cx.colors);
     let team = &scene.teams[place];
     let id = TeamId(u16::try_from(place).unwrap_or(u16::MAX));
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::click());
+    if response.hovered() {
+        ui.painter().rect_filled(rect, 4.0, colors.well);
+    }
     let tint = colors.team(id);
-    let server = cx.stats.as_ref().and_then(|stats| stats.server.as_ref());
-    let places = server.and_then(|server| server.teams.get(place));
-    let places = places.map_or(team.eggs, |figures| figures.places);
-    let edge = if leads {
-        colors.gold.gamma_multiply(0.8)
-    } else {
-        Color32::TRANSPARENT
+    let is_tall = height >= TALL_ROW;
+    let (name_rect, lane) = match is_tall {
+        true => (
+            rect.with_max_y(rect.bottom() - LANE),
+            rect.with_min_y(rect.bottom() - LANE),
+        ),
+        false => {
+            let edge = lerp(rect.x_range(), NAME_SHARE);
+            let inset = (height - LANE) / 2.0;
+            let lane = rect.with_min_x(edge + 4.0).shrink2(vec2(0.0, inset));
+            (rect.with_max_x(edge), lane)
+        }
     };
-    let frame = Frame::new()
-        .fill(colors.well)
-        .stroke(Stroke::new(1.0, edge))
-        .corner_radius(8);
-    let frame = frame.inner_margin(Margin::symmetric(8, if has_levels { 6 } else { 2 }));
-    let row = frame.show(ui, |ui| {
-        ui.set_width(ui.available_width());
-        ui.spacing_mut().item_spacing.y = 4.0;
+    {
+        let ui = &mut ui.new_child(UiBuilder::new().max_rect(name_rect));
         let name = |ui: &mut Ui| {
-            theme::swatch(ui, &colors, tint, 12.0);
+            ui.spacing_mut().item_spacing.x = 6.0;
+            theme::swatch(ui, &colors, tint, SWATCH);
             truncated(ui, RichText::new(&*team.name).strong());
         };
-        let figures = |ui: &mut Ui| {
-            ui.spacing_mut().item_spacing.x = 4.0;
-            let food = team.carried[Resource::Food.index()];
-            let color = colors.legible(tint);
-            figure(ui, places.into(), "free places", |pen| pen.egg(tint, &colors));
-            figure(ui, food, "food carried", |pen| pen.resource(Resource::Food));
-            figure(ui, team.agents.into(), "agents", |pen| pen.icon(PERSON, color));
+        let agents = |ui: &mut Ui| {
+            if is_tall {
+                let agents = format!("{} agents", short(team.agents.into()));
+                ui.label(RichText::new(agents).small().color(colors.weak));
+            }
         };
-        Sides::new().shrink_left().show(ui, name, figures);
-        if has_levels {
-            levels(ui, &colors, team, tint);
-        }
-    });
-    let response = row.response.interact(Sense::click());
+        Sides::new()
+            .height(name_rect.height())
+            .shrink_left()
+            .show(ui, name, agents);
+    }
+    paint_lane(ui, &colors, lane, team, tint, runner(id, team, rising));
+    let response = response.on_hover_ui(|ui| tip(ui, cx, id, team));
     if response.clicked() {
         let agents = scene.agents.iter().filter(|agent| agent.team == id);
         if let Some(agent) = agents.max_by_key(|agent| (agent.level, std::cmp::Reverse(agent.id))) {
@@ -178,12 +271,50 @@ fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, leads: bool) {
     }
 }
 
-/// A number and its icon, from the right, with a tip.
-fn figure(ui: &mut Ui, number: u64, what: &str, icon: impl FnOnce(Pen<'_>)) {
-    let tip = format!("{number} {what}");
-    ui.label(short(number)).on_hover_text(&tip);
-    theme::icon(ui, vec2(11.0, 14.0), 12.0, icon).on_hover_text(tip);
-    ui.add_space(2.0);
+/// A lane of eight levels with the number of agents of each, filled as far as the team has come.
+fn paint_lane(ui: &Ui, colors: &Colors, lane: Rect, team: &SceneTeam, tint: Color32, at: f32) {
+    let painter = ui.painter();
+    painter.rect_filled(lane, 4.0, colors.well);
+    let x_at = |level: f32| lerp(lane.x_range(), level / 8.0);
+    let done = lane.with_max_x(x_at(at.min(8.0)));
+    if at > 0.0 {
+        painter.rect_filled(done, 4.0, tint.gamma_multiply(0.5));
+        let runner = Rect::from_center_size(pos2(done.right(), lane.center().y), vec2(4.0, LANE + 4.0));
+        painter.rect(runner, 2.0, tint, colors.rim(tint), StrokeKind::Inside);
+    }
+    for (place, &agents) in team.by_level.iter().enumerate() {
+        let (left, right) = (x_at(place as f32), x_at(place as f32 + 1.0));
+        let (shade, width) = match place {
+            7 => (colors.gold, 2.0),
+            _ => (colors.edge, 1.0),
+        };
+        painter.vline(right - width / 2.0, lane.y_range(), Stroke::new(width, shade));
+        if agents > 0 {
+            let at = pos2((left + right) / 2.0, lane.center().y);
+            painter.text(
+                at,
+                Align2::CENTER_CENTER,
+                short(agents.into()),
+                FontId::proportional(11.5),
+                colors.text,
+            );
+        }
+    }
+}
+
+fn tip(ui: &mut Ui, cx: &PanelContext<'_>, id: TeamId, team: &SceneTeam) {
+    let server = cx.stats.as_ref().and_then(|stats| stats.server.as_ref());
+    let figures = server.and_then(|server| server.teams.get(usize::from(id.0)));
+    let places = figures.map_or(team.eggs, |figures| figures.places);
+    let food = grouped(team.carried[Resource::Food.index()].into());
+    ui.label(RichText::new(&*team.name).strong());
+    ui.label(format!(
+        "{} agents, {places} free places, {food} food carried",
+        team.agents
+    ));
+    for (level, &count) in team.by_level.iter().enumerate().filter(|(_, count)| **count > 0) {
+        ui.label(format!("{count} of level {}", level + 1));
+    }
 }
 
 /// A number in at most three digits and a unit.
@@ -197,34 +328,6 @@ fn short(number: u64) -> String {
         tenths @ ..1_000 => format!("{}.{}{name}", tenths / 10, tenths % 10),
         tenths => format!("{}{name}", tenths / 10),
     }
-}
-
-/// A column for each level, as high as the team has agents of it.
-fn levels(ui: &mut Ui, colors: &Colors, team: &SceneTeam, tint: Color32) {
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 30.0), Sense::hover());
-    let most = team.by_level.iter().copied().max().unwrap_or(0).max(4) as f32;
-    let step = rect.width() / 8.0;
-    let painter = ui.painter();
-    let ground = rect.bottom() - 12.0;
-    for (level, &count) in team.by_level.iter().enumerate() {
-        let left = rect.left() + step * level as f32;
-        let full = Rect::from_min_max(pos2(left + 2.0, rect.top()), pos2(left + step - 2.0, ground));
-        painter.rect_filled(full, 2.0, colors.well);
-        if count > 0 {
-            let filled = full.with_min_y(ground - full.height() * (count as f32 / most));
-            let fill = if level == 7 { colors.gold_fill } else { tint };
-            painter.rect(filled, 2.0, fill, colors.rim(fill), StrokeKind::Inside);
-        }
-        let shade = if count > 0 { colors.text } else { colors.weak };
-        let at = pos2(full.center().x, rect.bottom() + 1.0);
-        let font = FontId::proportional(10.0);
-        painter.text(at, Align2::CENTER_BOTTOM, level + 1, font, shade);
-    }
-    response.on_hover_ui(|ui| {
-        for (level, &count) in team.by_level.iter().enumerate().filter(|(_, count)| **count > 0) {
-            ui.label(format!("{count} of level {}", level + 1));
-        }
-    });
 }
 
 #[cfg(test)]
@@ -247,5 +350,19 @@ mod tests {
         teams.push(team("a team with a long name", high));
         assert_eq!(headline(&teams), "3 teams tie at level 6");
         assert_eq!(headline(&[team("red", [0; 8])]), "no team leads yet");
+    }
+
+    #[test]
+    fn a_runner_is_the_mean_level_of_the_six_best_with_the_progress_of_their_elevation() {
+        let (id, level) = (TeamId(0), |number| Level::new(number).unwrap());
+        let team = SceneTeam {
+            by_level: [3, 4, 2, 0, 0, 0, 0, 0],
+            ..SceneTeam::default()
+        };
+        assert_eq!(runner(id, &team, &Rising::new()), 14.0 / 6.0);
+        // Two of level 2 are half way, and three of level 1 are none of the six.
+        let rising = Rising::from([((id, level(2)), (2, 1.0)), ((id, level(1)), (3, 3.0))]);
+        assert_eq!(runner(id, &team, &rising), 15.0 / 6.0);
+        assert_eq!(runner(TeamId(1), &SceneTeam::default(), &rising), 0.0);
     }
 }

@@ -274,6 +274,12 @@ pub(super) fn grouped(number: i128) -> String {
     grouped
 }
 
+/// Match time as minutes and seconds: game time at the usual speed of 100 units a second, whatever the speed is.
+pub(super) fn match_time(units: i128) -> String {
+    let seconds = units.max(0) / 100;
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
 /// How many columns at least `least` wide, `gap` apart, fit into `width`: one to three.
 pub(super) fn columns_in(width: f32, least: f32, gap: f32) -> usize {
     (((width + gap) / (least + gap)) as usize).clamp(1, 3)

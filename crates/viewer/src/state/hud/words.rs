@@ -8,14 +8,24 @@ use trantor_protocol::text::printable;
 /// writes with spaces, and keys and ciphers are mostly longer.
 const STRETCH_MAX: usize = 24;
 
+/// The fewest words of letters beside which a person writes a number: "come 0" is a command.
+const WORDS_WITH_NUMBER: usize = 4;
+
 /// Whether a broadcast is for people and not for programs: at least two thirds of its characters, spaces left out, are letters of any script,
-/// and no stretch of ASCII without a space is longer than 24. A wrong guess costs little: the tooltip shows all.
+/// no stretch of ASCII without a space is longer than 24, and a number stands among four words at least. A wrong guess costs little: the inspector
+/// shows all.
 pub fn is_for_people(words: &[u8]) -> bool {
     let words = String::from_utf8_lossy(words);
     let all = words.chars().filter(|letter| !letter.is_whitespace()).count();
     let letters = words.chars().filter(|letter| letter.is_alphabetic()).count();
     let is_short = |stretch: &str| !stretch.is_ascii() || stretch.len() <= STRETCH_MAX;
-    letters > 0 && 3 * letters >= 2 * all && words.split_whitespace().all(is_short)
+    let has_number = words.contains(|char: char| char.is_ascii_digit());
+    let is_word = |stretch: &&str| !stretch.contains(|char: char| char.is_ascii_digit());
+    let is_sentence = || words.split_whitespace().filter(is_word).count() >= WORDS_WITH_NUMBER;
+    letters > 0
+        && 3 * letters >= 2 * all
+        && words.split_whitespace().all(is_short)
+        && (!has_number || is_sentence())
 }
 
 /// A broadcast as one line of at most `most` characters and an ellipsis, without control characters.
@@ -96,12 +106,13 @@ mod tests {
             b"o\xf9 est-tu",
             "надо еще два".as_bytes(),
             "我在这里等你们带着石头过来一起升级需要两个人快来这里".as_bytes(),
-            b"red:incantation:4",
         ] {
             assert!(is_for_people(words), "{words:?}");
         }
         for words in [
             &b"  "[..],
+            b"blue come 0",
+            b"red:incantation:4",
             b"t1.3815615345.7.s.2.19.1.0.0.2.0.0.2877912345",
             b"{\"x\":3,\"y\":12}",
             b"qpzmxvwkjhgfdsalkjqwertyuiopzmx",
