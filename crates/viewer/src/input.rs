@@ -73,6 +73,10 @@ actions! {
     Debug: "figures of the program", ["f3"];
     Console: "type a command", [":", "`"];
     FullScreen: "full screen", ["f11"];
+    Stage: "stage: large, for projectors", ["f6"];
+    Larger: "larger panels", ["ctrl++", "ctrl+="];
+    Smaller: "smaller panels", ["ctrl+-"];
+    UsualSize: "panels of the usual size", ["ctrl+0"];
     Screenshot: "picture into a file", ["f12"];
     Record: "start and stop recording", ["f9"];
     Mute: "sound off, on", ["u"];

@@ -186,10 +186,18 @@ fn take(viewer: &mut Viewer<WindowScreen>, event: WindowEvent, is_used: bool) {
             return;
         }
         WindowEvent::Occluded(is_covered) => return viewer.screen.refresh.occluded(is_covered),
+        WindowEvent::ModifiersChanged(modifiers) => {
+            viewer.screen.has_control = modifiers.state().control_key();
+            return;
+        }
         WindowEvent::KeyboardInput { event, .. } => {
-            let Some(name) = key_name(&event.logical_key) else {
+            let Some(mut name) = key_name(&event.logical_key) else {
                 return;
             };
+            // What a key began when it went down ends when it goes up, whatever is held then.
+            if viewer.screen.has_control && event.state == ElementState::Pressed {
+                name.insert_str(0, "ctrl+");
+            }
             Input::Key {
                 name,
                 is_down: event.state == ElementState::Pressed,

@@ -40,6 +40,8 @@ pub(super) struct WindowScreen {
     size: Option<(u32, u32)>,
     place: Option<(i32, i32)>,
     is_full: bool,
+    /// Whether the control key is held.
+    pub(super) has_control: bool,
 }
 
 /// Losses of a device in a row that end the program: another one would be lost as well.
@@ -54,6 +56,7 @@ impl WindowScreen {
             size: cli.size.or(settings.window),
             place: settings.place,
             is_full: settings.full_screen,
+            has_control: false,
             quality: cli.quality.or(settings.quality),
             cli,
             refresh: RefreshRate::new(),

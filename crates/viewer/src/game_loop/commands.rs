@@ -75,9 +75,7 @@ impl<S> Viewer<S> {
             ("unbind", [action]) => return self.bind(find_action(action)?, None),
             ("scale", [factor]) => {
                 let factor = within(factor, PANEL_SCALE, "a scale is a number").map_err(usage)?;
-                self.state.hud().scale = factor;
-                self.state.settings.scale = Some(factor);
-                self.state.settings.save();
+                self.state.scale_panels(factor);
             }
             ("volume", []) => return Ok(self.sound.description()),
             ("reconnect", []) => self.state.source().reconnect()?,

@@ -86,7 +86,7 @@ impl Screen for PretendScreen {
     }
 }
 
-/// Lays out the panels in a picture of `size`, at one pixel a point.
+/// Lays out the panels in a picture of `size`, in pixels, at one pixel a point of the display.
 pub fn lay_out(
     state: &mut ViewerState,
     egui: &egui::Context,
@@ -95,7 +95,8 @@ pub fn lay_out(
     now: RealTime,
     events: Vec<egui::Event>,
 ) -> egui::FullOutput {
-    let size = egui::vec2(size.0 as f32, size.1 as f32);
+    // egui's points are larger where the panels are.
+    let size = egui::vec2(size.0 as f32, size.1 as f32) / egui.zoom_factor();
     let input = egui::RawInput {
         screen_rect: Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size)),
         time: Some(now.as_nanos() as f64 / 1e9),

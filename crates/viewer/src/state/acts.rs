@@ -11,6 +11,7 @@ use super::ViewerState;
 use crate::film::recording::Take;
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
+use crate::settings::PANEL_SCALE;
 use crate::sound::SoundChange;
 use crate::source::Repeat;
 use trantor_render::picture::ground::PaintMode;
@@ -22,6 +23,9 @@ const RECORD: Take = Take {
     span: RealSpan::from_secs(10),
     per_second: Take::PER_SECOND,
 };
+
+/// How much a key enlarges the panels.
+const SCALE_STEP: f32 = 1.1;
 
 impl ViewerState {
     /// A key went down or up, whose action may last while it is held.
@@ -79,6 +83,10 @@ impl ViewerState {
                     Theme::Light => Theme::Dark,
                 });
             }
+            Action::Stage => self.hud.panels.stage = !self.hud.panels.stage,
+            Action::Larger => self.scale_panels(self.hud.scale * SCALE_STEP),
+            Action::Smaller => self.scale_panels(self.hud.scale / SCALE_STEP),
+            Action::UsualSize => self.scale_panels(1.0),
             Action::Help => self.hud.panels.help = !self.hud.panels.help,
             Action::Debug => self.hud.panels.debug = !self.hud.panels.debug,
             Action::Console => self.hud.open_console(),
@@ -101,6 +109,14 @@ impl ViewerState {
             // The others last: see [`Self::hold`].
             _ => {}
         }
+    }
+
+    /// Changes and saves the size of the panels, as a multiple of the usual one.
+    pub fn scale_panels(&mut self, scale: f32) {
+        let scale = scale.clamp(*PANEL_SCALE.start(), *PANEL_SCALE.end());
+        self.hud.scale = scale;
+        self.settings.scale = Some(scale);
+        self.settings.save();
     }
 
     fn control(&mut self, request: ControlRequest, now: RealTime) {

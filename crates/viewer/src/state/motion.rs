@@ -85,7 +85,7 @@ impl ViewerState {
             map: size,
             pixels: self.pixels,
             points: self.points,
-            scale: self.hud.scale,
+            scale: self.hud.zoom(self.points),
         };
         let is_same_map = self.framed.is_some_and(|before| before.map == size);
         if self.framed == Some(framed) || (self.moved && is_same_map) {

@@ -7,12 +7,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use egui::text::TextWrapping;
-use egui::{Align, Align2, Label, Layout, RichText, Sense, TextStyle, Ui, pos2, vec2};
+use egui::{
+    Align, Align2, Context, Label, Layout, Margin, Order, Rect, RichText, Sense, TextStyle, Ui, pos2, vec2,
+};
 use trantor_client::feed::{FeedKind, RitualOutcome};
 use trantor_client::{FeedEntry, SceneTeam, Who};
 use trantor_model::{AgentId, Level, TeamId, Tile, WINNING_AGENTS};
 
 use super::icons::{self, Icon, Pen};
+use super::layout::EDGE;
 use super::theme::{self, grouped, match_time, text};
 use super::{PanelContext, words};
 use crate::intent::{Intent, Selection};
@@ -346,19 +349,39 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, feed: &EventFeed, onl
             if ui.cursor().top() + LINE_HEIGHT > bottom {
                 break;
             }
-            show_line(ui, cx, line);
+            show_line(ui, cx, line, 2);
         }
     });
 }
 
-fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line) {
+/// The newest event in a line along the bottom of a window that has no room for more; returns its rectangle.
+pub(super) fn ticker(context: &Context, cx: &mut PanelContext<'_>, feed: &EventFeed) -> Option<Rect> {
+    let line = feed.lines.front()?;
+    let margin = Margin::symmetric(8, 6);
+    let (left, right, _) = cx.plan.bottom(false, cx.state.selection);
+    let card = cx.colors.card().inner_margin(margin);
+    let room = (right - left - card.total_margin().sum().x).max(1.0);
+    let bottom = context.content_rect().bottom() - EDGE;
+    let area = theme::area("ticker", Order::Middle);
+    let area = area.pivot(Align2::LEFT_BOTTOM).fixed_pos(pos2(left, bottom));
+    let laid = area.show(context, |ui| {
+        card.show(ui, |ui| {
+            ui.set_width(room);
+            show_line(ui, cx, line, 1);
+        });
+    });
+    Some(laid.response.rect)
+}
+
+/// Shows a line in at most so many rows.
+fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line, rows: usize) {
     let colors = &cx.colors;
     let (font, width) = (TextStyle::Body.resolve(ui.style()), ui.available_width());
     let mut job = words::job(&line.text, font, colors.text);
     job.break_on_newline = false;
     job.wrap = TextWrapping {
         max_width: width - TIME_WIDTH - ICON_WIDTH,
-        max_rows: 2,
+        max_rows: rows,
         break_anywhere: false,
         ..TextWrapping::default()
     };

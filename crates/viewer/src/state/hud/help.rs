@@ -32,7 +32,7 @@ const GROUPS: [(&str, Action, Action); 7] = [
     ("Recordings", Action::StepBack, Action::RepeatNothing),
     ("Camera", Action::PanNorth, Action::Overview),
     ("On the board", Action::HeatMap, Action::Labels),
-    ("Panels and window", Action::Panels, Action::FullScreen),
+    ("Panels and window", Action::Panels, Action::UsualSize),
     ("Pictures, sound, server", Action::Screenshot, Action::Quit),
 ];
 const COLUMN_LEAST: f32 = 216.0;
@@ -40,11 +40,11 @@ const COLUMN_MOST: f32 = 250.0;
 const COLUMN_GAP: f32 = 20.0;
 /// From the list to the window's edges, both together, in points.
 const AROUND: f32 = 40.0;
-const LINE_HEIGHT: f32 = 17.0;
+const LINE_HEIGHT: f32 = 16.0;
 
 /// The line at the bottom; returns its rectangle.
 pub(super) fn hints(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
-    if context.content_rect().width() < HINTS_FROM {
+    if context.content_rect().width() < HINTS_FROM || cx.plan.is_stage {
         return None;
     }
     let colors = &cx.colors;
@@ -99,7 +99,7 @@ fn lines(ui: &mut Ui, colors: &Colors, bindings: &Bindings, columns: usize) {
     }));
     let heights = groups.iter().map(|(_, lines)| lines.len() + 1).collect();
     theme::in_columns(ui, (columns, COLUMN_GAP), heights, |ui, place| {
-        ui.spacing_mut().item_spacing = vec2(6.0, 2.0);
+        ui.spacing_mut().item_spacing = vec2(6.0, 0.5);
         ui.spacing_mut().interact_size.y = LINE_HEIGHT;
         let (title, lines) = &groups[place];
         theme::heading(ui, colors, title);
@@ -112,7 +112,7 @@ fn lines(ui: &mut Ui, colors: &Colors, bindings: &Bindings, columns: usize) {
             };
             Sides::new().shrink_left().show(ui, what, keys);
         }
-        ui.add_space(6.0);
+        ui.add_space(4.0);
     });
     let note = "To change keys, type : and then, for instance, bind pause p. They are remembered.";
     ui.label(RichText::new(note).small().weak());

@@ -6,6 +6,11 @@ use glam::Vec2;
 use super::{Hud, PanelContext, feed, help, inspect, minimap, shown, speed, teams, theme};
 use crate::intent::Selection;
 
+/// Size of a window, in points of the display, from which on panels grow with it, and how much at most.
+const GROWS_FROM: egui::Vec2 = vec2(1_600.0, 900.0);
+const GROWS_TO: f32 = 1.6;
+/// How much larger panels are on a stage: text of 20 points instead of 13.
+const STAGE_SCALE: f32 = 20.0 / 13.0;
 pub const COLUMN_WIDTH: f32 = 256.0;
 /// From the window's edge to the first card, and between panels side by side, in points.
 pub(super) const EDGE: f32 = 16.0;
@@ -17,6 +22,8 @@ const TWO_CARDS_FROM: f32 = COLUMN_WIDTH * 2.0 + EDGE * 3.0;
 const MAP_AND_INSPECTOR_FROM: f32 = 960.0;
 /// Height of the card of time in a strip, with its sound, in points.
 const TIME_HEIGHT: f32 = 172.0;
+/// Least height of a window with the card of time above that of the race, in points; lower ones have keys for it.
+const STACK_TIME_FROM: f32 = 400.0;
 /// Height of the line of keys with its margins, and of the time-line with its gap, in points.
 pub(super) const KEYS_HEIGHT: f32 = 58.0;
 const TIMELINE_HEIGHT: f32 = 76.0;
@@ -48,11 +55,12 @@ pub(super) struct Plan {
     pub has_score: bool,
     /// Whether the events have a card; else the newest is a line at the bottom.
     has_feed: bool,
+    pub is_stage: bool,
 }
 
 impl Plan {
     /// For a window of `size` points, whose left column has a card of the scenario that is so high.
-    pub(super) fn new(size: egui::Vec2, teams: usize, scenario: f32) -> Self {
+    pub(super) fn new(size: egui::Vec2, teams: usize, scenario: f32, is_stage: bool) -> Self {
         let shown = teams.min(ROWS_MAX);
         let rows_height = |row: f32| (row + teams::ROW_GAP) * shown as f32;
         let (shape, room) = if size.x >= COLUMNS_FROM {
@@ -75,7 +83,13 @@ impl Plan {
             has_tall_rows: fits(teams::TALL_ROW),
             has_score: fits(teams::ROW),
             has_feed,
+            is_stage,
         }
+    }
+
+    /// Whether the newest event is a line along the bottom.
+    pub(super) fn has_ticker(&self) -> bool {
+        !self.has_feed && self.shape != Shape::Nothing
     }
 
     pub(super) fn row_height(&self) -> f32 {
@@ -88,12 +102,16 @@ impl Plan {
     pub(super) fn without_panels(size: egui::Vec2) -> Self {
         Self {
             shape: Shape::Nothing,
-            ..Self::new(size, 0, 0.0)
+            ..Self::new(size, 0, 0.0, false)
         }
     }
 
     pub(super) fn is_wide(&self) -> bool {
         self.shape == Shape::Columns
+    }
+
+    fn has_time(&self) -> bool {
+        !self.is_stage && (self.shape != Shape::Stack || self.size.y >= STACK_TIME_FROM)
     }
 
     /// Height covered along the top over the whole width.
@@ -102,7 +120,8 @@ impl Plan {
         match self.shape {
             Shape::Columns | Shape::Nothing => 0.0,
             Shape::Pair => EDGE + teams.max(TIME_HEIGHT),
-            Shape::Stack => EDGE + TIME_HEIGHT + GAP + teams,
+            Shape::Stack if self.has_time() => EDGE + TIME_HEIGHT + GAP + teams,
+            Shape::Stack => EDGE + teams,
         }
     }
 
@@ -124,7 +143,7 @@ impl Plan {
 
     /// Height of the line of keys along the bottom, with its margins.
     fn keys_height(&self) -> f32 {
-        match self.size.x >= help::HINTS_FROM {
+        match self.has_ticker() || self.size.x >= help::HINTS_FROM && !self.is_stage {
             true => KEYS_HEIGHT,
             false => EDGE,
         }
@@ -133,6 +152,7 @@ impl Plan {
     /// Left, right and lower edge of the room between the columns, above the time-line if there is one.
     pub(super) fn bottom(&self, has_timeline: bool, selection: Selection) -> (f32, f32, f32) {
         let right = match (self.shape, selection) {
+            _ if self.is_stage => EDGE,
             (Shape::Pair, Selection::None) | (Shape::Stack | Shape::Nothing, _) => EDGE,
             // The inspector reaches down to the window's edge.
             (Shape::Columns | Shape::Pair, _) => COLUMN_WIDTH + EDGE * 2.0,
@@ -159,19 +179,26 @@ impl Plan {
         let above = (self.middle_top() + BANNER_HEIGHT).min(self.size.y * 0.4);
         let below = below.min(self.size.y * 0.4);
         let aside = self.aside().min(self.size.x * 0.4);
-        Rect::from_min_max(pos2(aside, above), pos2(self.size.x - aside, self.size.y - below))
+        let right = if self.is_stage { EDGE } else { aside };
+        Rect::from_min_max(pos2(aside, above), pos2(self.size.x - right, self.size.y - below))
     }
 }
 
 impl Hud {
+    /// The size of the panels in a window of so many points of the display, as a multiple of the display's scale.
+    pub fn zoom(&self, points: egui::Vec2) -> f32 {
+        let grown = (points / GROWS_FROM).min_elem().clamp(1.0, GROWS_TO);
+        self.scale * grown * if self.panels.stage { STAGE_SCALE } else { 1.0 }
+    }
+
     /// The part of a window of `points` that no panel covers: its corners, from 0 to 1.
     pub fn clear_part(&self, points: egui::Vec2, has_timeline: bool, teams: usize) -> (Vec2, Vec2) {
         if !self.panels.any {
             return (Vec2::splat(0.02), Vec2::splat(0.98));
         }
-        let points = (points / self.scale).max(egui::Vec2::splat(1.0));
+        let points = (points / self.zoom(points)).max(egui::Vec2::splat(1.0));
         // The scenario's card is in the column and changes nothing beside it.
-        let clear = Plan::new(points, teams, 0.0).clear(has_timeline);
+        let clear = Plan::new(points, teams, 0.0, self.panels.stage).clear(has_timeline);
         let share = |at: egui::Pos2| Vec2::new(at.x / points.x, at.y / points.y);
         (share(clear.min), share(clear.max))
     }
@@ -203,6 +230,9 @@ impl Hud {
                 }
             });
         }
+        if plan.is_stage && plan.shape != Shape::Stack {
+            return;
+        }
         let width = match plan.shape {
             Shape::Stack => (size.x - EDGE * 2.0).max(1.0),
             _ => COLUMN_WIDTH,
@@ -215,7 +245,9 @@ impl Hud {
             .filter(|_| is_beside)
             .map(|height| size.y - EDGE - height);
         let right_bottom = column("right", Align2::RIGHT_TOP, width, &mut |ui| {
-            speed::show(ui, cx);
+            if plan.has_time() {
+                speed::show(ui, cx);
+            }
             if plan.shape == Shape::Stack {
                 teams::show(ui, cx, &self.score);
             }

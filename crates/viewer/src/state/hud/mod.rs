@@ -97,13 +97,15 @@ pub struct Panels {
     pub help: bool,
     pub debug: bool,
     pub labels: bool,
+    /// For projectors: large, the race and the events alone.
+    pub stage: bool,
 }
 
 /// The panels and their state.
 #[derive(Debug, Default)]
 pub struct Hud {
     pub panels: Panels,
-    /// Their size, as a multiple of the display's scale.
+    /// Their size, as a multiple of the usual one.
     pub scale: f32,
     pub report: Report,
     pub feed: EventFeed,
@@ -228,7 +230,7 @@ impl Hud {
             theme::apply(context, theme);
         }
         // In force from the next frame on.
-        context.set_zoom_factor(self.scale);
+        context.set_zoom_factor(self.zoom(state.points));
         let mut report = std::mem::take(&mut self.report);
         report.begin(context, self, state);
         let points = context.content_rect().size();
@@ -240,7 +242,12 @@ impl Hud {
             view: state.view(),
             colors: Colors::new(theme, teams),
             plan: match self.panels.any {
-                true => Plan::new(points, teams.len(), shown::height(&state.scene)),
+                true => Plan::new(
+                    points,
+                    teams.len(),
+                    shown::height(&state.scene),
+                    self.panels.stage,
+                ),
                 false => Plan::without_panels(points),
             },
             report: &mut report,
@@ -259,9 +266,14 @@ impl Hud {
             // The debugging view takes the place of the time-line.
             if !self.panels.debug {
                 self.cards.extend(timeline::show(context, cx));
-                self.cards.extend(minimap::legend(context, cx));
+                if !cx.plan.is_stage {
+                    self.cards.extend(minimap::legend(context, cx));
+                }
             }
-            self.cards.extend(help::hints(context, cx));
+            match cx.plan.has_ticker() {
+                true => self.cards.extend(feed::ticker(context, cx, &self.feed)),
+                false => self.cards.extend(help::hints(context, cx)),
+            }
         }
         if self.panels.labels {
             labels::show(context, cx, &self.cards);

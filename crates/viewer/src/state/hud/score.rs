@@ -21,7 +21,7 @@ const TIMES_HEIGHT: f32 = 14.0;
 /// From the scale's numbers to the lines, and from the end of a line to its value, in points.
 const SCALE_GAP: f32 = 5.0;
 const VALUE_GAP: f32 = 13.0;
-const VALUES_APART: f32 = 10.0;
+const VALUES_APART: f32 = 11.0;
 
 /// The scores of these teams at a point, with their indices.
 fn scores_of<'a>(point: &'a ScorePoint, teams: &'a [usize]) -> impl Iterator<Item = (u64, usize)> + 'a {
@@ -169,11 +169,12 @@ impl Plot {
         }
     }
 
-    /// The last score of each team beside the end of its line; the best is the topmost.
+    /// The last scores beside the ends of their lines, as many of the best as there is room for.
     fn values(&self, ui: &Ui, colors: &Colors, last: &ScorePoint, shown: &[usize]) {
         let painter = ui.painter();
         let mut values: Vec<(u64, usize)> = scores_of(last, shown).collect();
         values.sort_by_key(|&(score, _)| Reverse(score));
+        values.truncate((HEIGHT / VALUES_APART) as usize);
         let height = |&(score, _): &(u64, usize)| self.at(self.last, score).y;
         let mut heights: Vec<f32> = values.iter().map(height).collect();
         let half = VALUES_APART / 2.0;
@@ -228,7 +229,7 @@ fn mean_text(score: u64) -> String {
 }
 
 const FONT: FontId = FontId {
-    size: 10.0,
+    size: 11.0,
     family: FontFamily::Proportional,
 };
 

@@ -82,6 +82,9 @@ fn clock(ui: &mut Ui, cx: &PanelContext<'_>) {
     let trouble = trouble(cx);
     let clock = |ui: &mut Ui| drop(ui.label(time).on_hover_text(tip));
     let source = |ui: &mut Ui| {
+        if cx.plan.is_stage {
+            return;
+        }
         if let Some(trouble) = trouble {
             let (rect, dot) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
             ui.painter()

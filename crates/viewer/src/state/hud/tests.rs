@@ -121,6 +121,7 @@ fn cards_stay_in_the_window_and_apart() {
                 };
                 let mut fixture = Fixture::new(scene, size);
                 fixture.state.selection = selection;
+                fixture.state.hud.panels.stage = teams == 4;
                 fixture.state.paint_mode = PaintMode::Heat(Resource::Food);
                 fixture.state.scene.teams = (0..teams)
                     .map(|team| SceneTeam {

@@ -130,13 +130,15 @@ pub(super) fn apply(context: &egui::Context, theme: Theme) {
         Theme::Light => egui::Theme::Light,
     };
     context.set_theme(base);
+    // The viewer's own keys change the size.
+    context.options_mut(|options| options.zoom_with_keyboard = false);
     context.style_mut_of(base, |style| {
         style.text_styles = [
-            (TextStyle::Small, FontId::proportional(10.5)),
-            (TextStyle::Body, FontId::proportional(12.5)),
-            (TextStyle::Button, FontId::proportional(12.5)),
+            (TextStyle::Small, FontId::proportional(11.5)),
+            (TextStyle::Body, FontId::proportional(13.0)),
+            (TextStyle::Button, FontId::proportional(13.0)),
             (TextStyle::Heading, FontId::proportional(22.0)),
-            (TextStyle::Monospace, FontId::monospace(11.5)),
+            (TextStyle::Monospace, FontId::monospace(12.0)),
         ]
         .into();
         style.spacing.item_spacing = vec2(8.0, 6.0);
@@ -211,7 +213,7 @@ pub(super) fn toggle<'a>(colors: &Colors, is_on: bool, words: RichText) -> egui:
 }
 
 pub(super) fn heading(ui: &mut Ui, colors: &Colors, words: &str) {
-    let words = text(words.to_uppercase(), 10.0, colors.weak);
+    let words = text(words.to_uppercase(), 11.0, colors.weak);
     ui.label(words.extra_letter_spacing(1.4).strong());
 }
 
