@@ -159,7 +159,7 @@ impl Demo {
 
     fn start_viewer(&mut self, has_window: bool) -> Result<()> {
         let mut viewer = Command::new(&self.viewer);
-        viewer.args(["-h", "127.0.0.1", "-p", &self.port.to_string()]);
+        viewer.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "--director"]);
         if !has_window {
             let picture = &self.options.screenshot;
             if let Some(folder) = picture.parent() {

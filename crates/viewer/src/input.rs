@@ -69,6 +69,7 @@ actions! {
     Labels: "labels", ["l"];
     Panels: "panels", ["f2"];
     Theme: "light or dark", ["f4"];
+    Director: "a director moves the camera", ["f7"];
     Help: "this help", ["h", "f1"];
     Debug: "figures of the program", ["f3"];
     Console: "type a command", [":", "`"];

@@ -76,7 +76,11 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
             Ok(())
         }
         (None, None) => {
-            let make_state = |waker| state(cli, Settings::load(), waker);
+            let make_state = |waker| {
+                let mut state = state(cli, Settings::load(), waker)?;
+                state.director.starts_when_idle = state.settings.director.unwrap_or(true);
+                Ok(state)
+            };
             match cli.text {
                 true => terminal::run(make_state),
                 false => app::run(cli, make_state),
@@ -109,6 +113,9 @@ fn state(cli: &Cli, mut settings: Settings, waker: Waker) -> anyhow::Result<View
     let mut state = ViewerState::new(source, settings);
     state.light_stands = cli.theme.is_some();
     state.hud().report.is_on = cli.report_widgets;
+    if cli.director {
+        state.direct(true);
+    }
     if cli.no_hud {
         state.hud().panels = Panels::default();
     }

@@ -74,6 +74,9 @@ pub struct Cli {
     /// What to speak with the server
     #[arg(long, value_name = "NAME", default_value = "frames", value_parser = one_of([("frames", "Our own: everything, exactly timed", Language::Frames), ("gui", "What viewers of every Zappy server speak", Language::Text)]))]
     pub dialect: Language,
+    /// Let the director move the camera from the start (F7): near where elevations begin, else the whole map
+    #[arg(long)]
+    pub director: bool,
     /// Print where widgets are and what they say, as lines for scripted tests
     #[arg(long)]
     pub report_widgets: bool,
@@ -100,6 +103,9 @@ pub struct FilmOptions {
     /// Units a second of the film; pictures are whole units apart
     #[arg(long, value_name = "UNITS", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub speed: u32,
+    /// Only the best moments of the recording, a minute at most, under the director
+    #[arg(long, requires = "film", conflicts_with_all = ["from", "to", "demo_scene"])]
+    pub highlights: bool,
 }
 
 impl Cli {

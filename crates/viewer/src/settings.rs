@@ -31,6 +31,8 @@ pub struct Settings {
     pub volume_percent: Option<u8>,
     #[serde(rename = "muted")]
     pub is_muted: bool,
+    /// Whether the director may take the camera where no hand is seen; as `F7` left it.
+    pub director: Option<bool>,
     /// The camera over a map, once the user moved it.
     pub view: Option<SavedView>,
     /// Actions with other keys than the default ones.
@@ -177,7 +179,7 @@ mod tests {
     use super::*;
 
     const WHOLE: &str = "theme = \"light\"\nwindow = [800, 600]\nplace = [-5, 40]\nfull_screen = true\n\
-        quality = \"fine\"\nscale = 1.5\nvolume_percent = 30\nmuted = true\n\n\
+        quality = \"fine\"\nscale = 1.5\nvolume_percent = 30\nmuted = true\ndirector = false\n\n\
         [view]\nmap = [20, 30]\ntarget = [3.5, 4.0]\ndistance = 12.0\nyaw = 0.5\npitch = 0.75\n\n\
         [keys]\nfull-screen = [\"g\"]\n";
 

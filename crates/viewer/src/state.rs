@@ -3,6 +3,7 @@
 //! The window and the screenshot drive the same state, so that a picture in a file is the picture on a screen.
 
 mod acts;
+pub mod director;
 mod drawing;
 pub mod hud;
 mod motion;
@@ -23,6 +24,7 @@ use crate::settings::Settings;
 use crate::sound::Volume;
 use crate::sound::mixer::Listener;
 use crate::source::{self, Repeat, Source};
+use crate::state::director::Director;
 use crate::state::hud::figures::Figures;
 use crate::state::hud::{EventFeed, FrameFigures, Hud};
 use crate::trails::Trails;
@@ -64,6 +66,7 @@ pub struct ViewerState {
     /// Whether a drag, the wheel or a key moved the camera in this match: the next match then begins with that view.
     moved_by_hand: bool,
     held: Vec<Action>,
+    pub director: Director,
     pub(crate) composer: Compose,
     list: DrawList,
     /// What was composed before that.
@@ -126,6 +129,7 @@ impl ViewerState {
             moved: false,
             moved_by_hand: false,
             held: Vec::new(),
+            director: Director::default(),
             composer: Compose::default(),
             list: DrawList::default(),
             list_before: DrawList::default(),
@@ -298,7 +302,7 @@ impl ViewerState {
         let seconds = self.elapsed_seconds;
         self.move_by_keys(seconds);
         self.follow();
-        self.camera.update(seconds);
+        self.advance_camera(seconds);
     }
 
     /// Hides the pause until the next scene: a film pauses the game for each picture, and shows it running.

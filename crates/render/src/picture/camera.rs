@@ -120,16 +120,20 @@ impl CameraPose {
         }
     }
 
-    /// From where a map with these sides is seen as a whole, as large as it can be, in a picture of this shape
+    /// From where a map with these sides is seen as a whole; see [`Self::framing`].
+    pub fn overview(sides: Vec2, aspect: f32, clear: (Vec2, Vec2)) -> Self {
+        Self::framing(sides / 2.0 - 0.5, sides, aspect, clear)
+    }
+
+    /// From where the ground with these sides around `middle` is seen, as large as it can be, in a picture of this shape
     /// (width by height). `clear` is the part of the picture that nothing else covers: least and most, each
     /// `0.0..=1.0` from top left.
-    pub fn overview(sides: Vec2, aspect: f32, clear: (Vec2, Vec2)) -> Self {
+    pub fn framing(middle: Vec2, sides: Vec2, aspect: f32, clear: (Vec2, Vec2)) -> Self {
         /// How far down it looks, in radians: bodies are to be seen from their side, and the ground between them.
         const PITCH_LEAST: f32 = 0.78;
         const PITCH_MOST: f32 = 1.06;
         /// Tiles that are shown at least: from nearer, who stands on a map of a few tiles does not fit in the picture.
         const SIDES_LEAST: f32 = 4.0;
-        let middle = sides / 2.0 - 0.5;
         let sides = sides.max(Vec2::splat(SIDES_LEAST));
         let mut pose = Self {
             target: middle,

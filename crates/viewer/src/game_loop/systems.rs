@@ -54,6 +54,7 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyho
         ..
     } = viewer;
     while let Some(input) = inputs.take() {
+        state.director.note_input();
         match input {
             Input::Key {
                 name,

@@ -13,7 +13,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use trantor_client::ControlRequest;
+use trantor_client::{ControlRequest, Recording};
 use trantor_protocol::wire::StepKind;
 use trantor_time::{Clock as _, GameSpan, GameTime, RealSpan, RealTime};
 
@@ -21,7 +21,7 @@ use super::Headless;
 use super::screenshot::{self, Studio};
 use crate::film::gif::GifFilm;
 use crate::options::{Cli, FilmOptions};
-use crate::state::ViewerState;
+use crate::state::{ViewerState, director};
 use trantor_render::gpu::{Context, Quality};
 
 /// Pictures of one film: a minute of the smoothest.
@@ -33,12 +33,15 @@ const PATIENCE: RealSpan = RealSpan::from_secs(10);
 /// How often it is looked at meanwhile.
 const LOOK: RealSpan = RealSpan::from_millis(10);
 
+/// Longest film of the best moments, in seconds, without the last picture, which stands for two.
+const HIGHLIGHTS_SECONDS_MAX: i64 = 58;
+
 /// The moments of a film, in units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Plan {
-    from: i64,
-    pictures: i64,
-    /// From a picture to the next.
+    /// Of each picture.
+    moments: Vec<i64>,
+    /// From a picture to the next, but where the film leaves something out.
     units: i64,
     per_second: u32,
 }
@@ -52,23 +55,50 @@ impl Plan {
         if from >= to {
             bail!("a film from unit {from} to {to} has no length; there is something from {begin} to {end}");
         }
+        Self::of_spans(film, &[(from, to)])
+    }
+
+    /// The best moments of a recording.
+    fn highlights(film: &FilmOptions, recording: &Recording) -> anyhow::Result<Self> {
+        let pictures_max = HIGHLIGHTS_SECONDS_MAX * i64::from(film.fps);
         let units = i64::from((film.speed / film.fps).max(1));
-        let pictures = (to - from) / units + 1;
+        let mut spans = director::highlights(recording.marks(), whole_units(recording), pictures_max * units);
+        // The last picture of a span is its end: the victory.
+        spans
+            .iter_mut()
+            .for_each(|(from, to)| *from += (*to - *from) % units);
+        if spans.is_empty() {
+            bail!("no elevation of this recording succeeds, so it has no highlights");
+        }
+        Self::of_spans(film, &spans)
+    }
+
+    fn of_spans(film: &FilmOptions, spans: &[(i64, i64)]) -> anyhow::Result<Self> {
+        let units = i64::from((film.speed / film.fps).max(1));
+        let pictures: i64 = spans.iter().map(|(from, to)| (to - from) / units + 1).sum();
         if pictures > PICTURES_MAX {
             bail!(
                 "that would be {pictures} pictures, and a film has {PICTURES_MAX} at most: choose less with --from and --to, or a higher --speed"
             );
         }
+        let moments = spans
+            .iter()
+            .flat_map(|&(from, to)| (0..=(to - from) / units).map(move |nth| from + nth * units));
         Ok(Self {
-            from,
-            pictures,
+            moments: moments.collect(),
             units,
             per_second: film.fps,
         })
     }
 
-    fn moment(&self, picture: i64) -> GameTime {
-        GameTime::from_units(self.from + picture * self.units)
+    fn moment(&self, picture: usize) -> GameTime {
+        GameTime::from_units(self.moments[picture])
+    }
+
+    /// Units since the picture before, if the film leaves nothing out there.
+    fn steps(&self, picture: usize) -> Option<i64> {
+        let before = self.moments.get(picture.checked_sub(1)?)?;
+        (self.moments.get(picture)? - before == self.units).then_some(self.units)
     }
 
     fn units_per_second(&self) -> u32 {
@@ -78,8 +108,9 @@ impl Plan {
     }
 
     /// When a picture is shown, in the film's own time.
-    fn film_time(&self, picture: i64) -> RealTime {
-        RealTime::ZERO + RealSpan::from_nanos(picture * trantor_time::NANOS / i64::from(self.per_second))
+    fn film_time(&self, picture: usize) -> RealTime {
+        RealTime::ZERO
+            + RealSpan::from_nanos(picture as i64 * trantor_time::NANOS / i64::from(self.per_second))
     }
 }
 
@@ -96,19 +127,27 @@ pub fn make(mut watch: Headless, cli: &Cli, film: &FilmOptions, file: &Path) -> 
         // A demo begins at 0 and goes on for ever; ten seconds show what it is about.
         true => Plan::new(film, 0, film.to.unwrap_or(1_000))?,
         false => {
-            let (begin, end) = watch.stop_recording()?;
-            Plan::new(film, begin, end)?
+            watch.stop_recording()?;
+            let recording = watch.state.source().recording().context("it was there")?;
+            let (begin, end) = whole_units(recording);
+            match film.highlights {
+                true => Plan::highlights(film, recording)?,
+                false => Plan::new(film, begin, end)?,
+            }
         }
     };
+    if film.highlights {
+        watch.state.direct(true);
+    }
     let quality = screenshot::quality_of_a_still(cli);
-    let shown = write(&mut watch, plan, is_demo, quality, size, file);
+    let shown = write(&mut watch, &plan, is_demo, quality, size, file);
     watch.state.source().leave();
     shown
 }
 
 fn write(
     watch: &mut Headless,
-    plan: Plan,
+    plan: &Plan,
     is_demo: bool,
     quality: Quality,
     size: (u32, u32),
@@ -119,26 +158,37 @@ fn write(
     let mut studio = Studio::new(&context, quality, size);
     let out = BufWriter::new(File::create(file).with_context(cannot)?);
     let mut gif = GifFilm::new(out, plan.per_second, size).with_context(cannot)?;
-    for picture in 0..plan.pictures {
-        match (is_demo, picture) {
-            (true, _) => watch.show_demo(&plan, picture),
-            (false, 0) => watch.seek(plan.moment(0))?,
-            (false, _) => watch.until("the next moment", |state| {
+    for picture in 0..plan.moments.len() {
+        match (is_demo, plan.steps(picture)) {
+            (true, _) => watch.show_demo(plan, picture),
+            (false, None) => watch.seek(plan.moment(picture))?,
+            (false, Some(_)) => watch.until("the next moment", |state| {
                 state.scene().clock.game >= plan.moment(picture)
             })?,
         }
-        if !is_demo && picture + 1 < plan.pictures {
+        if !is_demo && let Some(units) = plan.steps(picture + 1) {
             // What is on its way while this picture is drawn need not be waited for afterwards.
-            watch.step_on(&plan)?;
+            watch.step_on(units)?;
         }
         watch.state.show_as_running(plan.units_per_second());
+        if !is_demo && watch.state.director.has_camera() {
+            // The camera stands still while a moment is waited for, and glides in the film's own time.
+            watch.state.advance_camera(1.0 / plan.per_second as f32);
+        }
         let pixels = studio.picture(&mut watch.state, plan.film_time(picture))?;
-        gif.add(picture.unsigned_abs(), &pixels).with_context(cannot)?;
+        gif.add(picture as u64, &pixels).with_context(cannot)?;
     }
-    gif.finish(plan.pictures.unsigned_abs()).with_context(cannot)?;
+    // A film ends with what everybody waited for, which is to be read.
+    let stands = if watch.state.director.has_camera() {
+        2 * plan.per_second
+    } else {
+        0
+    };
+    gif.finish(plan.moments.len() as u64 + u64::from(stands))
+        .with_context(cannot)?;
     Ok(format!(
         "{} pictures, {} units apart, in {}",
-        plan.pictures,
+        plan.moments.len(),
         plan.units,
         file.display()
     ))
@@ -165,24 +215,17 @@ impl Headless {
         Ok(())
     }
 
-    /// Waits for a recording and lets it stand still. Answers the first and the last whole unit of it.
-    fn stop_recording(&mut self) -> anyhow::Result<(i64, i64)> {
+    /// Waits for a recording and lets it stand still.
+    fn stop_recording(&mut self) -> anyhow::Result<()> {
         self.until("a recording (trantor-server replay play, or --replay)", |state| {
             state.scene().ground.is_some()
         })?;
-        let ends = self.state.source().recording().map(|recording| {
-            (
-                first_whole_unit(recording.begin()),
-                recording.end().whole_units() as i64,
-            )
-        });
         // A server that plays one says so before it sends the world.
-        let (begin, end) = ends.with_context(|| {
+        if self.state.source().recording().is_none() {
             let name = self.state.source().name();
-            format!("the game at {name} is no recording; --replay PATH films one")
-        })?;
-        self.pause()?;
-        Ok((begin, end))
+            bail!("the game at {name} is no recording; --replay PATH films one");
+        }
+        self.pause()
     }
 
     fn pause(&mut self) -> anyhow::Result<()> {
@@ -213,8 +256,8 @@ impl Headless {
         })
     }
 
-    fn step_on(&mut self, plan: &Plan) -> anyhow::Result<()> {
-        (0..plan.units).try_for_each(|_| self.ask(ControlRequest::Step(StepKind::Unit)))
+    fn step_on(&mut self, units: i64) -> anyhow::Result<()> {
+        (0..units).try_for_each(|_| self.ask(ControlRequest::Step(StepKind::Unit)))
     }
 
     fn ask(&mut self, request: ControlRequest) -> anyhow::Result<()> {
@@ -225,17 +268,25 @@ impl Headless {
             .map_err(anyhow::Error::msg)
     }
 
-    fn show_demo(&mut self, plan: &Plan, picture: i64) {
-        let at = |picture: i64| {
+    fn show_demo(&mut self, plan: &Plan, picture: usize) {
+        let at = |picture: usize| {
             let units = plan.moment(picture) - GameTime::ZERO;
             RealTime::ZERO + demo_span(units)
         };
         if picture == 0 {
             self.state.update(None, RealTime::ZERO);
         }
-        let step = at(picture) - at((picture - 1).max(0));
+        let step = at(picture) - at(picture.saturating_sub(1));
         self.state.update(Some(step), at(picture));
     }
+}
+
+/// The first and the last whole unit of a recording.
+fn whole_units(recording: &Recording) -> (i64, i64) {
+    (
+        first_whole_unit(recording.begin()),
+        recording.end().whole_units() as i64,
+    )
 }
 
 /// Recordings that go on from a save begin in the middle of a unit.
@@ -260,18 +311,19 @@ mod tests {
             to,
             fps,
             speed,
+            highlights: false,
         }
     }
 
     #[test]
     fn pictures_are_whole_units_apart_and_end_where_they_should() {
         let plan = Plan::new(&film(Some(100), Some(200), 20, 100), 0, 1_000).unwrap();
-        assert_eq!((plan.from, plan.units, plan.pictures), (100, 5, 21));
+        assert_eq!((plan.moments[0], plan.units, plan.moments.len()), (100, 5, 21));
         assert_eq!(plan.moment(20), GameTime::from_units(200));
         let slow = Plan::new(&film(None, None, 50, 10), 0, 40).unwrap();
-        assert_eq!((slow.units, slow.pictures), (1, 41), "a unit is the least");
+        assert_eq!((slow.units, slow.moments.len()), (1, 41), "a unit is the least");
         let outside = Plan::new(&film(Some(-5), Some(9_000), 20, 1_000), 10, 60).unwrap();
-        assert_eq!((outside.from, outside.pictures), (10, 2));
+        assert_eq!((outside.moments[0], outside.moments.len()), (10, 2));
         assert!(
             Plan::new(&film(None, None, 20, 100), 11, 10).is_err(),
             "no whole unit at all"

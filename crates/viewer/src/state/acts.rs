@@ -55,6 +55,7 @@ impl ViewerState {
             Action::MuchFaster => self.set_speed(frequency.saturating_mul(10), now),
             Action::MuchSlower => self.set_speed(frequency / 10, now),
             Action::Overview => {
+                self.director.yield_camera();
                 self.follows = false;
                 self.moved = false;
                 self.moved_by_hand = false;
@@ -63,6 +64,7 @@ impl ViewerState {
                 self.framed = None;
             }
             Action::Follow => {
+                self.director.yield_camera();
                 self.follows = !self.follows && matches!(self.selection, Selection::Agent(_));
                 self.come_home();
                 if self.follows {
@@ -76,6 +78,12 @@ impl ViewerState {
             Action::HeatMap => self.paint_mode = next_heat_map(self.paint_mode),
             Action::Trails => self.shows_trails = !self.shows_trails,
             Action::Labels => self.hud.panels.labels = !self.hud.panels.labels,
+            Action::Director => {
+                let is_on = !self.director.has_camera();
+                self.settings.director = Some(is_on);
+                self.settings.save();
+                self.direct(is_on);
+            }
             Action::Panels => self.hud.panels.any = !self.hud.panels.any,
             Action::Theme => {
                 self.settings.theme = Some(match self.theme() {
@@ -148,6 +156,7 @@ impl ViewerState {
             let (place, follows) = (Vec2::new(agent.x, agent.y), self.follows);
             self.select(Selection::Agent(agent.id));
             self.follows = follows;
+            self.director.yield_camera();
             if let Some(window) = self.window().filter(|_| !follows) {
                 self.camera.goal.target += window.shortest(self.camera.goal.target, place);
             }
@@ -210,7 +219,17 @@ impl ViewerState {
         }
     }
 
+    /// Gives the camera to the director, or takes it away.
+    pub fn direct(&mut self, is_on: bool) {
+        if is_on {
+            self.follows = false;
+            self.come_home();
+        }
+        self.director.switch(is_on);
+    }
+
     pub(super) fn look_at(&mut self, place: Vec2) {
+        self.director.yield_camera();
         self.follows = false;
         self.moved = true;
         if let Some(window) = self.window() {

@@ -3,11 +3,12 @@
 use glam::Vec2;
 use trantor_model::{AgentId, MapSize};
 
+use super::director::Format;
 use super::{Framed, ViewerState};
 use crate::input::Action;
 use crate::settings::SavedView;
 use trantor_render::picture::CameraPose;
-use trantor_render::picture::camera::View;
+use trantor_render::picture::camera::{Camera, View};
 use trantor_render::picture::torus::TorusWindow;
 
 /// Tiles a second that a held key moves the camera, for each tile of distance.
@@ -51,6 +52,38 @@ impl ViewerState {
         }
     }
 
+    /// Moves the camera for so many seconds: the director, where it has it, or on to where it was sent.
+    pub(crate) fn advance_camera(&mut self, seconds: f32) {
+        if self.followed().is_none() {
+            self.director.wait(seconds);
+        }
+        let format = Format {
+            aspect: self.aspect(),
+            clear: self.clear_part(),
+        };
+        // A film waits for its moments without time for the camera, at another speed than its own.
+        let is_directed = self.director.has_camera() && !self.follows && seconds > 0.0;
+        let directed = is_directed.then(|| {
+            self.director
+                .direct(&self.scene, format, self.camera.pose, seconds)
+        });
+        match directed.flatten() {
+            Some(pose) => self.camera = Camera::new(pose),
+            None => self.camera.update(seconds),
+        }
+    }
+
+    fn aspect(&self) -> f32 {
+        self.pixels.0 as f32 / self.pixels.1 as f32
+    }
+
+    /// The part of the picture that no panel covers.
+    fn clear_part(&self) -> (Vec2, Vec2) {
+        let has_timeline = self.source.recording().is_some();
+        self.hud
+            .clear_part(self.points, has_timeline, self.scene.teams.len())
+    }
+
     /// Comes near enough to see who stands where the camera goes, if it is far from that.
     pub(super) fn come_near(&mut self) {
         let goal = &mut self.camera.goal;
@@ -92,13 +125,10 @@ impl ViewerState {
             return;
         }
         let is_first = self.framed.is_none() && self.known.is_none();
-        let aspect = self.pixels.0 as f32 / self.pixels.1 as f32;
+        let aspect = self.aspect();
         let saved = self.settings.view.filter(|_| is_first);
         let saved = saved.and_then(|view| view.pose_over(size));
-        let has_timeline = self.source.recording().is_some();
-        let clear = self
-            .hud
-            .clear_part(self.points, has_timeline, self.scene.teams.len());
+        let clear = self.clear_part();
         let pose = match (saved, self.source.as_demo()) {
             (Some(pose), _) => pose,
             (None, Some(demo)) if !self.wants_whole => demo.camera(aspect, clear),
@@ -135,6 +165,7 @@ impl ViewerState {
     /// The hand moved the camera: the view is to be remembered. Beside an agent that is followed the place is the agent's,
     /// and not chosen.
     pub(super) fn keep_view_of_hand(&mut self) {
+        self.director.yield_camera();
         self.moved = true;
         let Some(framed) = self.framed.filter(|_| !self.follows) else {
             return;

@@ -115,6 +115,20 @@ pub(super) fn lag(context: &Context, cx: &mut PanelContext<'_>, banner: Option<R
     Some(laid.response.rect)
 }
 
+/// Says that the director has the camera, where no banner says anything more important.
+pub(super) fn director(context: &Context, cx: &mut PanelContext<'_>, banner: Option<Rect>) {
+    let is_on = cx.state.director.has_camera();
+    cx.report.state("director", is_on);
+    if !is_on || banner.is_some() {
+        return;
+    }
+    let area = theme::area("director", Order::Foreground).interactable(false);
+    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, cx.plan.middle_top()));
+    let card = cx.colors.card().inner_margin(Margin::symmetric(10, 3));
+    let word = RichText::new("director").size(11.5).color(cx.colors.text);
+    area.show(context, |ui| card.show(ui, |ui| ui.label(word)));
+}
+
 /// Text in one line where it fits, else in as many as it needs.
 fn wrapped(ui: &mut Ui, text: WidgetText, room: f32) {
     let galley = text.into_galley(ui, Some(TextWrapMode::Wrap), room.max(1.0), TextStyle::Body);

@@ -256,6 +256,9 @@ impl Hud {
         self.cards.clear();
         let banner = banner::show(context, cx);
         let lag = banner::lag(context, cx, banner);
+        if self.panels.any {
+            banner::director(context, cx, lag.or(banner));
+        }
         if let Some(text) = &self.notice {
             banner::notice(context, cx, lag.or(banner), text);
         }
