@@ -198,7 +198,7 @@ pub fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
     address.ok_or_else(|| format!("host {host:?} has no address"))
 }
 
-/// Clap's message without the usage.
+/// Clap's message with its tips, without the usage.
 fn in_one_line(error: &clap::Error) -> String {
     let context = |kind| error.get(kind).map(ToString::to_string);
     match error.kind() {
@@ -215,7 +215,9 @@ fn in_one_line(error: &clap::Error) -> String {
         _ => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
-            first.strip_prefix("error: ").unwrap_or(first).to_owned()
+            let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+            let said = first.strip_prefix("error: ").unwrap_or(first).to_owned();
+            tips.fold(said, |said, tip| format!("{said}; {tip}"))
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `game_loop::commands` executes commands; nothing here knows whether they are typed into a window or a terminal.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::input::Action;
@@ -34,6 +35,13 @@ pub enum Output {
     Error(String),
 }
 
+/// A line below the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suggestion<'a> {
+    pub text: Cow<'a, str>,
+    pub is_error: bool,
+}
+
 impl Console {
     pub fn enter(&mut self) {
         let line = std::mem::take(&mut self.line);
@@ -50,6 +58,11 @@ impl Console {
         }
         let end = line.floor_char_boundary(LINE_BYTES_MAX);
         self.entered.push_back(line[..end].to_owned());
+    }
+
+    /// Whether a command was entered and not yet executed.
+    pub fn has_entered(&self) -> bool {
+        !self.entered.is_empty()
     }
 
     /// The oldest command that was entered and not yet executed.
@@ -92,6 +105,41 @@ impl Console {
         if !choices.is_empty() {
             self.print(Output::Answer(choices.join("  ")));
         }
+    }
+
+    /// What can follow the line: commands with their meaning, or the choices of its last word.
+    pub fn suggestions(&self) -> Vec<Suggestion<'_>> {
+        let choice = |text| Suggestion {
+            text,
+            is_error: false,
+        };
+        let (word, rest) = self.line.split_once(' ').unwrap_or((&self.line, ""));
+        let named = Command::all().filter(|command| match rest.is_empty() && !self.line.ends_with(' ') {
+            true => command.name.starts_with(word),
+            false => command.name == word,
+        });
+        let mut lines: Vec<_> = named.map(|command| choice(command.help.into())).collect();
+        let (_, choices) = complete(&self.line, &self.systems);
+        if self.line.contains(' ') && !choices.is_empty() {
+            lines.push(choice(choices.join("  ").into()));
+        }
+        lines
+    }
+
+    /// The answer to the last command.
+    pub fn last_answer(&self) -> impl Iterator<Item = Suggestion<'_>> {
+        let is_command = |output: &Output| matches!(output, Output::Command(_));
+        let from = self.output.iter().rposition(is_command).unwrap_or_default();
+        self.output.iter().skip(from).map(|output| match output {
+            Output::Command(text) => Suggestion {
+                text: format!("> {text}").into(),
+                is_error: false,
+            },
+            Output::Answer(text) | Output::Error(text) => Suggestion {
+                text: text.into(),
+                is_error: matches!(output, Output::Error(_)),
+            },
+        })
     }
 
     fn print(&mut self, line: Output) {

@@ -62,6 +62,8 @@ actions! {
     Overview: "the whole map", ["home", "o"];
     Follow: "follow the selected agent", ["f"];
     NextAgent: "next agent", ["tab"];
+    NextTeam: "best agent of the next team", ["g"];
+    EventBefore: "to an event, then the one before", ["p"];
     Clear: "select nothing, close", ["escape"];
     Search: "find an agent or a team", ["/"];
     HeatMap: "heat maps, one after the other", ["m"];
@@ -105,10 +107,22 @@ impl Action {
 
     /// Whether a key that is held does it again and again.
     pub fn repeats(self) -> bool {
-        use Action::{Faster, Louder, NextAgent, SeekBack, SeekOn, Slower, Softer, StepBack, StepUnit};
+        use Action::{
+            EventBefore, Faster, Louder, NextAgent, NextTeam, SeekBack, SeekOn, Slower, Softer, StepBack,
+            StepUnit,
+        };
         matches!(
             self,
-            Faster | Slower | NextAgent | Louder | Softer | StepBack | SeekBack | SeekOn
+            Faster
+                | Slower
+                | NextAgent
+                | NextTeam
+                | EventBefore
+                | Louder
+                | Softer
+                | StepBack
+                | SeekBack
+                | SeekOn
         ) || (StepUnit..=Self::StepAction).contains(&self)
     }
 }

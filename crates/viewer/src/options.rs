@@ -174,23 +174,22 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, Str
     }
 }
 
-/// One line about a mistake: the first paragraph of clap's, with what would be accepted.
+/// One line about a mistake: the first paragraph of clap's, and its tips.
 fn explain(error: &clap::Error) -> String {
     let rendered = error.to_string();
     // A list stands in lines of its own.
     let paragraph = rendered.lines().take_while(|line| !line.is_empty());
     let paragraph = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
-    let said = paragraph.trim_start_matches("error: ").to_owned();
-    match error.get(ContextKind::ValidValue).map(ToString::to_string) {
-        Some(valid) if !valid.is_empty() => format!("{said}: one of {valid}"),
-        _ if error
-            .get(ContextKind::InvalidArg)
-            .is_some_and(|arg| arg.to_string().starts_with("--host")) =>
-        {
-            format!("{said}; -h is the host, --help is help")
-        }
-        _ => said,
+    let tips = rendered
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("tip: "));
+    let mut said = paragraph.trim_start_matches("error: ").to_owned();
+    tips.for_each(|tip| said += &format!("; {tip}"));
+    let invalid = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    if invalid.is_some_and(|arg| arg.starts_with("--host")) {
+        said += "; -h is the host, --help is help";
     }
+    said
 }
 
 /// Longest time to watch before a screenshot, in seconds: a day.
@@ -262,6 +261,8 @@ mod tests {
             ("--film a.gif", "--replay PATH"),
             ("--replay x -p 4242", "--port"),
             ("--frobnicate", "--frobnicate"),
+            ("--hots x", "a similar argument exists: '--host'"),
+            ("--theme lihgt", "; a similar value exists: 'light'"),
             ("-h", "-h is the host, --help is help"),
         ] {
             let said = asked(&format!("trantor-viewer {options}")).unwrap_err();

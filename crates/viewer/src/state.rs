@@ -96,6 +96,8 @@ pub struct ViewerState {
     was_won: bool,
     /// The span of a recording that is repeated.
     pub(crate) repeat: Repeat,
+    /// When the event was listed that keys went to last.
+    event_visited: Option<i128>,
     last_shown: GameTime,
     /// From the scene before the last one to that, in real time.
     elapsed_seconds: f32,
@@ -151,6 +153,7 @@ impl ViewerState {
             volume: None,
             known: None,
             was_won: false,
+            event_visited: None,
             repeat: Repeat::default(),
             last_shown: GameTime::ZERO,
             elapsed_seconds: 0.0,
@@ -268,6 +271,7 @@ impl ViewerState {
     /// Forgets the world before: an agent's number now means another agent.
     fn forget_world(&mut self) {
         self.hud.reset_match(&self.scene.teams);
+        self.event_visited = None;
         self.trails.clear();
         self.select(Selection::None);
         if self.known.is_some() {

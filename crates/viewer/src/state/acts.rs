@@ -1,7 +1,7 @@
 //! What keys, buttons and typed commands ask for: what is selected, where to look, which moment to see.
 
 use glam::Vec2;
-use trantor_client::{ControlRequest, Recording};
+use trantor_client::{ControlRequest, Recording, SceneAgent};
 use trantor_model::{AgentId, Resource, Tile};
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
@@ -72,6 +72,8 @@ impl ViewerState {
                 }
             }
             Action::NextAgent => self.next_agent(),
+            Action::NextTeam => self.next_team(),
+            Action::EventBefore => self.visit_event(),
             Action::Clear if self.hud.close_top() => {}
             Action::Clear => self.select(Selection::None),
             Action::Search => self.hud.toggle_search(),
@@ -165,6 +167,51 @@ impl ViewerState {
 }
 
 impl ViewerState {
+    /// Selects the best agent of the next team that has any, as a click on the team's row does.
+    fn next_team(&mut self) {
+        let agents = &self.scene.agents;
+        let selected = self.selection.agent().and_then(|id| self.scene.agent(id));
+        let teams = self.scene.teams.len();
+        let first = selected.map_or(0, |agent| usize::from(agent.team.0) + 1);
+        let best = (first..first + teams).find_map(|team| best_agent(agents, team % teams));
+        if let Some(agent) = best {
+            let (id, place) = (agent.id, Vec2::new(agent.x, agent.y));
+            self.visit(Selection::Agent(id), place);
+        }
+    }
+
+    /// Goes to the line of the event list before the last one, or after the oldest to the newest, and says which.
+    fn visit_event(&mut self) {
+        let feed = &self.hud.feed;
+        let before = feed.before(self.event_visited);
+        let Some((at, words, agent, tile)) = before.or_else(|| feed.before(None)) else {
+            self.hud.notice("there are no events yet".to_owned());
+            return;
+        };
+        let notice = format!("unit {at}: {words}");
+        let agent = agent.and_then(|id| self.scene.agent(id));
+        let target = match (agent, tile) {
+            (Some(agent), _) => Some((Selection::Agent(agent.id), Vec2::new(agent.x, agent.y))),
+            (None, Some(tile)) => Some((
+                Selection::Tile(tile),
+                Vec2::new(f32::from(tile.x), f32::from(tile.y)),
+            )),
+            // It has died since.
+            (None, None) => None,
+        };
+        self.event_visited = Some(at);
+        self.hud.notice(notice);
+        if let Some((selection, place)) = target {
+            self.visit(selection, place);
+        }
+    }
+
+    fn visit(&mut self, selection: Selection, place: Vec2) {
+        self.select(selection);
+        self.look_at(place);
+        self.come_near();
+    }
+
     /// Does what the user asks for, or passes the request to the program around it.
     ///
     /// # Errors
@@ -262,6 +309,12 @@ impl ViewerState {
             self.source.watch(selection.agent());
         }
     }
+}
+
+/// The agent of a team with the highest level, of several the first.
+pub(super) fn best_agent(agents: &[SceneAgent], team: usize) -> Option<&SceneAgent> {
+    let agents = agents.iter().filter(|agent| usize::from(agent.team.0) == team);
+    agents.max_by_key(|agent| (agent.level, std::cmp::Reverse(agent.id)))
 }
 
 /// None, then one for each resource, then none.

@@ -1,4 +1,4 @@
-//! The debugging view: figures, frame times, the log and the command line.
+//! The debugging view: figures, frame times, the log and the command line; and the command line by itself.
 //!
 //! It shows [`Figures`] and passes lines on; the game loop collects figures and executes commands.
 
@@ -9,11 +9,15 @@ use egui::{
 
 use super::PanelContext;
 use super::figures::{FRAMES_KEPT, Figures, Group};
-use super::layout::KEYS_HEIGHT;
+use super::layout::{EDGE, KEYS_HEIGHT};
 use super::theme::{self, Colors, text, truncated};
 use crate::console::{Console, Output};
 
 const WIDTH: f32 = 640.0;
+const PALETTE_WIDTH: f32 = 560.0;
+const PALETTE_HEIGHT: f32 = 280.0;
+/// Below the cards at the top of a wide window, where the search is.
+const PALETTE_TOP: f32 = 70.0;
 /// From the view to the window's edges, both together, in points.
 const AROUND: f32 = 16.0;
 const LINE_HEIGHT: f32 = 26.0;
@@ -60,6 +64,46 @@ pub(super) fn show(
     });
 }
 
+/// The command line alone, with what can follow or the last answer below it; whether it stays open.
+pub(super) fn palette(
+    context: &Context,
+    cx: &mut PanelContext<'_>,
+    console: &mut Console,
+    wants_focus: &mut bool,
+) -> bool {
+    let card = cx.colors.upper_card();
+    let top = if cx.plan.is_wide() { PALETTE_TOP } else { EDGE };
+    let around = Vec2::splat(AROUND) + vec2(0.0, top) + card.total_margin().sum();
+    let room = (context.content_rect().size() - around).max(Vec2::splat(1.0));
+    let area = theme::area("palette", Order::Foreground).anchor(Align2::CENTER_TOP, vec2(0.0, top));
+    let colors = cx.colors;
+    let was_empty = console.line.trim().is_empty();
+    let laid = area.show(context, |ui| {
+        card.show(ui, |ui| {
+            ui.set_width(room.x.min(PALETTE_WIDTH));
+            command_line(ui, cx, console, wants_focus);
+            // Text and Enter may come in one frame.
+            let is_left = was_empty && !console.has_entered();
+            let is_open = !(is_left && ui.input(|keys| keys.key_pressed(Key::Enter)));
+            let below = match console.line.trim().is_empty() {
+                true => console.last_answer().collect(),
+                false => console.suggestions(),
+            };
+            let height = (room.y - LINE_HEIGHT).clamp(1.0, PALETTE_HEIGHT);
+            theme::scrolled(ui, height, |ui| {
+                ui.spacing_mut().item_spacing.y = 1.0;
+                for line in below {
+                    let color = if line.is_error { colors.gold } else { colors.text };
+                    ui.add(Label::new(text(line.text, 11.0, color).monospace()).wrap());
+                }
+            });
+            is_open
+        })
+        .inner
+    });
+    laid.inner
+}
+
 fn command_line(ui: &mut Ui, cx: &mut PanelContext<'_>, console: &mut Console, wants_focus: &mut bool) {
     let id = Id::unique("command");
     let has_focus = ui.memory(|memory| memory.has_focus(id));
@@ -95,7 +139,8 @@ fn command_line(ui: &mut Ui, cx: &mut PanelContext<'_>, console: &mut Console, w
         console.enter();
         *wants_focus = true;
     }
-    if std::mem::take(wants_focus) {
+    // The first layout of an area only measures it.
+    if ui.is_visible() && std::mem::take(wants_focus) {
         response.request_focus();
     }
 }

@@ -249,6 +249,15 @@ impl EventFeed {
         self.is_won = self.lines.iter().any(|line| line.deed == Deed::Won);
     }
 
+    /// The next line before `than` with an agent or a place, the newest without `than`: when it took its place, its
+    /// words, and both.
+    pub fn before(&self, than: Option<i128>) -> Option<(i128, &str, Option<AgentId>, Option<Tile>)> {
+        let is_seen = |line: &&Line| line.agent.is_some() || line.tile.is_some();
+        let is_before = |line: &&Line| than.is_none_or(|than| line.placed < than);
+        let line = self.lines.iter().filter(is_seen).find(is_before)?;
+        Some((line.placed, &line.text, line.agent, line.tile))
+    }
+
     /// Lines with match time and place, for screens without colours and pointer; the newest first.
     pub fn plain_lines(&self) -> impl Iterator<Item = String> {
         self.lines.iter().map(|line| {

@@ -96,6 +96,8 @@ pub struct Panels {
     pub any: bool,
     pub help: bool,
     pub debug: bool,
+    /// The command line by itself.
+    pub command: bool,
     pub labels: bool,
     /// For projectors: large, the race and the events alone.
     pub stage: bool,
@@ -115,7 +117,7 @@ pub struct Hud {
     score: score::ScoreHistory,
     minimap: minimap::Minimap,
     /// The text of the search while it is open.
-    search: Option<String>,
+    search: Option<search::Search>,
     pub console: Console,
     /// Whether the command line gets the focus in the next frame.
     wants_focus: bool,
@@ -164,9 +166,9 @@ impl Hud {
         self.minimap = minimap::Minimap::default();
     }
 
-    /// Opens the debugging view with the focus in its command line.
+    /// Opens the command line, or gives the focus to that of the debugging view.
     pub fn open_console(&mut self) {
-        self.panels.debug = true;
+        self.panels.command = !self.panels.debug;
         self.wants_focus = true;
     }
 
@@ -200,13 +202,15 @@ impl Hud {
     }
 
     pub fn toggle_search(&mut self) {
-        self.search = self.search.is_none().then(String::new);
+        self.search = self.search.is_none().then(search::Search::default);
     }
 
     /// Closes the topmost panel; `false` if none was open.
     pub fn close_top(&mut self) -> bool {
         if self.search.is_some() {
             self.search = None;
+        } else if std::mem::take(&mut self.panels.command) {
+            self.console.line.clear();
         } else if self.panels.help {
             self.panels.help = false;
         } else if self.panels.debug {
@@ -284,6 +288,10 @@ impl Hud {
         search::show(context, cx, &mut self.search);
         match self.panels.debug {
             true => debug::show(context, cx, &mut self.console, &mut self.wants_focus),
+            false if self.panels.command => {
+                let is_open = debug::palette(context, cx, &mut self.console, &mut self.wants_focus);
+                self.panels.command = is_open;
+            }
             false => cx.report.state("command-line-focus", false),
         }
         if self.panels.help {

@@ -1,6 +1,6 @@
 //! Search for an agent by its number or a team by its name.
 
-use egui::{Align2, Area, Context, Id, Key, Order, TextEdit, vec2};
+use egui::{Align2, Area, Context, Id, Key, Modifiers, Order, TextEdit, vec2};
 use trantor_client::{Scene, SceneAgent};
 
 use super::layout::EDGE;
@@ -9,8 +9,17 @@ use super::{PanelContext, theme, words};
 /// More do not fit beside the board.
 const FOUND_MAX: usize = 8;
 
-pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Option<String>) {
-    let Some(text) = search else { return };
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    pub text: String,
+    /// The result that Enter takes.
+    chosen: usize,
+}
+
+pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Option<Search>) {
+    let Some(Search { text, chosen: place }) = search else {
+        return;
+    };
     let is_new = text.is_empty();
     let top = if cx.plan.is_wide() { 70.0 } else { EDGE };
     let area = Area::new(Id::unique("search")).order(Order::Foreground);
@@ -18,6 +27,11 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
     let card = cx.colors.upper_card();
     let content = |ui: &mut egui::Ui| {
         ui.set_width(300.0);
+        // Before the field, which would move its cursor.
+        let (up, down) = ui.input_mut(|keys| {
+            let mut pressed = |key| keys.consume_key(Modifiers::NONE, key);
+            (pressed(Key::ArrowUp), pressed(Key::ArrowDown))
+        });
         let field = TextEdit::singleline(text)
             .hint_text("number of an agent, or name of a team")
             .desired_width(f32::INFINITY);
@@ -25,16 +39,22 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
         if is_new {
             response.request_focus();
         }
-        let mut enter = ui.input(|keys| keys.key_pressed(Key::Enter));
+        if response.changed() {
+            *place = 0;
+        }
+        let count = found(cx.scene(), text).take(FOUND_MAX).count();
+        *place = (*place + usize::from(down)).saturating_sub(up.into());
+        *place = (*place).min(count.saturating_sub(1));
+        let enter = ui.input(|keys| keys.key_pressed(Key::Enter));
         let mut chosen = None;
-        for agent in found(cx.scene(), text).take(FOUND_MAX) {
+        for (row, agent) in found(cx.scene(), text).take(FOUND_MAX).enumerate() {
             ui.horizontal(|ui| {
                 theme::swatch(ui, &cx.colors, cx.colors.team(agent.team), 9.0);
                 let (id, level) = (agent.id.0, agent.level.get());
                 let words = format!("#{id} · {} · level {level}", cx.team_name(agent.team));
                 let words = words::body(ui, &words);
-                let button = ui.add(egui::Button::new(words).frame(false).truncate());
-                if button.clicked() || std::mem::take(&mut enter) {
+                let button = egui::Button::selectable(row == *place, words).truncate();
+                if ui.add(button).clicked() || enter && row == *place {
                     chosen = Some(agent);
                 }
             });

@@ -17,6 +17,7 @@ use super::PanelContext;
 use super::icons::CROWN;
 use super::score::ScoreHistory;
 use super::theme::{self, Colors, grouped, match_time, text, truncated};
+use crate::state::acts::best_agent;
 
 /// Characters of the names in a tie that fit the card; of longer ones the number of teams is shown.
 const TIE_CHARS_MAX: usize = 36;
@@ -267,8 +268,7 @@ fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, rising: &Rising, he
     paint_lane(ui, &colors, lane, team, tint, runner(id, team, rising));
     let response = response.on_hover_ui(|ui| tip(ui, cx, id, team));
     if response.clicked() {
-        let agents = scene.agents.iter().filter(|agent| agent.team == id);
-        if let Some(agent) = agents.max_by_key(|agent| (agent.level, std::cmp::Reverse(agent.id))) {
+        if let Some(agent) = best_agent(&scene.agents, place) {
             cx.visit_agent(agent);
         }
     }

@@ -172,6 +172,25 @@ fn help_and_debugging_view_fit_every_window() {
 }
 
 #[test]
+fn the_command_line_opens_by_itself_with_what_can_follow() {
+    let mut fixture = Fixture::new(DemoScene::Overview, USUAL);
+    for line in ["spe", "rate ", "xyz"] {
+        fixture.state.hud.open_console();
+        fixture.state.hud.console.line = line.to_owned();
+        fixture.run();
+        assert!(
+            fixture.context.memory(|memory| memory.focused().is_some()),
+            "{line}"
+        );
+        let is_shown = |begins: &str| fixture.words.iter().any(|words| words.text.starts_with(begins));
+        let shown = ["speed UNITS", "rate [SYSTEM", "Frame times"].map(is_shown);
+        assert_eq!(shown, [line == "spe", line == "rate ", false], "{line}");
+        assert!(fixture.state.hud.close_top() && fixture.state.hud.console.line.is_empty());
+        fixture.run();
+    }
+}
+
+#[test]
 fn agents_of_a_team_and_level_on_one_tile_have_one_badge_that_counts_them() {
     let mut fixture = Fixture::new(DemoScene::Overview, USUAL);
     fixture.state.scene.effects.clear();
