@@ -24,7 +24,7 @@ use super::palette::{Mood, TeamColors};
 use super::torus::TorusWindow;
 
 pub use marks::{Marks, TrailPoint};
-pub use places::{Group, MIDDLE_HEIGHT, Place, Places};
+pub use places::{MIDDLE_HEIGHT, Place, Places};
 
 /// Units a frame from where on motion is simplified, and where all of it is.
 const CALM_FROM_UNITS: [f32; 2] = [2.5, 8.0];

@@ -58,15 +58,11 @@ struct Shared {
 }
 
 /// Agents of one team on one tile, two at least.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Group {
-    pub tile: Tile,
-    pub team: TeamId,
-    pub count: usize,
-    /// The lowest and the highest.
-    pub levels: [Level; 2],
-    /// How much of their elevation is done, while one is under way.
-    pub elevation: Option<f32>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    pub(super) tile: Tile,
+    pub(super) team: TeamId,
+    pub(super) count: usize,
     /// How much of the second has come, up to 1: what marks the group grows with it.
     pub(super) gathered: f32,
 }
@@ -122,43 +118,35 @@ impl Places {
             self.tiles[tile] = [0.0; 2];
         }
         self.gather_rituals(scene);
-        self.gather_groups(scene, ground.size);
+        self.gather_groups(ground.size);
     }
 
-    fn gather_groups(&mut self, scene: &Scene, size: MapSize) {
+    fn gather_groups(&mut self, size: MapSize) {
         self.groups.clear();
         self.members.sort_unstable();
-        let of_one = |one: &(usize, TeamId, usize), other: &(usize, TeamId, usize)| {
-            (one.0, one.1) == (other.0, other.1)
-        };
-        for members in self.members.chunk_by(of_one) {
-            let &[(tile, team, first), _, ..] = members else {
+        for members in self
+            .members
+            .chunk_by(|one, other| (one.0, one.1) == (other.0, other.1))
+        {
+            let &[(tile, team, _), _, ..] = members else {
                 continue;
             };
-            let presence: f32 = members.iter().map(|&(.., at)| self.on[at].1).sum();
-            let levels = || members.iter().map(|&(.., at)| scene.agents[at].level);
-            let first = scene.agents[first].level;
-            let tile = size.tile_at(tile);
-            let is_held = members.iter().any(|&(.., at)| scene.agents[at].held);
-            let mut rituals = scene.rituals.iter().filter(|_| is_held);
+            let presence = members.iter().map(|&(.., at)| self.on[at].1).sum();
             self.groups.push(Group {
-                tile,
+                tile: size.tile_at(tile),
                 team,
                 count: members.len(),
-                levels: [levels().min().unwrap_or(first), levels().max().unwrap_or(first)],
-                elevation: rituals
-                    .find(|ritual| ritual.tile == tile)
-                    .map(|ritual| ritual.progress),
                 gathered: smoothstep(1.0, 2.0, presence),
             });
         }
     }
 
-    pub fn groups(&self) -> &[Group] {
+    pub(super) fn groups(&self) -> &[Group] {
         &self.groups
     }
 
-    pub(super) fn enlarged(&self) -> f32 {
+    /// How much larger than in truth agents are drawn.
+    pub fn enlarged(&self) -> f32 {
         self.enlarged
     }
 

@@ -1,7 +1,8 @@
 //! Labels over agents, placed so that none covers another.
 //!
 //! A badge in the team's colour shows the level; from near the agent's number is beside it, and under the pointer
-//! everything. A few broadcasts for people have their text beside the badge. The most important labels are placed first:
+//! everything. Agents of a team on one tile have one banner: team, number of agents, level, and how much of their elevation is
+//! done. A few broadcasts for people have their text beside the badge. The most important labels are placed first:
 //! the selected agent, then speakers, then by level. A label without room is left out.
 //!
 //! From near an agent's note is a second line of its label, like speech. Marks on the map have labels of their own.
@@ -36,6 +37,8 @@ const HEIGHT: f32 = 0.83;
 /// Characters of a broadcast that are shown.
 const TEXT_CHARS_MAX: usize = 34;
 const BADGE: f32 = 16.0;
+/// Height of the bar that shows how much of an elevation is done.
+const TRACK: f32 = 3.0;
 /// Notes shown at most: more would hide the board.
 const NOTES_MAX: usize = 12;
 /// Characters of a note that are shown; the inspector has all of it.
@@ -66,8 +69,22 @@ struct Candidate {
     /// What the agent thinks.
     note: Option<String>,
     is_spoken: bool,
-    /// Agents that share the badge.
+    /// Agents that share the label, and the lowest and the highest of their levels.
     count: usize,
+    levels: [Level; 2],
+    /// How much of their elevation is done, while one is under way.
+    elevation: Option<f32>,
+}
+
+impl Candidate {
+    /// What the banner of a group says beside its badge.
+    fn banner(&self, team: &str) -> String {
+        let [lowest, highest] = self.levels.map(Level::get);
+        match lowest == highest {
+            true => format!("{team} ×{}", self.count),
+            false => format!("{team} ×{} · {lowest} to {highest}", self.count),
+        }
+    }
 }
 
 /// `cards`: rectangles of panels. No label lies under one.
@@ -95,9 +112,8 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
         if !is_free(rect_above(at, vec2(BADGE, BADGE))) {
             continue;
         }
-        let text = candidate
-            .text
-            .or_else(|| (count > 1).then(|| format!("×{count}")));
+        let banner = (count > 1).then(|| candidate.banner(&cx.team_name(agent.team)));
+        let text = candidate.text.or(banner);
         let galley = text.map(|text| {
             let font = FontId::proportional(12.0);
             painter.layout_job(words::job(&text, font, colors.text))
@@ -131,8 +147,22 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
             painter.rect(rect, BADGE / 2.0, colors.card, edge, StrokeKind::Outside);
         }
         let middle = rect.top() + BADGE / 2.0;
+        if let Some(done) = candidate.elevation {
+            let track = Rect::from_min_max(
+                pos2(rect.left() + BADGE + 4.0, rect.bottom() - TRACK),
+                pos2(rect.right() - BADGE / 2.0, rect.bottom()),
+            );
+            let filled = track.with_max_x(egui::lerp(track.x_range(), done));
+            painter.rect_filled(track, TRACK / 2.0, colors.edge);
+            painter.rect_filled(filled, TRACK / 2.0, colors.gold_fill);
+        }
         if let Some(galley) = galley {
-            let top = middle - galley.size().y / 2.0;
+            let lifted = if candidate.elevation.is_some() {
+                TRACK / 2.0
+            } else {
+                0.0
+            };
+            let top = middle - lifted - galley.size().y / 2.0;
             painter.galley(pos2(rect.left() + BADGE + 5.0, top), galley, Color32::WHITE);
         }
         if let Some((_, note)) = with_note {
@@ -145,7 +175,7 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) {
             painter.galley(pos2(rect.left() + 7.0, top), note, Color32::WHITE);
         }
         let middle = pos2(rect.left() + BADGE / 2.0, middle);
-        badge(&painter, middle, colors.team(agent.team), agent.level);
+        badge(&painter, middle, colors.team(agent.team), candidate.levels[1]);
     }
     mark_labels(&painter, cx, (screen, cards), false, (&mut marks, &mut taken));
 }
@@ -205,8 +235,9 @@ fn mark_labels(
 /// The candidates for labels, the most important first.
 fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = Vec::new();
-    // Those that stand for all agents of a tile, team and level.
-    let mut groups: BTreeMap<(Tile, TeamId, Level), usize> = BTreeMap::new();
+    // Those that stand for all agents of a tile and team.
+    let mut groups: BTreeMap<(Tile, TeamId), usize> = BTreeMap::new();
+    let places = cx.state.composer.places();
     let (selection, scene) = (cx.state.selection, cx.scene());
     let Some((view, window)) = &cx.view else {
         return candidates;
@@ -219,7 +250,7 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
     };
     let home = |agent: &SceneAgent| window.home(glam::Vec2::new(agent.x, agent.y));
     let place = |agent: &SceneAgent| {
-        let place = cx.state.composer.places().of(agent, home(agent), view);
+        let place = places.of(agent, home(agent), view);
         let (at, _) = on_screen(place.above(HEIGHT)).filter(|(_, inside)| *inside)?;
         Some((at, place))
     };
@@ -227,7 +258,8 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
         if let (EffectKind::Broadcast { text, .. }, Some((id, _))) = (effect.kind, effect.agent)
             && let words = scene.text(text)
             && words::is_for_people(words)
-            && let Some((at, place)) = scene.agent(id).and_then(place)
+            && let Some(agent) = scene.agent(id)
+            && let Some((at, place)) = place(agent)
             && place.pixels >= BADGE_PIXELS
         {
             // Later broadcasts of an agent are further down the list, and weigh more.
@@ -239,6 +271,8 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
                 note: None,
                 is_spoken: true,
                 count: 1,
+                levels: [agent.level; 2],
+                elevation: None,
             });
         }
     }
@@ -253,14 +287,14 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
         let ground = Vec3::new(home.x, 0.0, home.y);
         // Nearly all agents of a large world end here, before it is known where exactly they stand.
         if !is_selected
-            && view.pixels_per_tile(ground) < BADGE_PIXELS
+            && view.pixels_per_tile(ground) * places.enlarged() < BADGE_PIXELS
             && from_pointer(ground, MAY_BE_POINTED).is_none()
         {
             continue;
         }
         let Some((at, place)) = place(agent) else { continue };
         let pointed = from_pointer(place.above(MIDDLE_HEIGHT), POINTED);
-        if place.pixels < BADGE_PIXELS && !is_selected && pointed.is_none() {
+        if place.pixels * places.enlarged() < BADGE_PIXELS && !is_selected && pointed.is_none() {
             continue;
         }
         let level = agent.level.get();
@@ -278,10 +312,13 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
         let note = scene.shown_by_agent(agent.id).map(|shown| &shown.note);
         let note = note.filter(|note| text.is_some() && !note.is_empty());
         let note = note.map(|note| words::line(note.as_bytes(), NOTE_CHARS_MAX));
-        if place.is_shared && text.is_none() {
-            let group = (agent.tile, agent.team, agent.level);
-            let first = *groups.entry(group).or_insert(candidates.len());
+        if place.is_shared && pointed.is_none() && !is_selected && note.is_none() {
+            let first = *groups.entry((agent.tile, agent.team)).or_insert(candidates.len());
             if let Some(first) = candidates.get_mut(first) {
+                let [lowest, highest] = first.levels;
+                first.levels = [lowest.min(agent.level), highest.max(agent.level)];
+                first.weight = first.weight.max(weight) + 1;
+                first.text = None;
                 first.count += 1;
                 let x = first.at.x + (at.x - first.at.x) / first.count as f32;
                 first.at = pos2(x, first.at.y.min(at.y));
@@ -296,6 +333,10 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
             note,
             is_spoken: false,
             count: 1,
+            levels: [agent.level; 2],
+            elevation: (scene.rituals.iter().filter(|_| agent.held))
+                .find(|ritual| ritual.tile == agent.tile)
+                .map(|ritual| ritual.progress),
         });
     }
     // Equal weights in the order of numbers, so that labels do not take turns.

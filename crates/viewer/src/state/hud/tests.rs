@@ -191,7 +191,7 @@ fn the_command_line_opens_by_itself_with_what_can_follow() {
 }
 
 #[test]
-fn agents_of_a_team_and_level_on_one_tile_have_one_badge_that_counts_them() {
+fn agents_of_a_team_on_one_tile_have_one_banner() {
     let mut fixture = Fixture::new(DemoScene::Overview, USUAL);
     fixture.state.scene.effects.clear();
     fixture.state.scene.agents.truncate(9);
@@ -204,8 +204,9 @@ fn agents_of_a_team_and_level_on_one_tile_have_one_badge_that_counts_them() {
         (agent.x, agent.y, agent.held) = (9.0, f32::from(y), false);
     }
     fixture.run();
-    let counts = ["×6", "×2", "×1"].map(|text| fixture.count(text));
-    assert_eq!(counts, [1, 1, 0]);
+    let team = fixture.state.scene.teams[0].name.clone();
+    let banners = [(6, ""), (8, " · 1 to 8")].map(|(count, levels)| format!("{team} ×{count}{levels}"));
+    assert_eq!(banners.map(|text| fixture.count(&text)), [0, 1]);
 }
 
 #[test]
