@@ -94,6 +94,8 @@ pub struct ViewerState {
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
     was_won: bool,
+    /// The view before the camera went to the winners, and whether the user had moved it.
+    before_victory: Option<(CameraPose, bool)>,
     /// The span of a recording that is repeated.
     pub(crate) repeat: Repeat,
     /// When the event was listed that keys went to last.
@@ -153,6 +155,7 @@ impl ViewerState {
             volume: None,
             known: None,
             was_won: false,
+            before_victory: None,
             event_visited: None,
             repeat: Repeat::default(),
             last_shown: GameTime::ZERO,
@@ -243,6 +246,11 @@ impl ViewerState {
         let size = self.scene.ground.as_ref().map(|ground| ground.size);
         // A match that has a winner goes on as another one only.
         let is_other_match = self.was_won && self.scene.winner.is_none() && shown >= self.last_shown;
+        match (self.was_won, self.scene.winner.is_some()) {
+            (false, true) => self.visit_winners(),
+            (true, false) => _ = self.leave_winners(),
+            _ => {}
+        }
         self.was_won = self.scene.winner.is_some();
         if is_other_match || size.is_some() && self.known != size {
             self.forget_world();

@@ -56,6 +56,7 @@ impl ViewerState {
             Action::MuchSlower => self.set_speed(frequency / 10, now),
             Action::Overview => {
                 self.director.yield_camera();
+                self.before_victory = None;
                 self.follows = false;
                 self.moved = false;
                 self.moved_by_hand = false;
@@ -74,7 +75,7 @@ impl ViewerState {
             Action::NextAgent => self.next_agent(),
             Action::NextTeam => self.next_team(),
             Action::EventBefore => self.visit_event(),
-            Action::Clear if self.hud.close_top() => {}
+            Action::Clear if self.hud.close_top() || self.leave_winners() => {}
             Action::Clear => self.select(Selection::None),
             Action::Search => self.hud.toggle_search(),
             Action::HeatMap => self.paint_mode = next_heat_map(self.paint_mode),

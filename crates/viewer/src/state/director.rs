@@ -121,7 +121,7 @@ impl Director {
         let is_young = shot.seconds < SHOT_SECONDS_LEAST;
         let is_near = !shot.subject.is_empty() && !choice.is_empty();
         let is_kept = (is_young || is_near) && choice.iter().all(|place| shot.shows(*place));
-        if scene.winner.is_none() && shot.subject != choice && !is_kept {
+        if shot.subject != choice && !is_kept {
             let mut subject = choice;
             if is_young {
                 // No cut yet: what is shown stays in the picture, and the camera draws back.

@@ -1,7 +1,7 @@
 //! Where the camera looks: the first sight of a map, held keys, following an agent, and the map's edge.
 
 use glam::Vec2;
-use trantor_model::{AgentId, MapSize};
+use trantor_model::{AgentId, Level, MapSize};
 
 use super::director::Format;
 use super::{Framed, ViewerState};
@@ -21,6 +21,8 @@ const ZOOM_PER_SECOND: f32 = 2.4;
 /// An agent is visible where a tile is so many pixels high; from further away the camera comes near enough for the second
 /// height.
 const SEEN_PIXELS: f32 = 16.0;
+/// Agents of the highest level that win a match.
+const WINNERS: usize = 6;
 const NEAR_PIXELS: f32 = 32.0;
 
 impl ViewerState {
@@ -42,6 +44,46 @@ impl ViewerState {
         }
     }
 
+    /// Goes to the agents that decided the match, near enough to fill the picture with them.
+    pub(super) fn visit_winners(&mut self) {
+        /// Tiles from which a group is seen, for each that its farthest member is away from its middle, and besides.
+        const AWAY: [f32; 2] = [2.5, 5.5];
+        /// How far down it looks there, in radians: into their faces.
+        const PITCH: f32 = 0.6;
+        let (Some(winner), Some(window)) = (self.scene.winner, self.window()) else {
+            return;
+        };
+        let agents = self.scene.agents.iter();
+        let winners = agents.filter(|agent| agent.team == winner && agent.level == Level::LAST);
+        let winners = winners.take(WINNERS).map(|agent| Vec2::new(agent.x, agent.y));
+        // A match that ends by its time limit may have none.
+        let Some(first) = winners.clone().next() else {
+            return;
+        };
+        let (sum, count) = winners.clone().fold((Vec2::ZERO, 0.0), |(sum, count), place| {
+            (sum + window.shortest(first, place), count + 1.0)
+        });
+        let middle = first + sum / count;
+        let farthest = winners.map(|place| window.shortest(middle, place).length());
+        let distance = AWAY[0] * farthest.fold(0.0, f32::max) + AWAY[1];
+        self.before_victory = Some((self.camera.goal, self.moved));
+        self.follows = false;
+        self.moved = true;
+        let target = self.camera.goal.target;
+        self.camera.goal.target = target + window.shortest(target, middle);
+        self.camera.goal.distance = self.camera.goal.distance.min(distance);
+        self.camera.goal.pitch = self.camera.goal.pitch.min(PITCH);
+    }
+
+    /// Goes back to where the camera was before; whether it was with the winners.
+    pub(super) fn leave_winners(&mut self) -> bool {
+        let before = self.before_victory.take();
+        if let Some((pose, moved)) = before {
+            (self.camera.goal, self.moved) = (pose, moved);
+        }
+        before.is_some()
+    }
+
     /// Brings the camera back onto the map as it is numbered, after it may have gone round.
     pub(super) fn come_home(&mut self) {
         if let Some(window) = self.window()
@@ -61,8 +103,10 @@ impl ViewerState {
             aspect: self.aspect(),
             clear: self.clear_part(),
         };
-        // A film waits for its moments without time for the camera, at another speed than its own.
-        let is_directed = self.director.has_camera() && !self.follows && seconds > 0.0;
+        // At the end the camera goes to the winners. A film waits for its moments without time for the camera, at another
+        // speed than its own.
+        let is_over = self.scene.winner.is_some();
+        let is_directed = self.director.has_camera() && !self.follows && !is_over && seconds > 0.0;
         let directed = is_directed.then(|| {
             self.director
                 .direct(&self.scene, format, self.camera.pose, seconds)
@@ -148,6 +192,7 @@ impl ViewerState {
 
     /// A match begins: with the whole map, or with the view that the hand chose in the match before.
     pub(super) fn begin_match_view(&mut self) {
+        self.before_victory = None;
         // Beside an agent that was followed the camera may have gone round.
         self.come_home();
         let is_chosen = std::mem::take(&mut self.moved_by_hand);

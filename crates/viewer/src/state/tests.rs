@@ -5,7 +5,7 @@ use crate::demo::{Demo, DemoScene};
 use crate::game_loop::pretend::lay_out;
 use glam::Vec3;
 use trantor_client::{FeedEntry, FeedKind};
-use trantor_model::{AgentId, Resource, TeamId, Tile};
+use trantor_model::{AgentId, Level, Resource, TeamId, Tile};
 use trantor_render::picture::compose::MIDDLE_HEIGHT;
 use trantor_render::picture::{DecalKind, Shape};
 
@@ -56,6 +56,28 @@ fn a_click_selects_an_agent_before_its_tile() {
     assert_eq!(state.selection, Selection::Tile(Tile { x: 3, y: 15 }));
     state.click(empty);
     assert_eq!(state.selection, Selection::None, "a second click clears it");
+}
+
+#[test]
+fn at_the_win_the_camera_goes_to_the_winners_over_the_edge_of_the_map_and_escape_leads_back() {
+    let mut state = state(DemoScene::Overview);
+    let before = state.camera.goal;
+    state.scene.agents.truncate(7);
+    for (number, agent) in state.scene.agents.iter_mut().enumerate() {
+        agent.team = TeamId(u16::from(number == 6));
+        agent.level = Level::LAST;
+        // Three on each side of the edge, and one of another team elsewhere.
+        (agent.x, agent.y) = if number < 3 { (19.0, 4.0) } else { (0.0, 4.0) };
+    }
+    state.scene.winner = Some(TeamId(0));
+    state.follow_world();
+    let off = state
+        .window()
+        .unwrap()
+        .shortest(state.camera.goal.target, Vec2::new(19.5, 4.0));
+    assert!(off.length() < 0.01 && state.camera.goal.distance < 12.0);
+    state.act(Action::Clear, NOW);
+    assert_eq!(state.camera.goal, before);
 }
 
 #[test]

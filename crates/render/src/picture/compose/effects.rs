@@ -9,7 +9,7 @@ use super::super::palette::{self, Rgb};
 use super::super::shapes::Shape;
 use super::particles::Particles;
 use super::places::scale_of;
-use super::rituals::color_of;
+use super::rituals::{beam, color_of, stones};
 use super::{Frame, grounded, smoothstep};
 
 /// How fast things rise in a column of light.
@@ -151,7 +151,10 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
             at.ring(0.5, progress, 0.2, frame.colors.team(team), fading * 0.6);
         }
         EffectKind::RitualEnded { level, success: true } => succeeded(at, level, progress),
-        EffectKind::RitualEnded { success: false, .. } => failed(at, progress),
+        EffectKind::RitualEnded {
+            level,
+            success: false,
+        } => failed(at, level, progress),
         EffectKind::Rose { level } => {
             let (sparks, height) = match level {
                 Level::LAST => (26, 2.6),
@@ -222,50 +225,74 @@ fn team_color(frame: &Frame<'_>, effect: &SceneEffect) -> Rgb {
     effect.agent.map_or(WHITE, |(_, team)| frame.colors.team(team))
 }
 
-/// The light of an elevation breaks out of its circle: wider and with more sparks, the higher the level.
+/// The light of an elevation breaks out of its circle, and a wave goes through the grass: farther, and with more sparks, the
+/// higher the level.
 fn succeeded(at: &mut Particles<'_>, level: Level, progress: f32) {
     let color = color_of(level);
     let high = f32::from(level.get()) / 7.0;
     let fading = 1.0 - progress;
-    at.ring(2.0 + 0.8 * high, progress, 0.22, color, fading);
+    let large = at.frame.places.enlarged();
+    let farthest = at.frame.window.half.max_element().min(WAVE_TILES_MAX);
+    let reach = farthest * high * progress.powf(0.7);
+    at.list.waves.push(Wave {
+        position: at.position.to_array(),
+        radius: reach,
+        depth: (0.3 + 0.25 * reach).min(2.5),
+        dashes: 0.0,
+        color: color.with(fading.powf(0.7) * (0.4 + 0.6 * high)),
+    });
+    at.ring((2.0 + 0.8 * high) * large, progress, 0.22, color, fading);
     let second = (progress * 1.6 - 0.3).clamp(0.0, 1.0);
     if second > 0.0 {
-        at.ring(1.4 + 0.6 * high, second, 0.3, palette::GOLD, 1.0 - second);
+        at.ring(
+            (1.4 + 0.6 * high) * large,
+            second,
+            0.3,
+            palette::GOLD,
+            1.0 - second,
+        );
     }
     at.rune(
-        (1.0 + 0.35 * progress) * at.frame.places.enlarged(),
+        (1.0 + 0.35 * progress) * large,
         1.0,
         BLACK.mix(color, fading * fading),
     );
-    let height = 4.4 + 1.5 * high;
+    let [width, height] = beam(at, level);
     let strength = 2.2 * fading * fading;
-    at.column(0.4 + 0.5 * progress, height, strength, color, COLUMN_PACE);
+    at.column(
+        width * (1.0 + progress),
+        height * (1.0 + 0.3 * progress),
+        strength,
+        color,
+        COLUMN_PACE,
+    );
     let flash = (1.0 - progress * 2.5).max(0.0);
-    at.halo(1.6 + 0.6 * high, 1.2 * flash, color);
+    at.halo((1.6 + 0.6 * high) * large, 1.2 * flash, color);
     let sparks = 12 + 4 * u16::from(level.get());
-    at.burst(progress, sparks, 1.0 + 0.5 * high, color);
-    at.burst(second, sparks / 2, 0.6, palette::GOLD);
+    at.burst(progress, sparks, (1.0 + 0.5 * high) * large, color);
+    at.burst(second, sparks / 2, 0.6 * large, palette::GOLD);
 }
 
-/// The circle goes out, the column sinks back, and what is left falls down as ash.
-fn failed(at: &mut Particles<'_>, progress: f32) {
+/// The beam snaps, the stones fall, and what is left of the circle goes out.
+fn failed(at: &mut Particles<'_>, level: Level, progress: f32) {
+    /// Part of the effect after which the beam has broken.
+    const SNAP: f32 = 0.12;
     let ash = Rgb::hex(0x8A_93_A8);
     let fading = 1.0 - progress;
-    at.rune(
-        0.98 * at.frame.places.enlarged(),
-        fading,
-        BLACK.mix(ash, fading * fading),
-    );
-    let sunk = fading * fading * fading;
-    at.column(0.3, 2.4 * sunk, 0.9 * sunk, ash, COLUMN_PACE);
-    at.ring(1.2, progress, 0.4, ash, 0.6 * fading);
-    for number in 0..(10.0 * at.frame.lively()) as u16 {
-        let own = f32::from(number) * 2.399_963;
-        let away = 0.25 + 0.3 * (own * 1.7).sin().abs() + 0.15 * progress;
-        let height = (1.1 + 0.5 * (own * 2.3).sin()) * (1.0 - progress * progress);
-        at.beside(Vec2::new(own.sin(), own.cos()) * away)
-            .spark(height.max(0.03), 0.03, 0.9 * fading, ash);
+    let large = at.frame.places.enlarged();
+    at.rune(0.98 * large, fading, BLACK.mix(ash, fading * fading));
+    let left = (1.0 - progress / SNAP).max(0.0);
+    if left > 0.0 {
+        let [width, height] = beam(at, level);
+        at.column(width * left, height, 2.4, LOST, COLUMN_PACE);
     }
+    let fallen = smoothstep(0.0, 0.3, progress);
+    if fallen < 1.0 {
+        stones(at, level, 0.5, 1.0 - fallen * fallen);
+    }
+    at.halo(1.4 * large, 1.4 * (1.0 - progress * 4.0).max(0.0), LOST);
+    at.burst((progress * 1.5).min(1.0), 16, 0.9 * large, LOST);
+    at.ring(1.2 * large, progress, 0.4, LOST.mix(ash, progress), 0.8 * fading);
 }
 
 /// Falls over backwards, sinks, and leaves a small light that rises.

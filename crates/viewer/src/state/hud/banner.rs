@@ -11,6 +11,8 @@ use super::{PanelContext, theme, words};
 
 /// Sides of the crown and of the team's or state's colour, in points.
 const CROWN_SIDE: f32 = 22.0;
+/// Size of the winner's name, where there is room.
+const VICTORY_TEXT: f32 = 44.0;
 const SWATCH: f32 = 10.0;
 const RADIO_SIDE: f32 = 14.0;
 
@@ -20,7 +22,10 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
     if let (LinkState::Live, Some(winner)) = (&scene.link, scene.winner) {
         let shade = context.global_style().visuals.strong_text_color();
         let text = format!("{} wins", cx.team_name(winner));
-        let text = words::job(&text, FontId::proportional(20.0), shade);
+        let size = (cx.plan.middle_width() / 12.0)
+            .min(context.content_rect().height() / 18.0)
+            .clamp(20.0, VICTORY_TEXT);
+        let text = words::job(&text, FontId::proportional(size), shade);
         return Some(banner(context, cx, text.into(), colors.team(winner), true));
     }
     let (gold, accent) = (colors.gold, colors.accent);

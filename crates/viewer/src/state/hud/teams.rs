@@ -267,10 +267,10 @@ fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, rising: &Rising, he
     }
     paint_lane(ui, &colors, lane, team, tint, runner(id, team, rising));
     let response = response.on_hover_ui(|ui| tip(ui, cx, id, team));
-    if response.clicked() {
-        if let Some(agent) = best_agent(&scene.agents, place) {
-            cx.visit_agent(agent);
-        }
+    if response.clicked()
+        && let Some(agent) = best_agent(&scene.agents, place)
+    {
+        cx.visit_agent(agent);
     }
 }
 
