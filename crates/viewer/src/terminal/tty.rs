@@ -72,6 +72,10 @@ impl Terminal {
 
     /// The next key that was pressed, by the name that bindings use.
     pub(super) fn read_key(&mut self) -> Option<String> {
+        if self.has_keyboard && has_hung_up() {
+            log::warn!("the terminal has hung up");
+            self.close_keyboard();
+        }
         while self.has_keyboard {
             match event::poll(Duration::ZERO).and_then(|waits| waits.then(event::read).transpose()) {
                 Ok(None) => return None,
@@ -116,6 +120,11 @@ impl Drop for Terminal {
         }
         self.close_keyboard();
     }
+}
+
+/// Whether the terminal is gone without a signal: crossterm would read its end for ever.
+fn has_hung_up() -> bool {
+    cfg!(unix) && terminal::window_size().is_err()
 }
 
 fn key_name(key: KeyEvent) -> Option<String> {
