@@ -286,8 +286,10 @@ mod tests {
 
     #[test]
     fn a_hand_has_the_camera_until_it_rests_for_twenty_seconds() {
-        let mut director = Director::default();
-        director.starts_when_idle = true;
+        let mut director = Director {
+            starts_when_idle: true,
+            ..Director::default()
+        };
         director.wait(5.0);
         director.note_input();
         director.wait(19.0);
