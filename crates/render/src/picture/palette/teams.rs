@@ -1,5 +1,7 @@
 //! Which team has which colour: the palette's in the order of the teams, except where a team is named after a colour.
 
+use std::cell::RefCell;
+
 use glam::Vec3;
 use trantor_client::SceneTeam;
 use trantor_model::TeamId;
@@ -103,9 +105,19 @@ impl Default for TeamColors {
 }
 
 impl TeamColors {
-    /// Of `teams`, in the order of their ids.
+    /// Of `teams`, in the order of their ids. Every frame asks some times, and names hardly change: the last answer is kept.
     pub fn of(teams: &[SceneTeam]) -> Self {
-        Self::called(teams.iter().map(|team| &*team.name))
+        thread_local! {
+            static LAST: RefCell<(Vec<String>, TeamColors)> = RefCell::default();
+        }
+        LAST.with_borrow_mut(|(names, colors)| {
+            let called = || teams.iter().map(|team| &*team.name);
+            if !called().eq(names.iter()) {
+                *names = called().map(str::to_owned).collect();
+                *colors = Self::called(called());
+            }
+            *colors
+        })
     }
 
     fn called<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
