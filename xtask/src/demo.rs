@@ -75,7 +75,11 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             "without a window (a display needs DISPLAY or WAYLAND_DISPLAY) the match is watched for {seconds} s"
         )
     };
-    println!("demo: the server listens on port {}; {how}", demo.port);
+    let address = format!("127.0.0.1:{}", demo.port);
+    println!(
+        "demo: the server is at {address}, {} plays as bots over TCP, {} as a script; {how}",
+        TEAMS[0], TEAMS[1]
+    );
     demo.start_viewer(has_window)?;
     let status = demo.until_closed(&mut signals)?;
     if has_window {
@@ -113,6 +117,7 @@ struct Demo {
 }
 
 impl Demo {
+    /// Only errors of the programs reach the terminal.
     fn start(&mut self, name: &'static str, command: &mut Command) -> Result<&mut Child> {
         let child = command.stdin(Stdio::null()).spawn();
         let child = child.with_context(|| format!("cannot start the {name}"))?;
@@ -134,7 +139,8 @@ impl Demo {
         server.args([
             "-p", &port, "-c", &places, "-f", &speed, "--seed", &seed, "-n", bots, script,
         ]);
-        server.args(["--mind", &format!("{script}=script:{SCRIPT}:{places}")]);
+        let mind = format!("{script}=script:{SCRIPT}:{places}");
+        server.args(["--log", "error", "--mind", &mind]);
         server.current_dir(source::root());
         self.matches += 1;
         if self.matches.is_multiple_of(MATCHES_PER_LAG) {
@@ -153,8 +159,8 @@ impl Demo {
         (self.port, self.output) = (address.port(), Some(output));
         let mut program = Command::new(&self.bot);
         program.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", bots]);
-        self.start("bots", program.args(["--team-size", &places]))
-            .map(drop)
+        program.args(["--team-size", &places]).stdout(Stdio::null());
+        self.start("bots", &mut program).map(drop)
     }
 
     fn start_viewer(&mut self, has_window: bool) -> Result<()> {
@@ -170,7 +176,7 @@ impl Demo {
             viewer.arg("--screenshot").arg(picture);
             viewer.args(["--after", &seconds]);
         }
-        self.start("viewer", &mut viewer).map(drop)
+        self.start("viewer", viewer.stdout(Stdio::null())).map(drop)
     }
 
     /// Waits until the viewer or the server ends, or a signal comes. Once a match is over another begins, with the next seed

@@ -206,8 +206,8 @@ impl Command {
         Self::all().find(|command| command.name == name).ok_or_else(|| {
             let distances = Self::all().map(|near| (strsim::damerau_levenshtein(near.name, name), near.name));
             let nearest = distances.min().filter(|&(off, near)| off <= 1 + near.len() / 4);
-            let near = nearest.map_or_else(String::new, |(_, near)| format!(", did you mean {near}?"));
-            format!("there is no command {name:?}{near}; type help for all of them")
+            let hint = nearest.map_or(";".to_owned(), |(_, near)| format!("; did you mean {near:?}?"));
+            format!("unknown command {name:?}{hint} help lists them all")
         })
     }
 

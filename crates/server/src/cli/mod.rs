@@ -22,7 +22,7 @@ use self::manual::ManualAsked;
 use crate::console::remote::ConsoleAsked;
 use crate::options::layers::{self, CONFIG};
 use crate::options::settings::{Resolved, flags, is_common, names};
-use crate::options::{OptionError, Options, PROGRAM, explain, spelt};
+use crate::options::{COMMANDS, OptionError, Options, PROGRAM, explain, spelt};
 use crate::playback::PlayAsked;
 use crate::replay::ReplayAsked;
 
@@ -59,9 +59,6 @@ impl Stop {
         }
     }
 }
-
-/// The other commands, which are known by the first word of the command line.
-const COMMANDS: [&str; 6] = ["completions", "config", "console", "man", "replay", "types"];
 
 /// What is printed beside a mistake in the server's own flags, as by the tools of the Zappy world.
 const USAGE: &str = "usage: trantor-server -p PORT -x WIDTH -y HEIGHT -n TEAM... -c PLACES -f FREQUENCY

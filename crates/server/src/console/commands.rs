@@ -55,8 +55,8 @@ fn unknown(word: &str, typed: &str) -> String {
     }
     let aliases = ALIASES.iter().map(|(alias, _)| *alias);
     match nearest(word, commands().map(|command| command.name).chain(aliases)) {
-        Some(name) => format!("there is no word {typed:?}; did you mean {name:?}? help lists them all"),
-        None => format!("there is no word {typed:?}; help lists them all"),
+        Some(name) => format!("unknown command {typed:?}; did you mean {name:?}? help lists them all"),
+        None => format!("unknown command {typed:?}; help lists them all"),
     }
 }
 
@@ -75,7 +75,7 @@ pub fn help(word: &str) -> Result<String, String> {
         .map(|command| format!("{}\n", command.line))
         .collect();
     match text.is_empty() {
-        true => Err(format!("there is no word {word:?}; help lists them all")),
+        true => Err(unknown(&word, &word)),
         false => Ok(text),
     }
 }

@@ -6,8 +6,20 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::layers::CONFIG;
 use super::settings::{Origins, find, must_be, nearest_name, short};
+use crate::nearest::nearest;
 
 pub const PROGRAM: &str = "trantor-server";
+
+/// The other commands, which are known by the first word of the command line.
+pub(crate) const COMMANDS: [&str; 7] = [
+    "completions",
+    "config",
+    "console",
+    "man",
+    "replay",
+    "sim",
+    "types",
+];
 
 /// Exit status for every mistake in the options and every failure to start: the convention of Epitech's tools.
 pub const EXIT_STATUS_REFUSED: u8 = 84;
@@ -90,10 +102,14 @@ pub(crate) fn explain(error: &clap::Error, word: Option<&str>) -> OptionError {
     let name = flag.trim_start_matches('-');
     let valid = strings(error, ContextKind::ValidValue);
     let (written, why) = match error.kind() {
-        ErrorKind::UnknownArgument if !flag.starts_with('-') => (
-            format!("'{shown}'"),
-            format!("is a stray word; an option starts with '-', {see}"),
-        ),
+        ErrorKind::UnknownArgument if !flag.starts_with('-') => {
+            let command = nearest(&shown, COMMANDS).filter(|_| word.is_none());
+            let why = match command {
+                Some(command) => format!("unknown command; did you mean {command}? {see}"),
+                None => format!("is a stray word; an option starts with '-', {see}"),
+            };
+            (format!("'{shown}'"), why)
+        }
         ErrorKind::UnknownArgument => {
             let nearest = match word {
                 Some(_) => error.get(ContextKind::SuggestedArg).map(ToString::to_string),
@@ -126,6 +142,18 @@ pub(crate) fn explain(error: &clap::Error, word: Option<&str>) -> OptionError {
                 ErrorKind::InvalidUtf8 => "it must be valid UTF-8".to_owned(),
                 ErrorKind::MissingSubcommand => {
                     format!("say what: {}", strings(error, ContextKind::ValidSubcommand))
+                }
+                ErrorKind::InvalidSubcommand => {
+                    let meant = strings(error, ContextKind::SuggestedSubcommand);
+                    let hint = if meant.is_empty() {
+                        meant
+                    } else {
+                        format!("; did you mean {meant}")
+                    };
+                    format!(
+                        "unknown command {:?}{hint}",
+                        context(ContextKind::InvalidSubcommand)
+                    )
                 }
                 ErrorKind::MissingRequiredArgument => {
                     format!("{} is missing", strings(error, ContextKind::InvalidArg))

@@ -28,7 +28,7 @@ use trantor_time::{Frequency, RealSpan};
 use crate::keep_alive::KeepAlive;
 pub use crate::minds::MindSpecs;
 
-pub(crate) use error::{Clash, explain, spelt};
+pub(crate) use error::{COMMANDS, Clash, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
 pub use log_filter::LogFilter;
 pub use record_keep::RecordKeep;
