@@ -1,8 +1,8 @@
 //! The time-line of a recording: position, events, and jumps with the mouse.
 //!
 //! ```text
-//! 1 200 u   ▏  ┆ ╻   ╻┆  ┆     ▼   ╻      ●    ┆            ♛▕   90 000 u
-//!           deaths below, elevations above, ▼ another speed, bright between the ends of a repeated span
+//! 0:12   ▏  ┆ ╻   ╻┆  ┆     ▼   ╻      ●    ┆            ♛▕   15:00
+//!        deaths below, elevations above, ▼ another speed, bright between the ends of a repeated span
 //! ```
 
 use std::ops::RangeInclusive;
@@ -14,7 +14,7 @@ use trantor_protocol::wire::{Mark, MarkKind};
 use trantor_time::GameTime;
 
 use super::icons::{CROWN, Pen};
-use super::theme::{self, Colors, grouped};
+use super::theme::{self, Colors, grouped, match_time};
 use super::{PanelContext, words};
 use crate::input::Action;
 use crate::intent::Intent;
@@ -51,16 +51,22 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) -> Option<Rect>
 
 fn header(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: GameTime) {
     let has_buttons = ui.available_width() >= BUTTONS_FROM;
-    let units = |at: GameTime| RichText::new(format!("{} u", grouped(at.whole_units()))).monospace();
+    let time = |ui: &mut Ui, at: GameTime, color| {
+        let time = RichText::new(match_time(at.whole_units()))
+            .monospace()
+            .color(color);
+        let units = format!("unit {}", grouped(at.whole_units()));
+        ui.label(time).on_hover_text(units);
+    };
     let (from, to) = cx.state.repeat.ends();
     ui.horizontal(|ui| {
-        ui.label(units(shown).color(cx.colors.text));
+        time(ui, shown, cx.colors.text);
         if recording.target().is_some() {
             ui.label(RichText::new("jumping …").small().color(cx.colors.gold));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().button_padding = vec2(5.0, 1.0);
-            ui.label(units(recording.end()).weak());
+            time(ui, recording.end(), cx.colors.weak);
             if !has_buttons {
                 return;
             }
@@ -113,7 +119,8 @@ fn line(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: Ga
         cx.request(Intent::Seek(scale.moment_at(pointer.x)));
     }
     if let Some(pointer) = response.hover_pos() {
-        let mut words = format!("{} u", grouped(scale.moment_at(pointer.x).whole_units()));
+        let units = scale.moment_at(pointer.x).whole_units();
+        let mut words = format!("{} · unit {}", match_time(units), grouped(units));
         let marks = recording.marks().iter();
         let near = marks.filter(|mark| (scale.x_of(mark.at) - pointer.x).abs() <= NEAR_POINTS);
         for mark in near.take(NAMED_MAX) {
