@@ -30,6 +30,9 @@ pub struct GroundPaint {
     size: Option<MapSize>,
     version: u64,
     mode: PaintMode,
+    /// The count from which on a heat map has its brightest colour, and updates since it was found.
+    heat_top: u32,
+    heat_age: u32,
     /// The map itself first, then its smaller copies.
     levels: Vec<Level>,
     /// The first row that is yet to be painted; a multiple of [`BAND_ROWS`], or as many as there are.
@@ -57,6 +60,13 @@ const BAND_ROWS: u32 = 1 << (LEVELS_MAX - 1);
 /// so small that those are less than pixels.
 const LEVELS_MAX: usize = 5;
 
+/// Tiles that are looked at for the scale of a heat map: as good as all of them, and a few microseconds.
+const HEAT_SAMPLES_MAX: usize = 1 << 12;
+/// Part of the tiles that may be above the scale: a single heap does not make all else dark.
+const HEAT_ABOVE: f32 = 0.01;
+/// Updates with changes after which the scale is found anew: seldom, for then all colours change.
+const HEAT_UPDATES: u32 = 256;
+
 /// Tiles painted in one frame where all have to be: half a millisecond, and a million of them in half a second.
 const TILES_A_FRAME: u32 = 1 << 15;
 /// Bands given to the graphics card in one frame: on the largest map all of them within half a second, and never more
@@ -69,6 +79,17 @@ impl GroundPaint {
         let changes = (self.size == Some(ground.size) && self.mode == mode)
             .then(|| ground.changes_since(self.version))
             .flatten();
+        self.heat_age += u32::from(self.version != ground.version);
+        let is_heat_old = self.heat_age >= HEAT_UPDATES;
+        if let PaintMode::Heat(resource) = mode
+            && (changes.is_none() || is_heat_old)
+        {
+            self.heat_age = 0;
+            let top = heat_top(ground, resource);
+            if std::mem::replace(&mut self.heat_top, top) != top {
+                self.painted_rows = 0;
+            }
+        }
         match changes {
             Some(places) => places.iter().for_each(|&place| self.follow(ground, place)),
             None => {
@@ -105,6 +126,11 @@ impl GroundPaint {
     /// The map painted, once there is one.
     pub fn size(&self) -> Option<MapSize> {
         self.size
+    }
+
+    /// The count from which on a heat map has its brightest colour: that of the 99th centile of tiles, and at least 1.
+    pub fn heat_top(&self) -> u32 {
+        self.heat_top
     }
 
     pub fn crowd(&self) -> &Crowd {
@@ -161,7 +187,7 @@ impl GroundPaint {
             return;
         };
         let row = place / map.width;
-        let texel = paint(counts, self.mode);
+        let texel = paint(counts, self.mode, self.heat_top);
         if row < self.painted_rows && map.texels[place as usize] != texel {
             map.texels[place as usize] = texel;
             self.behind.0[(row / BAND_ROWS) as usize] = true;
@@ -203,7 +229,7 @@ impl GroundPaint {
         let places = (first * width) as usize..(end * width) as usize;
         let texels = self.levels[0].texels[places.clone()].iter_mut();
         for (texel, counts) in texels.zip(ground.tiles.get(places).unwrap_or_default()) {
-            *texel = paint(counts, self.mode);
+            *texel = paint(counts, self.mode, self.heat_top);
         }
         self.painted_rows = end;
         let bands = (first / BAND_ROWS) as usize..end.div_ceil(BAND_ROWS) as usize;
@@ -261,11 +287,27 @@ fn levels(size: MapSize) -> Vec<Level> {
         .collect()
 }
 
-/// What is shown of a tile on which this lies.
-fn paint(counts: &Counts, mode: PaintMode) -> [u8; 4] {
+/// What is shown of a tile on which this lies, with a heat map's brightest colour from `top` on.
+fn paint(counts: &Counts, mode: PaintMode, top: u32) -> [u8; 4] {
     match mode {
         PaintMode::Mixture => mixture(counts),
-        PaintMode::Heat(resource) => heat(counts[resource]),
+        PaintMode::Heat(resource) => heat(counts[resource], top),
+    }
+}
+
+/// The count that one tile in a hundred exceeds, and at least 1.
+fn heat_top(ground: &SceneGround, resource: Resource) -> u32 {
+    let step = ground.tiles.len().div_ceil(HEAT_SAMPLES_MAX).max(1);
+    let mut counts: Vec<u32> = ground
+        .tiles
+        .iter()
+        .step_by(step)
+        .map(|tile| tile[resource])
+        .collect();
+    let above = (counts.len() as f32 * HEAT_ABOVE) as usize;
+    match counts.len().checked_sub(above + 1) {
+        Some(place) => (*counts.select_nth_unstable(place).1).max(1),
+        None => 1,
     }
 }
 
@@ -304,14 +346,15 @@ static MIXTURES: LazyLock<Vec<[u8; 4]>> = LazyLock::new(|| {
 });
 
 /// A count on a heat map, and how strongly it shows.
-fn heat(count: u32) -> [u8; 4] {
-    heat_color(count).with(if count == 0 { 0.86 } else { 0.92 })
+fn heat(count: u32, top: u32) -> [u8; 4] {
+    heat_color(count, top).with(if count == 0 { 0.86 } else { 0.92 })
 }
 
-/// The colour of a count on a heat map: from deep violet over orange to nearly white, growing in brightness all the
-/// way, so that it can be read without seeing colours.
-pub fn heat_color(count: u32) -> Rgb {
-    const SCALE: [Rgb; 6] = [
+/// The colour of a count on a heat map up to `top`: from deep violet over orange to nearly white, growing in brightness
+/// all the way, so that it can be read without seeing colours.
+pub fn heat_color(count: u32, top: u32) -> Rgb {
+    const SCALE: [Rgb; 7] = [
+        Rgb::hex(0x16_0C_2B),
         Rgb::hex(0x2B_12_4C),
         Rgb::hex(0x6A_1B_6D),
         Rgb::hex(0xB6_30_5E),
@@ -319,11 +362,9 @@ pub fn heat_color(count: u32) -> Rgb {
         Rgb::hex(0xFB_B3_4A),
         Rgb::hex(0xFD_F2_B0),
     ];
-    // Equal steps for doubling counts: 1, 2, 4, 8, 16 and 32 or more.
-    let step = match count {
-        0 => return Rgb::hex(0x16_0C_2B),
-        count => (count as f32).log2().min(5.0),
-    };
+    // Equal steps for equal ratios: the first of a heap says most.
+    let share = ((count as f32).ln_1p() / (top.max(1) as f32).ln_1p()).min(1.0);
+    let step = share * (SCALE.len() - 1) as f32;
     let below = (step as usize).min(SCALE.len() - 2);
     SCALE[below].mix(SCALE[below + 1], step - below as f32)
 }

@@ -128,3 +128,32 @@ fn a_large_map_is_painted_in_slices_which_changes_in_between_do_not_upset() {
     assert_eq!(at_once.take_budget(), usize::MAX);
     assert_eq!(at_once.take_budget(), BANDS_A_FRAME);
 }
+
+#[test]
+fn a_heat_map_is_scaled_to_all_but_the_highest_heaps_and_follows_the_game() {
+    let size = MapSize::new(20, 20).unwrap();
+    let mut one = SceneGround {
+        size,
+        tiles: vec![Counts::ZERO; size.area()],
+        ..ground(1, 0, Vec::new())
+    };
+    let heat = PaintMode::Heat(Resource::Food);
+    let mut paint = GroundPaint::default();
+    paint.update(&one, heat);
+    assert_eq!(paint.heat_top(), 1, "of nothing");
+    let brightest = heat_color(1, 1);
+    assert_eq!((heat_color(7, 7), heat_color(40, 7)), (brightest, brightest));
+    for tile in &mut one.tiles[..5] {
+        tile[Resource::Food] = 3;
+    }
+    one.tiles[0][Resource::Food] = 90;
+    for version in 2..=u64::from(HEAT_UPDATES) {
+        (one.version, one.changed_since) = (version, version - 1);
+        paint.update(&one, heat);
+    }
+    assert_eq!(paint.heat_top(), 1, "colours seldom change their meaning");
+    (one.version, one.changed_since) = (one.version + 1, one.version);
+    paint.update(&one, heat);
+    assert_eq!(paint.heat_top(), 3);
+    assert_eq!(paint.levels()[0].texels[0], paint.levels()[0].texels[4]);
+}

@@ -1,8 +1,8 @@
 //! The map in the corner: resources, agents, and the part in view; a click moves the camera. And the legend of a heat map.
 
 use egui::{
-    Align2, Color32, ColorImage, Context, FontId, Label, Margin, Order, Painter, Pos2, Rect, Sense, Shape,
-    Stroke, TextureHandle, TextureOptions, Ui, pos2, vec2,
+    Align2, Color32, ColorImage, Context, FontId, Label, Margin, Order, Painter, Pos2, Rect, RichText, Sense,
+    Shape, Stroke, TextureHandle, TextureOptions, Ui, pos2, vec2,
 };
 use glam::Vec2;
 use trantor_model::{MapSize, Resource};
@@ -30,11 +30,14 @@ const HEIGHT_MAX: f32 = 224.0;
 const AROUND: f32 = 56.0;
 const BUTTON_GAP: f32 = 2.0;
 
-/// The count of each colour of a heat map; the last one stands for more as well.
-const COUNTS: [u32; 7] = [0, 1, 2, 4, 8, 16, 32];
+/// Colours in the legend of a heat map at most.
+const COLORS_MAX: u32 = 7;
 const COLOR_WIDTH_LEAST: f32 = 15.0;
 const COLOR_WIDTH_MOST: f32 = 26.0;
 const COLOR_HEIGHT: f32 = 15.0;
+/// Height of the legend without its margins, and width of the words on its scale, in points.
+const LEGEND_HEIGHT: f32 = 22.0;
+const TOP_WIDTH: f32 = 140.0;
 
 /// Height of the card with `width` points for its content; `None` while there is no map.
 pub(super) fn height(cx: &PanelContext<'_>, width: f32) -> Option<f32> {
@@ -227,8 +230,8 @@ fn heat_buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// Shows what the colours of a heat map stand for above the time-line; returns its rectangle.
-pub(super) fn legend(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
+/// Shows what the colours of a heat map stand for above the time-line, where no other card is; returns its rectangle.
+pub(super) fn legend(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) -> Option<Rect> {
     let PaintMode::Heat(resource) = cx.state.paint_mode else {
         return None;
     };
@@ -236,7 +239,12 @@ pub(super) fn legend(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
         .plan
         .bottom(cx.state.source.recording().is_some(), cx.state.selection);
     let card = cx.colors.card().inner_margin(Margin::symmetric(12, 6));
-    let around = card.total_margin().sum().x;
+    let around = card.total_margin().sum();
+    let top = bottom - around.y - LEGEND_HEIGHT;
+    let room = Rect::from_min_max(pos2(left, top), pos2(right, bottom));
+    if cards.iter().any(|card| card.intersects(room)) {
+        return None;
+    }
     let area = theme::area("legend", Order::Middle).interactable(false);
     let area = area
         .pivot(Align2::CENTER_BOTTOM)
@@ -245,21 +253,39 @@ pub(super) fn legend(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
         ui.spacing_mut().item_spacing.x = 6.0;
         theme::icon(ui, vec2(12.0, COLOR_HEIGHT), 12.0, |pen| pen.resource(resource));
         ui.add(Label::new(format!("heat: {}", resource.name())).extend());
-        let room = right - left - around - ui.min_rect().width() - 6.0;
-        let count = COUNTS.len() as f32;
-        let width = (room / count).clamp(COLOR_WIDTH_LEAST, COLOR_WIDTH_MOST);
-        let (scale, _) = ui.allocate_exact_size(vec2(width * count, COLOR_HEIGHT), Sense::hover());
-        for (place, count) in (0u8..).zip(COUNTS) {
+        let top = cx.state.paint.heat_top();
+        let counts = legend_counts(top);
+        let room = right - left - around.x - ui.min_rect().width() - 6.0;
+        let cells = counts.len() as f32;
+        let width = (room / cells).clamp(COLOR_WIDTH_LEAST, COLOR_WIDTH_MOST);
+        let (scale, _) = ui.allocate_exact_size(vec2(width * cells, COLOR_HEIGHT), Sense::hover());
+        for (place, &count) in (0u8..).zip(&counts) {
             let at = pos2(scale.left() + f32::from(place) * width, scale.top());
             let cell = Rect::from_min_size(at, vec2(width, COLOR_HEIGHT));
-            let fill = color(heat_color(count));
+            let fill = color(heat_color(count, top));
             ui.painter().rect_filled(cell, 0.0, fill);
-            let more = if COUNTS.ends_with(&[count]) { "+" } else { "" };
+            let more = if count == top { "+" } else { "" };
             let (text, font) = (format!("{count}{more}"), FontId::proportional(9.5));
             let painter = ui.painter();
             painter.text(cell.center(), Align2::CENTER_CENTER, text, font, ink_on(fill));
         }
+        if room - width * cells > TOP_WIDTH {
+            ui.add(Label::new(RichText::new("scaled to 99 % of tiles").small().weak()).extend());
+        }
     };
     let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
     Some(laid.response.rect)
+}
+
+/// The counts that the legend of a heat map up to `top` names: all, or some in equal ratios.
+fn legend_counts(top: u32) -> Vec<u32> {
+    if top < COLORS_MAX {
+        return (0..=top).collect();
+    }
+    let step = (top as f32).ln_1p() / (COLORS_MAX - 1) as f32;
+    let mut counts: Vec<u32> = (0..COLORS_MAX)
+        .map(|place| (step * place as f32).exp_m1().round() as u32)
+        .collect();
+    counts.dedup();
+    counts
 }

@@ -274,7 +274,8 @@ impl Hud {
             if !self.panels.debug {
                 self.cards.extend(timeline::show(context, cx));
                 if !cx.plan.is_stage {
-                    self.cards.extend(minimap::legend(context, cx));
+                    let legend = minimap::legend(context, cx, &self.cards);
+                    self.cards.extend(legend);
                 }
             }
             match cx.plan.has_ticker() {

@@ -17,7 +17,7 @@ use crate::game_loop::pretend::lay_out;
 use crate::input::Action;
 
 const USUAL: (f32, f32) = (1280.0, 720.0);
-const SIZES: [(f32, f32); 8] = [
+const SIZES: [(f32, f32); 9] = [
     (1920.0, 1080.0),
     USUAL,
     (1000.0, 560.0),
@@ -26,6 +26,7 @@ const SIZES: [(f32, f32); 8] = [
     (640.0, 360.0),
     (560.0, 400.0),
     (480.0, 900.0),
+    (320.0, 240.0),
 ];
 
 struct Fixture {
@@ -121,7 +122,7 @@ fn cards_stay_in_the_window_and_apart() {
                 };
                 let mut fixture = Fixture::new(scene, size);
                 fixture.state.selection = selection;
-                fixture.state.hud.panels.stage = teams == 4;
+                fixture.state.hud.panels.stage = teams == 4 && size.0 >= 480.0;
                 fixture.state.paint_mode = PaintMode::Heat(Resource::Food);
                 fixture.state.scene.teams = (0..teams)
                     .map(|team| SceneTeam {
