@@ -1,4 +1,6 @@
-//! `cargo xtask demo`: server, bots and viewer together, ended together. Red are bots over TCP, blue a script in the server.
+//! `cargo xtask demo`: server, bots and viewer together, ended together.
+//!
+//! Monks are bots over TCP, which are careful; nomads and raiders are scripts in the server.
 //!
 //! With a display the viewer's window decides when it is over, and one match follows another. Without one the match runs
 //! for a while, and the server's list of its clients and a picture are left behind.
@@ -17,11 +19,11 @@ use crate::{process, source};
 /// From a victory to the next match, in seconds: the server stays, and the viewer shows the victory.
 const BETWEEN_MATCHES_SECONDS: &str = "12";
 
-/// The bots, and the team of the script.
-const TEAMS: [&str; 2] = ["red", "blue"];
+/// The team of the bots.
+const BOTS: &str = "monks";
 
-/// What blue plays by.
-const SCRIPT: &str = "assets/minds/champion.luau";
+/// The teams of `assets/minds/TEAM.luau`.
+const SCRIPTS: [&str; 2] = ["nomads", "raiders"];
 
 /// In every such match messages between agents take time and get lost.
 const MATCHES_PER_LAG: u32 = 3;
@@ -30,9 +32,9 @@ const MATCHES_PER_LAG: u32 = 3;
 #[derive(clap::Args, Clone)]
 pub struct Options {
     /// Units of game time per second at the start
-    #[arg(short, long, default_value_t = 100)]
+    #[arg(short, long, default_value_t = 60)]
     frequency: u32,
-    /// Agents in each of the two teams
+    /// Agents in each of the three teams
     #[arg(long, default_value_t = 6)]
     team_size: u32,
     /// Where the world's chance comes from; the same seed gives the same map
@@ -76,10 +78,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         )
     };
     let address = format!("127.0.0.1:{}", demo.port);
-    println!(
-        "demo: the server is at {address}, {} plays as bots over TCP, {} as a script; {how}",
-        TEAMS[0], TEAMS[1]
-    );
+    println!("demo: {BOTS} are bots over TCP, nomads and raiders scripts in the server at {address}; {how}");
     demo.start_viewer(has_window)?;
     let status = demo.until_closed(&mut signals)?;
     if has_window {
@@ -135,12 +134,14 @@ impl Demo {
             options.frequency.to_string(),
             options.seed.to_string(),
         ];
-        let [bots, script] = TEAMS;
-        server.args([
-            "-p", &port, "-c", &places, "-f", &speed, "--seed", &seed, "-n", bots, script,
-        ]);
-        let mind = format!("{script}=script:{SCRIPT}:{places}");
-        server.args(["--log", "error", "--mind", &mind]);
+        server.args(["-p", &port, "-c", &places, "-f", &speed, "--seed", &seed]);
+        server.args(["--log", "error", "-n", BOTS]).args(SCRIPTS);
+        for team in SCRIPTS {
+            server.args([
+                "--mind",
+                &format!("{team}=script:assets/minds/{team}.luau:{places}"),
+            ]);
+        }
         server.current_dir(source::root());
         self.matches += 1;
         if self.matches.is_multiple_of(MATCHES_PER_LAG) {
@@ -158,7 +159,7 @@ impl Demo {
             address.with_context(|| format!("the server does not say where it listens: {line:?}"))?;
         (self.port, self.output) = (address.port(), Some(output));
         let mut program = Command::new(&self.bot);
-        program.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", bots]);
+        program.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", BOTS]);
         program.args(["--team-size", &places]).stdout(Stdio::null());
         self.start("bots", &mut program).map(drop)
     }

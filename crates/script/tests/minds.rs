@@ -16,27 +16,34 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+fn made(script: &Script) -> MindSource {
+    MindSource::Made {
+        name: script.file().to_owned(),
+        factory: Box::new(script.clone()),
+    }
+}
+
 /// Six agents of a script against six of the built-in team.
 fn match_of(script: &Script, seed: u64) -> Leap {
+    match_between(vec![made(script), MindSource::BuiltIn(MindKind::Team)], seed)
+}
+
+/// Six agents of each.
+fn match_between(sources: Vec<MindSource>, seed: u64) -> Leap {
     let config = GameConfig {
         size: MapSize::new(20, 20).expect("a side is in range"),
-        teams: vec!["red".to_owned(), "blue".to_owned()],
+        teams: (0..sources.len()).map(|team| format!("team-{team}")).collect(),
         places_per_team: 6,
         seed,
         rules: Rules::default(),
     };
-    let made = MindSource::Made {
-        name: script.file().to_owned(),
-        factory: Box::new(script.clone()),
-    };
-    let groups = [(RED, made), (TeamId(1), MindSource::BuiltIn(MindKind::Team))];
     let group = |(team, source)| MindGroup {
-        team,
+        team: TeamId(team),
         source,
         count: 6,
         rate: MindRate::default(),
     };
-    Leap::with_groups(config, groups.map(group).into())
+    Leap::with_groups(config, (0..).zip(sources).map(group).collect())
 }
 
 /// Plays a while; no routine may fail.
@@ -50,7 +57,7 @@ fn plays(name: &str, source: &str) {
 
 #[test]
 fn the_delivered_minds_play_without_an_error() {
-    for name in ["first", "forager", "gathering", "champion"] {
+    for name in ["first", "forager", "gathering", "champion", "nomads", "raiders"] {
         plays(name, &read(&format!("assets/minds/{name}.luau")));
     }
 }
@@ -83,6 +90,22 @@ fn the_champion_beats_the_built_in_team() {
     let script = Script::load("champion", read("assets/minds/champion.luau").as_bytes()).unwrap();
     let wins = (1..=10).filter(|&seed| match_of(&script, seed).run(None) == Ended::Won(RED));
     assert!(wins.count() >= 6);
+}
+
+#[test]
+fn raiders_push_nomads_and_a_team_wins_all_the_same() {
+    let load = |name, source: String| Script::load(name, source.as_bytes()).unwrap();
+    let handler = "me:on(\"ejected\", function()";
+    let source = read("assets/minds/nomads.luau").replace(handler, &format!("{handler} print('pushed')"));
+    let nomads = load("nomads", source);
+    let raiders = load("raiders", read("assets/minds/raiders.luau"));
+    let sources = vec![MindSource::BuiltIn(MindKind::Team), made(&nomads), made(&raiders)];
+    let ended = match_between(sources, 1).run(Some(GameTime::from_units(15_000)));
+    assert!(matches!(ended, Ended::Won(_)), "{ended:?}");
+    let pushed = std::iter::from_fn(|| nomads.next_event())
+        .filter(|event| event.news == ScriptNews::Log("pushed".into()));
+    assert!(pushed.count() > 2);
+    assert_eq!((nomads.counts().errors, raiders.counts().errors), (0, 0));
 }
 
 /// Addresses differ from process to process, and so would what depends on them.
