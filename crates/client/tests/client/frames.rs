@@ -238,12 +238,12 @@ fn sent(words: &mut Words<'_>) -> Change {
     });
     Change::Sent {
         agent,
-        settings: LinkSettings {
+        settings: Box::new(LinkSettings {
             speed: NonZeroU64::new(2_000),
             latency: GameSpan::from_units(5),
             range: Some(range * 1_000),
             ..LinkSettings::PERFECT
-        },
+        }),
         deliveries: deliveries.collect(),
         left_out: 0,
     }

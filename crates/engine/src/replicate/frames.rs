@@ -200,7 +200,7 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
         }
         GameEvent::Transmitted { agent, lag, deliveries, .. } => Change::Sent {
             agent: *agent,
-            settings: **lag,
+            settings: Box::new(**lag),
             deliveries: deliveries.to_vec(),
             left_out: 0,
         },
@@ -341,7 +341,7 @@ mod tests {
         let mut updates = FrameUpdates::default();
         let sent = || Change::Sent {
             agent: AgentId(0),
-            settings: LinkSettings::PERFECT,
+            settings: LinkSettings::PERFECT.into(),
             deliveries: vec![(AgentId(1), Delivery::Lost(Loss::Chance)); DELIVERIES_MAX - 1],
             left_out: 0,
         };

@@ -326,8 +326,8 @@ pub enum Change {
     /// What becomes of the words that an agent has just said. Follows its `Said` while messages take time.
     Sent {
         agent: AgentId,
-        /// Of the sender.
-        settings: Lag,
+        /// Of the sender. Boxed, so that no other change is larger for it.
+        settings: Box<Lag>,
         /// What becomes of them for each recipient; at most [`crate::limits::DELIVERIES_MAX`].
         deliveries: Vec<(AgentId, Delivery)>,
         /// Recipients that are left out, since a tick has room for so many only.

@@ -16,11 +16,11 @@ mod victory;
 
 use glam::{Vec2, Vec3};
 use trantor_client::Scene;
-use trantor_model::{AgentId, MapSize, Tile};
+use trantor_model::{AgentId, MapSize, Resource, Tile};
 
 use super::camera::{CameraPose, View};
 use super::draw_list::{DrawList, FrameLook, GroundGrid};
-use super::palette::{Mood, TeamColors};
+use super::palette::{Mood, Rgb, TeamColors};
 use super::torus::TorusWindow;
 
 pub use marks::{Marks, TrailPoint};
@@ -121,8 +121,8 @@ struct Frame<'a> {
     heard_strength: f32,
     /// How large resources are: small where the ground shows them, so that they do not hide it.
     thing_scale: f32,
-    /// How pale they are: all of 1 in an overview, where agents are to be seen first.
-    thing_quiet: f32,
+    /// See [`resources::colors`].
+    thing_colors: [Rgb; Resource::COUNT],
 }
 
 impl Compose {
@@ -190,7 +190,7 @@ impl Compose {
             } else {
                 1.0 - 0.3 * afar
             },
-            thing_quiet: if options.paint_everywhere { 0.0 } else { afar },
+            thing_colors: resources::colors(if options.paint_everywhere { 0.0 } else { afar }),
         };
         list.frame = Some(FrameLook {
             view,

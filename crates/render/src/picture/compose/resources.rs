@@ -20,6 +20,11 @@ const BEHIND_MOST: f32 = 2.0;
 /// From a tile's middle to where resources lie: outside of where agents walk.
 const SLOT_RADIUS: f32 = 0.31;
 
+/// Colours of the resources: pale in an overview, all of `afar`, where agents are to be seen first.
+pub(super) fn colors(afar: f32) -> [Rgb; Resource::COUNT] {
+    Resource::ALL.map(|resource| palette::resource(resource).mix(PALE, PALENESS * afar))
+}
+
 pub(super) fn compose(frame: &Frame<'_>, ground: &SceneGround, list: &mut DrawList) {
     // Of a million tiles only those are looked at that are near enough to show things.
     let height = frame.view.eye.y;
@@ -79,7 +84,7 @@ fn tile_things(
             + Vec2::new(signed(lots, 0), signed(lots, 8)) * 0.045;
         let pieces = count.min(PIECES_MAX);
         let heap = 1.0 + 0.13 * (count as f32 / PIECES_MAX as f32).max(1.0).log2().min(4.0);
-        let color = palette::resource(resource).mix(PALE, PALENESS * frame.thing_quiet);
+        let color = frame.thing_colors[resource.index()];
         let reach = if pieces > 1 { 0.23 } else { 0.17 } * heap;
         list.decal(
             DecalKind::Contact,
