@@ -94,6 +94,8 @@ pub struct ViewerState {
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
     was_won: bool,
+    /// Matches that were shown before this one; each has another ground.
+    pub(crate) matches_before: usize,
     /// The view before the camera went to the winners, and whether the user had moved it.
     before_victory: Option<(CameraPose, bool)>,
     /// The span of a recording that is repeated.
@@ -155,6 +157,7 @@ impl ViewerState {
             volume: None,
             known: None,
             was_won: false,
+            matches_before: 0,
             before_victory: None,
             event_visited: None,
             repeat: Repeat::default(),
@@ -283,6 +286,7 @@ impl ViewerState {
         self.trails.clear();
         self.select(Selection::None);
         if self.known.is_some() {
+            self.matches_before += 1;
             self.begin_match_view();
         }
     }

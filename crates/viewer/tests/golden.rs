@@ -150,7 +150,7 @@ const SHOTS: [Shot; 13] = [
     Shot {
         name: "night",
         scene: DemoScene::Close,
-        at_ms: 300_000,
+        at_ms: 24_000,
         compared: &[],
         ..PLAIN
     },
@@ -176,6 +176,7 @@ impl Shot {
     fn state(&self, size: (u32, u32)) -> (ViewerState, RealTime) {
         let mut state = ViewerState::demo(self.scene);
         state.settings.theme = Some(self.theme);
+        state.light_stands = self.name != "night";
         if !self.panels {
             state.hud().panels = Panels::default();
         }

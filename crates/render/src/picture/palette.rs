@@ -98,7 +98,35 @@ pub struct Mood {
     pub bloom: f32,
 }
 
+/// What the ground of a match tends to instead of the meadow's green, as bright as that: steppe, tundra, heath.
+const GROUNDS: [Vec3; 3] = [
+    Vec3::new(1.45, 0.93, 0.35),
+    Vec3::new(0.90, 1.00, 1.25),
+    Vec3::new(1.25, 0.80, 2.20),
+];
+
+/// Of a colour in linear light.
+fn brightness(color: Vec3) -> f32 {
+    color.dot(Vec3::new(0.2126, 0.7152, 0.0722))
+}
+
 impl Mood {
+    /// The same on the ground of a match, by how many were shown before it: the first is on the meadow.
+    pub fn on_ground_of(self, matches_before: usize) -> Self {
+        /// How much of the meadow's green is left.
+        const GREEN: f32 = 0.4;
+        let Some(place) = (matches_before % (GROUNDS.len() + 1)).checked_sub(1) else {
+            return self;
+        };
+        let tinted = |color: Vec3| (GROUNDS[place] * brightness(color)).lerp(color, GREEN);
+        Self {
+            ground: self.ground.map(tinted),
+            ground_patch: tinted(self.ground_patch),
+            seam: tinted(self.seam),
+            ..self
+        }
+    }
+
     /// The light of a theme at an hour, 0 to 1: an evening that becomes a moonlit night, or a morning that becomes a
     /// golden afternoon, and back; the sun goes round a little.
     pub fn at(theme: Theme, hour: f32) -> Self {
@@ -184,6 +212,17 @@ impl Mood {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn matches_take_turns_on_grounds_as_bright_as_the_meadow() {
+        let meadow = Mood::dusk().ground[0];
+        let grounds = [0, 1, 2, 3].map(|before| Mood::dusk().on_ground_of(before).ground[0]);
+        for (place, ground) in grounds.into_iter().enumerate() {
+            assert!(grounds[..place].iter().all(|other| other.distance(ground) > 0.03));
+            assert!((brightness(ground) / brightness(meadow) - 1.0).abs() < 0.02);
+        }
+        assert_eq!((grounds[0], Mood::dusk().on_ground_of(4)), (meadow, Mood::dusk()));
+    }
 
     #[test]
     fn a_day_ends_as_it_began_and_never_leaps() {

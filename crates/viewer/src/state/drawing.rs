@@ -22,7 +22,7 @@ impl ViewerState {
         }
         let options = Options {
             pixels: self.pixels,
-            mood: Mood::at(self.theme(), self.hour()),
+            mood: Mood::at(self.theme(), self.hour()).on_ground_of(self.matches_before),
             paint_everywhere: self.paint_mode != PaintMode::Mixture,
             middle: self.window_middle(),
             detail: self.detail,
@@ -47,9 +47,9 @@ impl ViewerState {
 
     /// The part of a day that has passed, in small steps: a renderer that keeps the background redraws it for each.
     fn hour(&self) -> f32 {
-        /// Units of a day: ten minutes at the usual speed, so that the light is not seen to move.
-        const DAY_UNITS: i128 = 60_000;
-        const STEPS: i128 = 480;
+        /// Units of a day: a match of usual length.
+        const DAY_UNITS: i128 = 4_800;
+        const STEPS: i128 = 240;
         if self.light_stands {
             return 0.0;
         }
