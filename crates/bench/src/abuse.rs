@@ -7,13 +7,17 @@
 //! Abusers start after the first commands of all honest agents: a late first command makes its agent late for the whole run,
 //! and would decide the p99.
 //!
+//! With `--script` six minds of a script take the place of the abusers. They join as measuring begins: one that fails is
+//! suspended soon.
+//!
 //! Every kind of abuse is to be found in the server's counts, memory is to stay bounded, and no honest agent may be lost.
 
 pub(crate) mod abusers;
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use trantor_bot::load::Phase;
 use trantor_server::descriptors;
 use trantor_time::RealSpan;
@@ -43,7 +47,16 @@ pub(crate) struct Options {
     /// Commands in flight of each honest agent; with one, a late read delays every command
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=10))]
     in_flight: u16,
+    /// Measures beside minds of this script instead of abusers
+    #[arg(long, value_name = "PATH")]
+    script: Option<PathBuf>,
+    /// Units a second
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    frequency: u32,
 }
+
+/// Minds of a script.
+const MINDS: u32 = 6;
 
 /// Seconds before it counts: longer than the limits below, so that all consequences of abuse have shown.
 const WARM_UP_SECONDS: i64 = 5;
@@ -70,15 +83,22 @@ const COLUMNS: [Column<Measured>; 7] = [
 /// Measures, prints, and fails if an honest agent was disconnected, a kind was not counted, or memory exceeded its limit.
 pub(crate) fn run(options: &Options) -> Result<()> {
     descriptors::raise_limit();
-    let mut rows = [0, options.abusers].map(|abusers| (abusers.to_string(), Vec::new()));
-    let mut abuse = Table::new(&[]);
+    let (who, count) = match options.script {
+        Some(_) => ("minds", MINDS),
+        None => ("abusers", options.abusers),
+    };
+    let mut rows = [0, count].map(|count| (count.to_string(), Vec::new()));
+    let mut abuse = None;
     for _ in 0..options.rounds {
         rows[0].1.push(measure_round(options, false)?.0);
         let (beside, counted) = measure_round(options, true)?;
         rows[1].1.push(beside);
-        abuse = counted.context("there are abusers")?;
+        abuse = counted;
     }
-    println!("{}\n{abuse}", Table::of("abusers", &COLUMNS, &rows));
+    println!("{}", Table::of(who, &COLUMNS, &rows));
+    if let Some(abuse) = abuse {
+        println!("{abuse}");
+    }
 
     let [(_, without), (_, beside)] = &rows;
     let p99 = |run: &Measured| run.report.lateness.p99_us;
@@ -87,7 +107,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .map(|(beside, without)| p99(beside) / p99(without))
         .collect();
     println!(
-        "honest p99 beside abusers: {} times that without (at most {RATIO_MAX})",
+        "honest p99 beside {who}: {} times that without (at most {RATIO_MAX})",
         ratio.show(2)
     );
     for run in without.iter().chain(beside) {
@@ -96,25 +116,35 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let bytes = run.memory_bytes[1];
         ensure!(bytes <= MEMORY_BYTES_MAX, "the server holds {bytes} bytes");
     }
-    ensure!(ratio.median() <= RATIO_MAX, "abusers delay honest agents");
+    ensure!(ratio.median() <= RATIO_MAX, "{who} delay honest agents");
     Ok(())
 }
 
 fn measure_round(options: &Options, has_abusers: bool) -> Result<(Measured, Option<Table>)> {
     let honest = options.honest;
-    let flags =
-        format!("-f 1 -x 100 -y 100 --seed 1 -c {honest} --respawn-slots on -n red blue grey {LIMITS}");
+    let flags = format!(
+        "-f 1 -x 100 -y 100 --seed 1 -c {honest} --respawn-slots on -n red blue grey --control loopback {LIMITS}"
+    );
     let server = options.program.start(&flags, &[])?;
-    let flags = format!("-a {honest} -f 100 -k {}", options.in_flight);
+    let flags = format!("-a {honest} -f {} -k {}", options.frequency, options.in_flight);
     let mut config = load(&server, &flags, RealSpan::from_secs(options.seconds))?;
-    config.warm_up = RealSpan::from_secs(WARM_UP_SECONDS);
-    let mut abusers = None;
-    let measured = measure(&server, &config, |phase| {
-        if phase == Phase::Begun && has_abusers {
+    if options.script.is_none() {
+        config.warm_up = RealSpan::from_secs(WARM_UP_SECONDS);
+    }
+    let (mut abusers, mut joined) = (None, Ok(()));
+    let measured = measure(&server, &config, |phase| match (phase, &options.script) {
+        (Phase::Begun, None) if has_abusers => {
             let seconds = options.seconds + WARM_UP_SECONDS;
             abusers = Some(start_abusers(&server, options.abusers, seconds));
         }
+        // The same delay without minds.
+        (Phase::Measuring, Some(_)) if !has_abusers => joined = server.operate("mind list"),
+        (Phase::Measuring, Some(script)) => {
+            joined = server.operate(&format!("mind add grey=script:{}:{MINDS}", script.display()));
+        }
+        _ => {}
     })?;
+    joined?;
     let abusers = abusers.transpose()?;
     let counted = abusers.map(|abusers| counted(&server, abusers));
     Ok((measured, counted.transpose()?))

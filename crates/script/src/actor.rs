@@ -15,8 +15,8 @@ use trantor_time::{GameSpan, GameTime, NANOS};
 use crate::data::{Data, number};
 use crate::jobs::{self, span};
 use crate::limits::{
-    ANSWERS_MAX, DATA_VALUE_STEPS, HEARD_MAX, INBOX_MAX, JOBS_MAX, RESTART_UNITS, ROUTINES_MAX,
-    SCENARIO_HEARD_MAX, SCENARIO_UNIT_STEPS_MAX, STEPS_MAX, UNIT_STEPS_MAX,
+    ANSWERS_MAX, DATA_VALUE_STEPS, HEARD_MAX, INBOX_MAX, INSTANT_AGENT_STEPS, INSTANT_STEPS, JOBS_MAX,
+    RESTART_UNITS, ROUTINES_MAX, SCENARIO_HEARD_MAX, SCENARIO_UNIT_STEPS_MAX, STEPS_MAX, UNIT_STEPS_MAX,
 };
 use crate::state::{Birth, Deed, State, command_of};
 use crate::vm::{Ran, ScriptError, Vm};
@@ -37,13 +37,11 @@ impl Role {
         }
     }
 
-    /// The game time that steps are worth, see [`UNIT_STEPS_MAX`].
-    fn span_of(self, steps: u32) -> GameSpan {
-        let steps_a_unit = match self {
+    const fn steps_a_unit(self) -> u32 {
+        match self {
             Self::Agent => UNIT_STEPS_MAX,
             Self::Scenario => SCENARIO_UNIT_STEPS_MAX,
-        };
-        GameSpan::from_nanounits(i128::from(steps) * i128::from(NANOS / i64::from(steps_a_unit)))
+        }
     }
 
     const fn name(self) -> &'static str {
@@ -95,6 +93,31 @@ struct Routine {
     is_main: bool,
 }
 
+/// A token bucket of steps, in game time.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct StepBucket {
+    /// Billionths of steps that were used and are not back yet, at the time below.
+    used: i128,
+    at: GameTime,
+}
+
+impl StepBucket {
+    /// With so many steps more; they come back at a rate.
+    fn with(self, steps: u32, now: GameTime, steps_a_unit: u32) -> Self {
+        // A file that is tried out has no time of its own.
+        let at = self.at.max(now);
+        let back = (at - self.at).as_nanounits() * i128::from(steps_a_unit);
+        let used = (self.used - back).max(0) + i128::from(steps) * i128::from(NANOS);
+        Self { used, at }
+    }
+
+    /// When a step is left of the most that it holds.
+    fn has_room_at(self, most: u32, steps_a_unit: u32) -> GameTime {
+        let over = self.used - i128::from(most - 1) * i128::from(NANOS);
+        self.at + GameSpan::from_nanounits(over.max(0) / i128::from(steps_a_unit))
+    }
+}
+
 /// Something that is due by time.
 enum Due {
     Timer(usize),
@@ -120,10 +143,9 @@ pub(crate) struct Actor {
     is_held: bool,
     /// Of the script that runs.
     epoch: Option<u64>,
-    /// When the main function begins, if it should.
-    begins_at: Option<GameTime>,
-    /// Until when the steps that it has used would last at the rate of [`UNIT_STEPS_MAX`].
-    paid_until: GameTime,
+    /// When the file or the main function begins, if it should, and the state of the script before.
+    begins_at: Option<(GameTime, Value)>,
+    steps: StepBucket,
     wake_at: Option<GameTime>,
 }
 
@@ -137,6 +159,10 @@ impl Drop for Actor {
     fn drop(&mut self) {
         let agents = &self.vm.shared.reports.agents;
         agents.set(agents.get() - 1);
+        if agents.get() == 0 {
+            // The next agent may be in another game, with a time of its own.
+            self.vm.shared.all_steps.set(StepBucket::default());
+        }
     }
 }
 
@@ -159,7 +185,7 @@ impl Actor {
             is_held: false,
             epoch: None,
             begins_at: None,
-            paid_until: GameTime::ZERO,
+            steps: StepBucket::default(),
             wake_at: Some(GameTime::ZERO),
         }
     }
@@ -215,12 +241,10 @@ impl Actor {
         } else if self.epoch != Some(reports.epoch()) {
             self.take_over(now);
         }
-        if self.begins_at.is_some_and(|begin| begin <= now) {
-            self.clear();
-            self.begin(Value::Nil);
-        }
         while self.may_run_at() <= now && !self.vm.shared.reports.is_suspended() {
-            if let Some(heard) = self.heard.pop_front() {
+            if let Some((_, old)) = self.begins_at.take_if(|(begin, _)| *begin <= now) {
+                self.begin(now, old);
+            } else if let Some(heard) = self.heard.pop_front() {
                 self.take_in(heard);
             } else if let Some(due) = self.next_due(now) {
                 self.take_due(due, now);
@@ -233,9 +257,13 @@ impl Actor {
         std::mem::take(&mut self.state().deeds)
     }
 
-    /// The bucket of steps holds [`STEPS_MAX`].
+    /// When the steps allow the next resumption: its own bucket, and the one that all agents of the file share.
     fn may_run_at(&self) -> GameTime {
-        self.paid_until - self.role.span_of(STEPS_MAX - 1)
+        let (agents, rate) = (self.vm.shared.reports.agents(), self.role.steps_a_unit());
+        let at_once = INSTANT_STEPS.max(agents.saturating_mul(INSTANT_AGENT_STEPS));
+        let all = self.vm.shared.all_steps.get();
+        let all = all.has_room_at(at_once, rate.saturating_mul(agents));
+        self.steps.has_room_at(STEPS_MAX, rate).max(all)
     }
 
     pub(crate) fn next_decision(&self) -> Option<GameTime> {
@@ -279,28 +307,30 @@ impl Actor {
         };
         self.clear();
         (self.me, self.definition) = (None, None);
-        self.state().now = now;
-        self.begin(old);
+        self.begins_at = Some((now, old));
     }
 
-    /// Begins the main function; `old` is the state of the script before.
-    fn begin(&mut self, old: Value) {
-        let begun = match self.definition.clone() {
-            Some(definition) => Ok(definition),
-            None => self.define(),
+    /// Begins the file, or after it the main function; `old` is the state of the script before.
+    fn begin(&mut self, now: GameTime, old: Value) {
+        self.clear();
+        let Some(definition) = self.definition.clone() else {
+            match self.define() {
+                Ok(definition) => {
+                    self.definition = Some(definition);
+                    self.begins_at = Some((now, old));
+                }
+                Err(error) => self.failed(error, true),
+            }
+            return;
         };
-        let prepared = begun.and_then(|definition| {
-            let me = self.me.clone().map_or_else(|| self.make_me(), Ok);
-            let thread = self.vm.lua.create_thread(self.vm.start.clone());
-            let prepared = me.and_then(|me| Ok((thread?, me)));
-            let (thread, me) = prepared.map_err(|error| self.vm.describe(&error, None))?;
-            self.me = Some(me.clone());
-            self.definition = Some(definition.clone());
-            Ok((thread, (me, definition, old)))
-        });
-        match prepared {
-            Ok((thread, arguments)) => self.run(thread, arguments, true),
-            Err(error) => self.failed(error, true),
+        let me = self.me.clone().map_or_else(|| self.make_me(), Ok);
+        let thread = self.vm.lua.create_thread(self.vm.start.clone());
+        match me.and_then(|me| Ok((thread?, me))) {
+            Ok((thread, me)) => {
+                self.me = Some(me.clone());
+                self.run(thread, (me, definition, old), true);
+            }
+            Err(error) => self.failed(self.vm.describe(&error, None), true),
         }
     }
 
@@ -403,10 +433,14 @@ impl Actor {
         }
     }
 
-    /// Takes steps off what it may use.
+    /// Takes steps off what it may use, and off what all agents of the file may.
     fn pay(&mut self, steps: u32) {
-        let now = self.state().now;
-        self.paid_until = self.paid_until.max(now) + self.role.span_of(steps);
+        let (now, rate) = (self.state().now, self.role.steps_a_unit());
+        self.steps = self.steps.with(steps, now, rate);
+        let shared = &self.vm.shared;
+        let all_rate = rate.saturating_mul(shared.reports.agents());
+        let all_steps = shared.all_steps.get().with(steps, now, all_rate);
+        shared.all_steps.set(all_steps);
     }
 
     /// What a routine waits for that asks so, or what it is answered at once.
@@ -479,7 +513,7 @@ impl Actor {
         let (agent, now) = (state.agent, state.now);
         self.vm.shared.reports.failed(agent, now, error);
         if is_main {
-            self.begins_at = Some(now + GameSpan::from_units(RESTART_UNITS));
+            self.begins_at = Some((now + GameSpan::from_units(RESTART_UNITS), Value::Nil));
         }
     }
 
@@ -638,10 +672,11 @@ impl Actor {
             .map(|timer| timer.due);
         let routines = self.routines.iter().filter_map(|routine| routine.due());
         let heard = self.heard.front().map(|_| GameTime::ZERO);
-        let next = timers.chain(routines.map(|(due, _)| due)).chain(heard).min();
+        let begins_at = self.begins_at.as_ref().map(|(begin, _)| *begin);
+        let next = timers.chain(routines.map(|(due, _)| due)).chain(heard);
         // What is put off goes on once there are steps for it.
-        let next = next.map(|next| next.max(self.may_run_at()));
-        next.into_iter().chain(self.begins_at).min()
+        let next = next.chain(begins_at).min();
+        next.map(|next| next.max(self.may_run_at()))
     }
 }
 

@@ -36,6 +36,14 @@ pub const DATA_VALUE_STEPS: u32 = 10;
 /// more is resumed later, so that six of them take a tenth of a core at 1,000 units a second. A champion uses 300.
 pub const UNIT_STEPS_MAX: u32 = 1_000;
 
+/// Steps that all agents of a file may use at one instant before the next resumption waits, for as long as those used last
+/// at the rate of all of them: a team that does its work at one instant is spread over game time. With the largest
+/// resumption an instant takes about half a millisecond. A champion's team uses more once or twice a match.
+pub const INSTANT_STEPS: u32 = 5_000;
+
+/// The same for each agent, where they are many: what most of them decide at one instant.
+pub const INSTANT_AGENT_STEPS: u32 = 100;
+
 /// The same of a scenario, which is sent the events of all agents and runs once a match.
 pub const SCENARIO_UNIT_STEPS_MAX: u32 = 20_000;
 

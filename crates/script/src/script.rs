@@ -90,6 +90,10 @@ impl Reports {
         self.errors.borrow_mut().clear();
     }
 
+    pub(crate) fn agents(&self) -> u32 {
+        u32::try_from(self.agents.get()).unwrap_or(u32::MAX)
+    }
+
     fn push(&self, event: ScriptEvent) {
         let mut events = self.events.borrow_mut();
         if events.len() < EVENTS_MAX {

@@ -10,6 +10,7 @@ use mlua::thread::ThreadStatus;
 use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Thread, Value, VmState};
 use trantor_model::show::shown_text;
 
+use crate::actor::StepBucket;
 use crate::api;
 use crate::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, RESUMPTION_STEPS};
 use crate::script::Reports;
@@ -91,6 +92,8 @@ pub(crate) struct Shared {
     steps: Cell<u32>,
     /// Whether it needed more.
     is_over: Cell<bool>,
+    /// Of all agents of the file, at the rate of all of them.
+    pub(crate) all_steps: Cell<StepBucket>,
     /// Whom the running script acts for.
     pub(crate) current: RefCell<Option<Box<State>>>,
     pub(crate) reports: Reports,
@@ -163,6 +166,7 @@ impl Vm {
         let shared = Rc::new(Shared {
             steps: Cell::new(u32::MAX),
             is_over: Cell::new(false),
+            all_steps: Cell::default(),
             current: RefCell::new(None),
             reports: Reports::default(),
         });
