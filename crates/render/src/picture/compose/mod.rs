@@ -93,6 +93,8 @@ pub struct Options {
 pub struct Compose {
     /// How much of all motion is left out: 0 none, 1 all; follows the speed with some inertia.
     calm: f32,
+    /// Seconds since a team won, as they were shown.
+    won_seconds: f32,
     /// Agents being born, by number, with how far along they are.
     births: Vec<(AgentId, f32)>,
     places: Places,
@@ -112,6 +114,8 @@ struct Frame<'a> {
     detail_until: [f32; 2],
     /// The style of a map that has one all over: how much detail, and pixels of the tile that decides it.
     style: Option<(f32, f32)>,
+    /// Seconds since a team won: game time stands still then.
+    won_seconds: f32,
     /// How much of all motion is left out.
     calm: f32,
     detail: Detail,
@@ -142,6 +146,8 @@ impl Compose {
         let window = options.middle.map_or(whole, |middle| whole.around(middle));
         let view = pose.view(width, height);
         self.follow_speed(scene, options.elapsed_seconds);
+        let won_seconds = (self.won_seconds + options.elapsed_seconds).min(victory::SECONDS);
+        self.won_seconds = scene.winner.map_or(0.0, |_| won_seconds);
         let [near, far] = AFAR_TILES;
         let afar = smoothstep(near, far, view.eye.distance(view.target));
         let enlarged = places::enlarged_from(afar, ground.size);
@@ -181,6 +187,7 @@ impl Compose {
                 + scene.clock.game.unit_fraction_nu() as f32 / 1e9,
             detail_until,
             style,
+            won_seconds: self.won_seconds,
             calm: self.calm,
             detail: options.detail,
             wave_strength: effects::wave_strength(&scene.effects),

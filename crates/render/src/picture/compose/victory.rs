@@ -10,6 +10,10 @@ use super::particles::Particles;
 use super::{Frame, grounded, scramble, signed};
 
 const CONFETTI: u32 = 22;
+/// How long they fall, in seconds of the viewer: after that the picture stands still and costs nothing.
+pub(super) const SECONDS: f32 = 30.0;
+const FADE_SECONDS: f32 = 3.0;
+const UNITS_PER_SECOND: f32 = 100.0;
 /// How high they begin, in tiles.
 const CONFETTI_HEIGHT: f32 = 2.4;
 /// Agents that are celebrated: those who win, and a few who come too late to count.
@@ -43,7 +47,8 @@ pub(super) fn compose(frame: &Frame<'_>, list: &mut DrawList) {
 
 /// One piece: falls, sways, and begins again at the top.
 fn confetti(at: &mut Particles<'_>, lots: u32, team: Rgb) {
-    let (own, units) = (signed(lots, 0), at.frame.units);
+    let (own, units) = (signed(lots, 0), at.frame.won_seconds * UNITS_PER_SECOND);
+    let left = ((SECONDS - at.frame.won_seconds) / FADE_SECONDS).min(1.0);
     let fallen = (units * (0.006 + 0.002 * own) + own * 7.0).rem_euclid(1.0);
     let sway = (units * 0.05 + own * 20.0).sin() * 0.12;
     let color = match lots >> 24 & 3 {
@@ -53,7 +58,7 @@ fn confetti(at: &mut Particles<'_>, lots: u32, team: Rgb) {
     };
     let off = Vec2::new(signed(lots, 8) + sway, signed(lots, 16) - sway) * 0.75;
     let height = CONFETTI_HEIGHT * (1.0 - fallen) + 0.03;
-    let strength = 2.2 * (fallen * std::f32::consts::PI).sin().sqrt();
+    let strength = 2.2 * left * (fallen * std::f32::consts::PI).sin().sqrt();
     at.beside(off)
         .light(GlowKind::Spark, height, [0.036, 0.05], strength, color);
 }
