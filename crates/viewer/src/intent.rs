@@ -26,6 +26,8 @@ pub enum Intent {
     /// The camera over this tile, and the tile selected.
     GoTo(u16, u16),
     Seek(GameTime),
+    /// The same, and the camera near enough to a place to see its agents.
+    Revisit(GameTime, Option<Tile>),
     Paint(PaintMode),
     Sound(SoundChange),
     /// The pictures of a while into files; asked for again, the end of it.

@@ -295,6 +295,7 @@ impl ViewerState {
     pub fn interpolate(&mut self, elapsed: RealSpan, now: RealTime) {
         self.elapsed_seconds = elapsed.as_secs_f64() as f32;
         self.source.scene(now, &mut self.scene);
+        self.hud.follow_story(&self.scene, now);
         // Before, the scene may be the one from which a jump that is over has led back.
         self.repeat_recording();
         if self.source.take_new_world() {

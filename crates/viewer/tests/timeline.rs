@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use egui::{Event, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
 use trantor_render::picture::DecalKind;
 use trantor_runtime::life::LoopThread;
 use trantor_runtime::real_clock::RealClock;
@@ -155,6 +155,19 @@ impl Person {
         self.frames(2);
     }
 
+    /// A key that is the panels' own.
+    fn press_in_panels(&mut self, key: Key) {
+        let event = |pressed| Event::Key {
+            key,
+            physical_key: None,
+            pressed,
+            repeat: false,
+            modifiers: Modifiers::NONE,
+        };
+        self.game_loop.viewer().screen.pointer = [event(true), event(false)].into();
+        self.frames(4);
+    }
+
     fn enter(&mut self, line: &str) {
         let console = &mut self.state().hud().console;
         console.line = line.to_owned();
@@ -289,6 +302,14 @@ fn at_the_end_of_a_recording_the_winners_are_seen() {
     let mut late = Person::at(playing.port);
     late.until("the end", |it| it.state().scene().winner.is_some());
     assert_eq!(standings(&mut late), (Some(6), 12));
+    // The story has the turning points of what was not seen, and leads there.
+    let end = person.units();
+    person.until("the story", |it| it.game_loop.viewer().state.hud().tells_story());
+    person.press_in_panels(Key::Num3);
+    person.until("a turning point", |it| it.has_jumped() && it.units() < end);
+    person.frames(3);
+    assert!(person.units() >= end - 1_000, "the last one is near the end");
+    assert!(!person.state().hud().tells_story());
     person.seek(70);
     assert_eq!(standings(&mut person), (None, 12));
 }

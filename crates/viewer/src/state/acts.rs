@@ -75,7 +75,7 @@ impl ViewerState {
             Action::NextAgent => self.next_agent(),
             Action::NextTeam => self.next_team(),
             Action::EventBefore => self.visit_event(),
-            Action::Clear if self.hud.close_top() || self.leave_winners() => {}
+            Action::Clear if self.hud.close_top() || self.hud.close_story() | self.leave_winners() => {}
             Action::Clear => self.select(Selection::None),
             Action::Search => self.hud.toggle_search(),
             Action::HeatMap => self.paint_mode = next_heat_map(self.paint_mode),
@@ -232,6 +232,17 @@ impl ViewerState {
             }
             Intent::GoTo(x, y) => return self.go_to(x, y),
             Intent::Seek(to) => return self.source.seek(to),
+            Intent::Revisit(to, tile) => {
+                self.source.seek(to)?;
+                // The way back would lead away from there.
+                self.before_victory = None;
+                if let Some(tile) = tile {
+                    self.visit(
+                        Selection::Tile(tile),
+                        Vec2::new(f32::from(tile.x), f32::from(tile.y)),
+                    );
+                }
+            }
             Intent::Paint(mode) => self.paint_mode = mode,
             Intent::Sound(_) | Intent::Record(_) | Intent::Quality(_) | Intent::Gpu(_) => {
                 self.ask_host(intent)

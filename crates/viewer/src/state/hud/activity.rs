@@ -1,13 +1,13 @@
-//! The last commands of each agent with their responses, for the inspector.
+//! The last commands of each agent with their responses, for the inspector; and how long teams take to decide.
 //!
 //! Viewers are not sent responses, so they are inferred from events: a refused command is answered `ko`; taking,
 //! putting and pushing are answered `ok` exactly when something was taken, put or pushed.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_client::FeedEntry;
 use trantor_client::feed::FeedKind;
-use trantor_model::{AgentId, CommandKind};
+use trantor_client::{FeedEntry, Scene, Who};
+use trantor_model::{AgentId, CommandKind, TeamId};
 
 /// Commands kept for each agent: as many as the inspector shows.
 const COMMANDS_MAX: usize = 6;
@@ -28,14 +28,53 @@ pub(super) struct CommandRecord {
 #[derive(Debug, Default)]
 pub(super) struct ActivityLog {
     commands: BTreeMap<AgentId, VecDeque<CommandRecord>>,
+    /// When an agent was free for its next command, in whole units.
+    free_at: BTreeMap<AgentId, i128>,
+}
+
+/// What is counted of a team, since this viewer has seen the match.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TeamTally {
+    pub deaths: u32,
+    /// Units in which its agents carried out commands, and in which they were free and had none.
+    busy: i128,
+    idle: i128,
+}
+
+impl TeamTally {
+    /// The part of the time in which its agents were free and had no command; `None` where no commands were seen.
+    pub(super) fn idle_share(&self) -> Option<f64> {
+        (self.busy > 0).then(|| self.idle as f64 / (self.busy + self.idle) as f64)
+    }
 }
 
 impl ActivityLog {
-    pub(super) fn add(&mut self, entry: &FeedEntry) {
+    pub(super) fn add(
+        &mut self,
+        entry: &FeedEntry,
+        scene: &Scene,
+        tallies: &mut BTreeMap<TeamId, TeamTally>,
+    ) {
         let units = entry.at.whole_units();
+        let mut tally =
+            |who: &Who, count: &dyn Fn(&mut TeamTally)| count(tallies.entry(who.team).or_default());
         match &entry.kind {
-            FeedKind::Started(who, kind) => self.begin(who.agent, units, *kind, None),
-            FeedKind::Refused(who, kind) => self.begin(who.agent, units, *kind, Some("ko")),
+            FeedKind::Started(who, kind) | FeedKind::Refused(who, kind) => {
+                let is_refused = matches!(entry.kind, FeedKind::Refused(..));
+                self.begin(who.agent, units, *kind, is_refused.then_some("ko"));
+                let busy = i128::from(kind.duration_units());
+                let free_at = self.free_at.insert(who.agent, units + busy);
+                let idle = free_at.map_or(0, |free_at| (units - free_at).max(0));
+                tally(who, &|tally| {
+                    (tally.busy, tally.idle) = (tally.busy + busy, tally.idle + idle)
+                });
+            }
+            // Until then its participants could not begin anything.
+            FeedKind::RitualEnded(tile, ..) => {
+                for agent in scene.agents.iter().filter(|agent| agent.tile == *tile) {
+                    self.free_at.insert(agent.id, units);
+                }
+            }
             FeedKind::Carried(who, resource, taken) => {
                 let kind = if *taken {
                     CommandKind::Take
@@ -55,6 +94,9 @@ impl ActivityLog {
             }
             FeedKind::Died(who, _) | FeedKind::Left(who, _) => {
                 self.commands.remove(&who.agent);
+                self.free_at.remove(&who.agent);
+                let deaths = u32::from(matches!(entry.kind, FeedKind::Died(..)));
+                tally(who, &|tally| tally.deaths += deaths);
             }
             _ => {}
         }
@@ -76,7 +118,8 @@ impl ActivityLog {
 
     fn begin(&mut self, agent: AgentId, units: i128, kind: CommandKind, response: Option<&'static str>) {
         if self.commands.len() == AGENTS_MAX && !self.commands.contains_key(&agent) {
-            self.commands.pop_first();
+            let first = self.commands.pop_first();
+            first.map(|(agent, _)| self.free_at.remove(&agent));
         }
         let own = self.commands.entry(agent).or_default();
         own.truncate(COMMANDS_MAX - 1);
@@ -107,11 +150,11 @@ fn response_without_event(kind: CommandKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use trantor_client::Who;
-    use trantor_model::{Resource, TeamId};
+    use trantor_model::{Level, Resource, RitualOutcome};
     use trantor_time::GameTime;
 
     use super::*;
+    use crate::demo::{Demo, DemoScene};
 
     #[test]
     fn responses_follow_from_events() {
@@ -128,7 +171,7 @@ mod tests {
             FeedKind::Started(who, CommandKind::Eject),
         ] {
             let at = GameTime::from_units(100);
-            log.add(&FeedEntry { at, kind });
+            log.add(&FeedEntry { at, kind }, &Scene::default(), &mut BTreeMap::new());
         }
         let responses = |is_busy| {
             let line = |(command, response): (&CommandRecord, Option<&str>)| {
@@ -146,5 +189,32 @@ mod tests {
         ];
         assert_eq!(responses(true), all);
         assert_eq!(responses(false)[0], "Eject  ko", "no agent was pushed");
+    }
+
+    #[test]
+    fn a_team_is_idle_while_its_agents_are_free_and_have_no_command() {
+        let (mut log, mut tallies, mut scene) = (ActivityLog::default(), BTreeMap::new(), Scene::default());
+        Demo::new(DemoScene::Close).scene(0.0, &mut scene);
+        let (agent, team, tile) = (scene.agents[0].id, scene.agents[0].team, scene.agents[0].tile);
+        let who = Who { agent, team };
+        let broke = RitualOutcome::Broke {
+            team: None,
+            pushed_away: None,
+        };
+        for (units, kind) in [
+            (100, FeedKind::Started(who, CommandKind::Forward)),
+            (107, FeedKind::Started(who, CommandKind::Look)),
+            // Three units late.
+            (117, FeedKind::Started(who, CommandKind::Take)),
+            (400, FeedKind::RitualEnded(tile, Level::FIRST, broke)),
+            (404, FeedKind::Started(who, CommandKind::Forward)),
+            (411, FeedKind::Died(who, Level::FIRST)),
+        ] {
+            let at = GameTime::from_units(units);
+            log.add(&FeedEntry { at, kind }, &scene, &mut tallies);
+        }
+        let tally = tallies[&team];
+        assert_eq!((tally.deaths, tally.idle_share()), (1, Some(7.0 / 35.0)));
+        assert_eq!(TeamTally::default().idle_share(), None);
     }
 }

@@ -16,10 +16,13 @@ const VICTORY_TEXT: f32 = 44.0;
 const SWATCH: f32 = 10.0;
 const RADIO_SIDE: f32 = 14.0;
 
-/// Shows the banner if there is a message; returns its rectangle.
-pub(super) fn show(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
+/// Shows the banner if there is a message; returns its rectangle. The story names the winner itself.
+pub(super) fn show(context: &Context, cx: &PanelContext<'_>, tells_story: bool) -> Option<Rect> {
     let (scene, colors) = (cx.scene(), &cx.colors);
     if let (LinkState::Live, Some(winner)) = (&scene.link, scene.winner) {
+        if tells_story {
+            return None;
+        }
         let shade = context.global_style().visuals.strong_text_color();
         let text = format!("{} wins", cx.team_name(winner));
         let size = (cx.plan.middle_width() / 12.0)

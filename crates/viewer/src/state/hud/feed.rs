@@ -4,18 +4,21 @@
 //! follow each other closely share a line. Only text for people is listed ([`words::is_for_people`]); the inspector has
 //! the rest.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use egui::text::TextWrapping;
 use egui::{
-    Align, Align2, Context, Label, Layout, Margin, Order, Rect, RichText, Sense, TextStyle, Ui, pos2, vec2,
+    Align, Align2, Context, Label, Layout, Margin, Order, Rect, Response, RichText, Sense, TextStyle, Ui,
+    pos2, vec2,
 };
 use trantor_client::feed::{FeedKind, RitualOutcome};
-use trantor_client::{FeedEntry, SceneTeam, Who};
+use trantor_client::{FeedEntry, Scene, SceneTeam, Who};
 use trantor_model::{AgentId, Level, TeamId, Tile, WINNING_AGENTS};
 
 use super::icons::{self, Icon, Pen};
 use super::layout::EDGE;
+use super::story::Vignette;
 use super::theme::{self, grouped, match_time, text};
 use super::{PanelContext, words};
 use crate::intent::{Intent, Selection};
@@ -27,6 +30,8 @@ const LINE_CHARS_MAX: usize = 60;
 /// Characters of a broadcast in the tooltip: the limit of our servers.
 pub(super) const TEXT_CHARS_MAX: usize = 256;
 
+/// Units between two turning points: of those that are nearer only one is shown.
+const POINTS_APART: i128 = 150;
 /// Broadcasts of a line that are kept as they were sent.
 const SAID_MAX: usize = 6;
 
@@ -40,22 +45,24 @@ pub struct EventFeed {
 
 /// One or several equal deeds.
 #[derive(Clone, Debug)]
-struct Line {
+pub(super) struct Line {
     /// When the last of them happened, in whole units.
-    units: i128,
+    pub(super) units: i128,
     /// When it took its place in the list, in whole units.
     placed: i128,
     deed: Deed,
     text: String,
-    team: Option<TeamId>,
+    pub(super) team: Option<TeamId>,
     agent: Option<AgentId>,
-    tile: Option<Tile>,
+    pub(super) tile: Option<Tile>,
     count: u32,
     /// Whether its team had not reached the level before, and whether no other team had.
     is_new: bool,
     is_first: bool,
     /// The last broadcasts, newest first.
     said: VecDeque<(AgentId, Box<[u8]>)>,
+    /// Where it happened, of deeds that may decide the match.
+    pub(super) vignette: Option<Vignette>,
 }
 
 /// A deed, of a team.
@@ -118,6 +125,14 @@ impl Deed {
 }
 
 impl Line {
+    pub(super) fn icon(&self) -> Icon {
+        self.deed.icon()
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.deed, Deed::Broke(..))
+    }
+
     fn compose(&mut self, teams: &[SceneTeam]) {
         let team = self.team.map(|team| team_name(teams, team));
         let name = team.as_deref().unwrap_or_default();
@@ -206,7 +221,8 @@ impl EventFeed {
     }
 
     /// Adds an event. Single steps, objects and texts of programs have no line, nor has what comes after the victory.
-    pub fn add(&mut self, entry: &FeedEntry, teams: &[SceneTeam]) {
+    pub fn add(&mut self, entry: &FeedEntry, scene: &Scene) {
+        let teams = &scene.teams;
         let Some(mut event) =
             line(entry).filter(|line| !self.is_won || matches!(line.deed, Deed::Announced(_)))
         else {
@@ -229,6 +245,9 @@ impl EventFeed {
         let moved = match alike {
             None => {
                 event.compose(teams);
+                if event.is_new || matches!(event.deed, Deed::Broke(..)) {
+                    event.vignette = Vignette::of(scene, entry.at, event.tile, event.agent);
+                }
                 Some(event)
             }
             Some((place, keeps_place)) if self.lines[place].add(event, keeps_place, teams) => {
@@ -237,7 +256,11 @@ impl EventFeed {
             Some(_) => None,
         };
         if let Some(line) = moved {
-            self.lines.truncate(LINES_MAX - 1);
+            if self.lines.len() == LINES_MAX {
+                // What decides the match is kept for its end.
+                let oldest = self.lines.iter().rposition(|line| !line.deed.is_highlight());
+                self.lines.remove(oldest.unwrap_or(LINES_MAX - 1));
+            }
             self.lines.push_front(line);
         }
     }
@@ -247,6 +270,38 @@ impl EventFeed {
         self.lines.retain(|line| line.units <= units);
         self.reached.retain(|_, at| *at <= units);
         self.is_won = self.lines.iter().any(|line| line.deed == Deed::Won);
+    }
+
+    /// The deeds that decided the match, at most `most`, in order of time: an elevation that broke, a team that took the
+    /// lead, a team that reached another level; the higher the level, the more it counts. The win itself is none.
+    pub(super) fn turning_points(&self, most: usize) -> Vec<&Line> {
+        let first_at = |level: Level| {
+            let reached = self.reached.iter().filter(|((_, of), _)| *of == level);
+            reached.min_by_key(|(_, at)| **at).map(|((team, _), _)| *team)
+        };
+        let won = self.lines.iter().find(|line| line.deed == Deed::Won);
+        let end = won.map_or(i128::MAX, |line| line.units);
+        let weight = |line: &Line| match line.deed {
+            Deed::Broke(level, _) => 3 * u32::from(level.get()).pow(2),
+            Deed::Rose(level) if line.is_new && line.units < end => {
+                let before = Level::new(level.get() - 1).ok().and_then(first_at);
+                let takes_lead = line.is_first && before.is_some_and(|team| Some(team) != line.team);
+                u32::from(level.get()).pow(2) * if takes_lead { 2 } else { 1 }
+            }
+            _ => 0,
+        };
+        let mut lines: Vec<&Line> = self.lines.iter().filter(|line| weight(line) > 0).collect();
+        // Of equals the later ones.
+        lines.sort_by_key(|line| Reverse((weight(line), line.units)));
+        let mut points: Vec<&Line> = Vec::new();
+        for line in lines {
+            let is_apart = |point: &&Line| (point.units - line.units).abs() >= POINTS_APART;
+            if points.len() < most && points.iter().all(is_apart) {
+                points.push(line);
+            }
+        }
+        points.sort_by_key(|line| line.units);
+        points
     }
 
     /// The next line before `than` with an agent or a place, the newest without `than`: when it took its place, its
@@ -305,6 +360,7 @@ fn line(entry: &FeedEntry) -> Option<Line> {
         is_new: false,
         is_first: false,
         said,
+        vignette: None,
     })
 }
 
@@ -358,7 +414,7 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, feed: &EventFeed, onl
             if ui.cursor().top() + LINE_HEIGHT > bottom {
                 break;
             }
-            show_line(ui, cx, line, 2);
+            show_event(ui, cx, line, 2);
         }
     });
 }
@@ -376,14 +432,27 @@ pub(super) fn ticker(context: &Context, cx: &mut PanelContext<'_>, feed: &EventF
     let laid = area.show(context, |ui| {
         card.show(ui, |ui| {
             ui.set_width(room);
-            show_line(ui, cx, line, 1);
+            show_event(ui, cx, line, 1);
         });
     });
     Some(laid.response.rect)
 }
 
+/// Shows a line in at most so many rows; a click leads to its agent or place.
+fn show_event(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line, rows: usize) {
+    if !show_line(ui, cx, line, rows).clicked() {
+        return;
+    }
+    if let Some(agent) = line.agent.and_then(|id| cx.scene().agent(id)) {
+        cx.visit_agent(agent);
+    } else if let Some(tile) = line.tile {
+        cx.request(Intent::Select(Selection::Tile(tile)));
+        cx.visit_tile(tile);
+    }
+}
+
 /// Shows a line in at most so many rows.
-fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line, rows: usize) {
+pub(super) fn show_line(ui: &mut Ui, cx: &PanelContext<'_>, line: &Line, rows: usize) -> Response {
     let colors = &cx.colors;
     let (font, width) = (TextStyle::Body.resolve(ui.style()), ui.available_width());
     let mut job = words::job(&line.text, font, colors.text);
@@ -395,7 +464,7 @@ fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line, rows: usize) {
         ..TextWrapping::default()
     };
     let galley = ui.fonts_mut(|fonts| fonts.layout_job(job));
-    let (rect, mut response) = ui.allocate_exact_size(vec2(width, galley.size().y), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(vec2(width, galley.size().y), Sense::click());
     let painter = ui.painter_at(rect);
     if response.hovered() {
         painter.rect_filled(rect, 3.0, colors.well);
@@ -415,15 +484,7 @@ fn show_line(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line, rows: usize) {
     Pen::new(&painter, at, 11.0).icon(line.deed.icon(), colors.legible(fill));
     let at = pos2(rect.left() + TIME_WIDTH + ICON_WIDTH, rect.top());
     painter.galley(at, galley, colors.text);
-    response = response.on_hover_ui(|ui| tip(ui, cx, line));
-    if response.clicked() {
-        if let Some(agent) = line.agent.and_then(|id| cx.scene().agent(id)) {
-            cx.visit_agent(agent);
-        } else if let Some(tile) = line.tile {
-            cx.request(Intent::Select(Selection::Tile(tile)));
-            cx.visit_tile(tile);
-        }
-    }
+    response.on_hover_ui(|ui| tip(ui, cx, line))
 }
 
 /// The whole line, its moment in units, and the last broadcasts as they were sent.
@@ -470,7 +531,11 @@ mod tests {
 
     fn add(feed: &mut EventFeed, units: i64, kind: FeedKind) -> String {
         let at = GameTime::from_units(units);
-        feed.add(&FeedEntry { at, kind }, &teams([0; 8]));
+        let scene = Scene {
+            teams: teams([0; 8]),
+            ..Scene::default()
+        };
+        feed.add(&FeedEntry { at, kind }, &scene);
         feed.plain_lines().next().unwrap_or_default()
     }
 
@@ -530,6 +595,38 @@ mod tests {
             rises(&mut late, 10, 0, 6, 1),
             " 0:00 red reached level 6, first to get there"
         );
+    }
+
+    #[test]
+    fn turning_points_are_the_greatest_deeds_that_are_apart_and_not_the_win() {
+        let level = |number| Level::new(number).unwrap();
+        let mut feed = EventFeed::default();
+        let rose = |team, number| FeedKind::Rose(who(1, team), level(number));
+        let outcome = RitualOutcome::Broke {
+            team: Some(TeamId(0)),
+            pushed_away: None,
+        };
+        for (units, kind) in [
+            (100, rose(0, 2)),
+            (900, rose(0, 5)),
+            (1_000, rose(1, 5)),
+            // Takes the lead, and then all else happens at once.
+            (1_500, rose(1, 6)),
+            (1_510, rose(0, 6)),
+            (
+                2_000,
+                FeedKind::RitualEnded(Tile { x: 3, y: 4 }, level(6), outcome),
+            ),
+            (2_300, rose(1, 7)),
+            (2_600, rose(1, 8)),
+            (2_600, FeedKind::Won(TeamId(1))),
+        ] {
+            add(&mut feed, units, kind);
+        }
+        let points =
+            |most| -> Vec<i128> { feed.turning_points(most).iter().map(|line| line.units).collect() };
+        assert_eq!(points(3), [1_500, 2_000, 2_300]);
+        assert_eq!(points(9), [100, 1_000, 1_500, 2_000, 2_300]);
     }
 
     #[test]

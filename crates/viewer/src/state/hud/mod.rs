@@ -19,10 +19,13 @@ mod score;
 mod search;
 mod shown;
 mod speed;
+mod story;
 mod teams;
 mod theme;
 mod timeline;
 mod words;
+
+use std::collections::BTreeMap;
 
 use glam::Vec2;
 use trantor_client::{ClientStats, FeedEntry, Scene, SceneAgent, SceneTeam};
@@ -114,6 +117,8 @@ pub struct Hud {
     /// Whether only events are listed that decide the match.
     only_highlights: bool,
     activity: activity::ActivityLog,
+    tallies: BTreeMap<TeamId, activity::TeamTally>,
+    story: story::Story,
     score: score::ScoreHistory,
     minimap: minimap::Minimap,
     /// The text of the search while it is open.
@@ -137,8 +142,8 @@ impl Hud {
     }
 
     pub fn add_event(&mut self, entry: &FeedEntry, scene: &Scene) {
-        self.feed.add(entry, &scene.teams);
-        self.activity.add(entry);
+        self.feed.add(entry, scene);
+        self.activity.add(entry, scene, &mut self.tallies);
     }
 
     /// Shows a message until the next one or [`Self::forget_notice`].
@@ -176,6 +181,15 @@ impl Hud {
         self.score.sample(scene);
     }
 
+    pub fn tells_story(&self) -> bool {
+        self.story.is_open && self.panels.any
+    }
+
+    /// Opens the story of the match some time after its end.
+    pub fn follow_story(&mut self, scene: &Scene, now: RealTime) {
+        self.story.follow(scene, now);
+    }
+
     /// Forgets events later than `at`, after a jump back in a recording.
     pub fn rewind(&mut self, at: GameTime) {
         let units = at.whole_units();
@@ -192,6 +206,7 @@ impl Hud {
     /// stand, if the entries do not begin with the match.
     pub fn begin_with(&mut self, scores: Vec<ScorePoint>, reached: &[SceneTeam]) {
         self.feed = EventFeed::new(reached);
+        self.tallies.clear();
         self.score = score::ScoreHistory::new(scores);
     }
 
@@ -221,6 +236,11 @@ impl Hud {
         true
     }
 
+    /// Closes the story of the match, also before it opens; `false` if it was not open.
+    pub fn close_story(&mut self) -> bool {
+        self.story.close()
+    }
+
     /// Lays out all panels and collects the user's intents.
     pub(crate) fn show(
         &mut self,
@@ -238,6 +258,7 @@ impl Hud {
         let mut report = std::mem::take(&mut self.report);
         report.begin(context, self, state);
         let points = context.content_rect().size();
+        let tells_story = self.tells_story();
         let cx = &mut PanelContext {
             state,
             now,
@@ -245,7 +266,8 @@ impl Hud {
             figures,
             view: state.view(),
             colors: Colors::new(theme, teams),
-            plan: match self.panels.any {
+            // The story takes the place of the other panels.
+            plan: match self.panels.any && !tells_story {
                 true => Plan::new(
                     points,
                     teams.len(),
@@ -258,7 +280,7 @@ impl Hud {
             intents: &mut intents,
         };
         self.cards.clear();
-        let banner = banner::show(context, cx);
+        let banner = banner::show(context, cx, tells_story);
         let lag = banner::lag(context, cx, banner);
         if self.panels.any {
             banner::director(context, cx, lag.or(banner));
@@ -268,7 +290,14 @@ impl Hud {
         }
         self.cards.extend(banner);
         self.cards.extend(lag);
-        if self.panels.any {
+        if tells_story {
+            if points.y >= story::WITH_TIMELINE_FROM {
+                self.cards.extend(timeline::show(context, cx));
+            }
+            self.cards.extend(help::hints(context, cx));
+            let card = story::show(context, cx, self);
+            self.cards.push(card);
+        } else if self.panels.any {
             self.columns(context, cx);
             // The debugging view takes the place of the time-line.
             if !self.panels.debug {

@@ -16,7 +16,8 @@ use super::words;
 const SAMPLES_MAX: usize = 240;
 /// The first interval between samples, in units.
 const INTERVAL_UNITS: i128 = 10;
-const HEIGHT: f32 = 72.0;
+/// Height of the lines in the card of the race, and of the times below them.
+pub(super) const HEIGHT: f32 = 72.0;
 const TIMES_HEIGHT: f32 = 14.0;
 /// From the scale's numbers to the lines, and from the end of a line to its value, in points.
 const SCALE_GAP: f32 = 5.0;
@@ -83,8 +84,15 @@ impl ScoreHistory {
         self.next_at = units;
     }
 
-    /// Shows the lines of the teams in `shown`, best first.
-    pub(super) fn show(&self, ui: &mut Ui, colors: &Colors, teams: &[SceneTeam], shown: &[usize]) {
+    /// Shows the lines of the teams in `shown`, best first, `height` points high.
+    pub(super) fn show(
+        &self,
+        ui: &mut Ui,
+        colors: &Colors,
+        teams: &[SceneTeam],
+        shown: &[usize],
+        height: f32,
+    ) {
         let [first, .., last] = &self.points[..] else {
             return;
         };
@@ -92,7 +100,7 @@ impl ScoreHistory {
             theme::heading(ui, colors, "Race");
             ui.label(RichText::new("mean level of the six best").small().weak());
         });
-        let size = vec2(ui.available_width(), HEIGHT + TIMES_HEIGHT);
+        let size = vec2(ui.available_width(), height + TIMES_HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
         let width = |value: String| {
             let galley = ui.painter().layout_no_wrap(value, FONT, colors.weak);
@@ -102,7 +110,7 @@ impl ScoreHistory {
         let plot = Plot {
             lines: Rect::from_min_max(
                 pos2(rect.left() + scale_width + SCALE_GAP, rect.top()),
-                pos2(rect.right() - values_width - VALUE_GAP, rect.top() + HEIGHT),
+                pos2(rect.right() - values_width - VALUE_GAP, rect.top() + height),
             ),
             first: first.at.as_units_f64(),
             last: last.at.as_units_f64(),
@@ -174,7 +182,7 @@ impl Plot {
         let painter = ui.painter();
         let mut values: Vec<(u64, usize)> = scores_of(last, shown).collect();
         values.sort_by_key(|&(score, _)| Reverse(score));
-        values.truncate((HEIGHT / VALUES_APART) as usize);
+        values.truncate((self.lines.height() / VALUES_APART) as usize);
         let height = |&(score, _): &(u64, usize)| self.at(self.last, score).y;
         let mut heights: Vec<f32> = values.iter().map(height).collect();
         let half = VALUES_APART / 2.0;

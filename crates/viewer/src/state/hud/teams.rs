@@ -15,7 +15,7 @@ use trantor_model::{Level, Resource, TeamId, WINNING_AGENTS};
 
 use super::PanelContext;
 use super::icons::CROWN;
-use super::score::ScoreHistory;
+use super::score::{self, ScoreHistory};
 use super::theme::{self, Colors, grouped, match_time, text, truncated};
 use crate::state::acts::best_agent;
 
@@ -65,7 +65,7 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, score: &ScoreHistory)
         }
         if plan.has_score {
             standings.truncate(plan.rows);
-            score.show(ui, &cx.colors, teams, &standings);
+            score.show(ui, &cx.colors, teams, &standings, score::HEIGHT);
         }
     });
 }
@@ -124,7 +124,7 @@ fn trouble(cx: &PanelContext<'_>) -> Option<String> {
 
 /// The order of standings: by agents of the highest level, then of the next lower one, and so on. Newborn agents do not
 /// count, so that rows keep their places.
-fn standing(team: &SceneTeam) -> [u32; 7] {
+pub(super) fn standing(team: &SceneTeam) -> [u32; 7] {
     std::array::from_fn(|place| team.by_level[7 - place])
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use egui::epaint::Shape;
 use egui::{Pos2, Rect, vec2};
-use trantor_client::{EffectKind, SceneTeam, Span};
+use trantor_client::feed::FeedKind;
+use trantor_client::{EffectKind, SceneTeam, Span, Who};
 use trantor_model::{AgentId, Level, Resource, ShownBy};
 use trantor_render::picture::CameraPose;
 use trantor_render::picture::camera::Camera;
@@ -109,6 +110,25 @@ fn words_in(shape: &Shape, clip: Rect, found: &mut Vec<Words>) {
     }
 }
 
+fn team_of_long_name(team: u32) -> SceneTeam {
+    SceneTeam {
+        name: Arc::from(format!("Team{team}OfAVeryLongNameThatIsCutSomewhere")),
+        agents: 2_500,
+        by_level: [4, 0, 0, 0, 0, 0, 0, 850],
+        eggs: 20,
+        carried: [17_498; 7],
+    }
+}
+
+fn assert_apart(fixture: &Fixture, case: &str) {
+    let cards = &fixture.state.hud.cards;
+    for (place, card) in cards.iter().enumerate() {
+        assert!(fixture.window().contains_rect(*card), "{case}: {card:?}");
+        let overlaps = cards[place + 1..].iter().any(|other| other.intersects(*card));
+        assert!(!overlaps, "{case}: {cards:?}");
+    }
+}
+
 #[test]
 fn cards_stay_in_the_window_and_apart() {
     for size in SIZES {
@@ -124,29 +144,50 @@ fn cards_stay_in_the_window_and_apart() {
                 fixture.state.selection = selection;
                 fixture.state.hud.panels.stage = teams == 4 && size.0 >= 480.0;
                 fixture.state.paint_mode = PaintMode::Heat(Resource::Food);
-                fixture.state.scene.teams = (0..teams)
-                    .map(|team| SceneTeam {
-                        name: Arc::from(format!("Team{team}OfAVeryLongNameThatIsCutSomewhere")),
-                        agents: 2_500,
-                        by_level: [4, 0, 0, 0, 0, 0, 0, 850],
-                        eggs: 20,
-                        carried: [17_498; 7],
-                    })
-                    .collect();
+                fixture.state.scene.teams = (0..teams).map(team_of_long_name).collect();
                 fixture.run();
                 let case = format!("{size:?}, {teams} teams, {selection:?}");
+                assert_apart(&fixture, &case);
                 let cards = &fixture.state.hud.cards;
-                for (place, card) in cards.iter().enumerate() {
-                    assert!(fixture.window().contains_rect(*card), "{case}: {card:?}");
-                    let others = &cards[place + 1..];
-                    let overlaps = others.iter().any(|other| other.intersects(*card));
-                    assert!(!overlaps, "{case}: {cards:?}");
-                }
                 let has_banner = || cards.contains(&fixture.area("banner"));
                 assert!(!is_free || has_banner(), "{case}: who won");
-                let (least, most) = fixture.state.hud.clear_part(fixture.size, false, teams);
+                let (least, most) = fixture.state.hud.clear_part(fixture.size, false, teams as usize);
                 assert!(least.cmplt(most).all(), "{case}: nothing is clear");
             }
+        }
+    }
+}
+
+#[test]
+fn the_story_follows_the_win_fits_every_window_and_escape_leads_back_to_the_board() {
+    const BACK: &str = "Esc: back to the board";
+    for size in SIZES {
+        for teams in [0, 4, 1_000] {
+            let mut fixture = Fixture::new(DemoScene::Victory, size);
+            let (hud, scene) = (&mut fixture.state.hud, &mut fixture.state.scene);
+            for (agent, units) in scene.agents.iter().zip([400, 700, 1_000]) {
+                let (who, at) = ((agent.id, agent.team), GameTime::from_units(units));
+                let (agent, team) = who;
+                let kind = FeedKind::Rose(Who { agent, team }, Level::LAST);
+                hud.add_event(&FeedEntry { at, kind }, scene);
+            }
+            scene.teams = (0..teams).map(team_of_long_name).collect();
+            let case = format!("{size:?}, {teams} teams");
+            let mut after = |seconds| {
+                let now = RealTime::ZERO + RealSpan::from_secs(seconds);
+                fixture.state.hud.follow_story(&fixture.state.scene, now);
+                fixture.run();
+                (fixture.count(BACK), fixture.count("TURNING POINTS"))
+            };
+            assert_eq!((after(0), after(2), after(3)), ((0, 0), (0, 0), (1, 1)), "{case}");
+            assert_apart(&fixture, &case);
+            let hud = &mut fixture.state.hud;
+            assert!(
+                !hud.close_top() && hud.close_story() && !hud.close_story(),
+                "{case}"
+            );
+            fixture.run();
+            assert_eq!(fixture.count(BACK), 0, "{case}");
         }
     }
 }
