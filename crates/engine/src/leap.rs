@@ -11,7 +11,7 @@ use trantor_game::{
 use trantor_model::{AgentId, Show, ShownBy, TeamId};
 use trantor_time::GameTime;
 
-use crate::minds::{Host, MindGroup, MindGroupState, MindKind, MindRate, MindSource, Minds, Scenario};
+use crate::minds::{Act, Host, MindGroup, MindGroupState, MindKind, MindRate, MindSource, Minds, Scenario};
 use crate::{AdminRefusal, AdminRequest};
 
 /// Why a leap ended.
@@ -161,6 +161,21 @@ impl Leap {
         handled
     }
 
+    /// Has the agents of the start join, if they have not.
+    pub fn begin(&mut self) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.minds.join_all(&mut self.stage);
+            self.attend();
+            self.minds.begin_scenario(&self.stage.game);
+        }
+    }
+
+    /// An agent with a mind acts now, as if its mind had decided so.
+    pub fn act(&mut self, agent: AgentId, act: Act) {
+        self.minds.carry_out(&mut self.stage, agent, act);
+        self.attend();
+    }
+
     /// Removes all agents in the order of their numbers, as a server does once a team has won.
     pub fn remove_agents(&mut self) {
         let agents: Vec<AgentId> = self.game().world().agents().map(|agent| agent.id).collect();
@@ -209,15 +224,6 @@ impl Leap {
     /// The groups of minds, in the order in which they were added.
     pub fn mind_groups(&self) -> impl Iterator<Item = MindGroupState<'_>> {
         self.minds.groups()
-    }
-
-    /// Has every place taken, the first time.
-    fn begin(&mut self) {
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.minds.join_all(&mut self.stage);
-            self.attend();
-            self.minds.begin_scenario(&self.stage.game);
-        }
     }
 
     /// Passes to the minds what happened.

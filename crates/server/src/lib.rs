@@ -23,7 +23,7 @@ pub mod keep_alive;
 pub mod listener;
 pub mod logging;
 mod metrics;
-mod minds;
+pub mod minds;
 mod nearest;
 pub mod options;
 mod passes;

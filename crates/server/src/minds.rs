@@ -44,7 +44,7 @@ enum Kind {
 ///
 /// # Errors
 /// What is accepted.
-pub(crate) fn read_all(text: &str) -> Result<MindSpecs, String> {
+pub fn read_all(text: &str) -> Result<MindSpecs, String> {
     let specs = text.split_whitespace().map(read);
     let specs = MindSpecs(specs.collect::<Result<_, _>>()?);
     match specs.0.is_empty() {
@@ -57,7 +57,7 @@ pub(crate) fn read_all(text: &str) -> Result<MindSpecs, String> {
 ///
 /// # Errors
 /// What is accepted.
-pub(crate) fn read(text: &str) -> Result<MindSpec, String> {
+pub fn read(text: &str) -> Result<MindSpec, String> {
     let usage = || format!("{USAGE}, as in red=team:6");
     let mut parts = text.split(',');
     let (team, what) = parts
@@ -116,11 +116,16 @@ fn span(word: &str) -> Option<GameSpan> {
 }
 
 impl MindSpec {
+    /// Agents that join at the beginning.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
     /// The group of a game; a script is loaded for it.
     ///
     /// # Errors
     /// In one line: there is no such team, or the script cannot be used.
-    pub(crate) fn group(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<MindGroup, String> {
+    pub fn group(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<MindGroup, String> {
         let team = config.team_named(self.team.as_bytes());
         let unknown = || {
             format!(
@@ -146,7 +151,7 @@ impl MindSpecs {
     ///
     /// # Errors
     /// As [`MindSpec::group`].
-    pub(crate) fn groups(
+    pub fn groups(
         &self,
         config: &GameConfig,
         scripts: &mut Scripts,
@@ -156,7 +161,7 @@ impl MindSpecs {
 }
 
 /// A group as it is asked for: `red=team:6,every=20`.
-pub(crate) fn shown(config: &GameConfig, group: &MindGroupState<'_>) -> String {
+pub fn shown(config: &GameConfig, group: &MindGroupState<'_>) -> String {
     let team = &config.teams[usize::from(group.team.0)];
     let mut text = format!("{team}={}:{}", group.name, group.count);
     if let Some(every) = group.rate.every {

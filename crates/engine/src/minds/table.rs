@@ -446,14 +446,15 @@ impl Minds {
         }
     }
 
-    fn carry_out(&mut self, host: &mut impl Host, agent: AgentId, act: Act) {
+    /// Does what a mind has decided for its agent.
+    pub(crate) fn carry_out(&mut self, host: &mut impl Host, agent: AgentId, act: Act) {
         match act {
             Act::Command(command) => {
                 let handled = host.hand_in(GameInput::Command { agent, command });
                 self.commands += u64::from(handled == Handled::Done);
             }
             Act::Join => {
-                if let Some(slot) = &self.slots[agent.0 as usize] {
+                if let Some(Some(slot)) = self.slots.get(agent.0 as usize) {
                     self.replace(host, slot.group);
                 }
             }

@@ -39,7 +39,7 @@ pub(crate) fn apply(
         Command::Forward => movement::forward(world, id, events),
         Command::Turn(turn) => movement::turn(world, id, *turn, events),
         Command::Look => {
-            let sights = look::look(world, id);
+            let sights = look::look(world, &world.agents[id]).collect();
             reply(events, id, Reply::Look(sights));
         }
         Command::Inventory => {

@@ -14,6 +14,7 @@ use trantor_time::GameTime;
 use crate::agenda::Due;
 use crate::event::{GameEvent, GroundChange, Reply};
 use crate::ids::RitualId;
+use crate::rules::agents::Agent;
 use crate::rules::world::World;
 use crate::rules::{Events, reply, reply_done};
 
@@ -143,13 +144,31 @@ fn participants_of(world: &World, asker: AgentId, tile: Tile, level: Level) -> O
     if !world.ground(tile).covers(&needed.stones) {
         return None;
     }
-    let is_free = |&id: &AgentId| {
-        let agent = &world.agents[id];
-        id != asker && agent.level == level && agent.ritual.is_none()
-    };
-    let others = world.agents_on(tile).iter().copied().filter(is_free);
+    let others = others_free(world, asker, tile, level);
     let participants: Vec<AgentId> = std::iter::once(asker).chain(others).collect();
     (participants.len() >= needed.agents as usize).then_some(participants)
+}
+
+/// The agents that would take part besides `asker`, by number.
+fn others_free(
+    world: &World,
+    asker: AgentId,
+    tile: Tile,
+    level: Level,
+) -> impl Iterator<Item = AgentId> {
+    let is_free = move |id: &AgentId| {
+        let agent = &world.agents[*id];
+        *id != asker && agent.level == level && agent.ritual.is_none()
+    };
+    world.agents_on(tile).iter().copied().filter(is_free)
+}
+
+/// Whether an elevation could begin now if the agent asked for it.
+pub(crate) fn can_begin(world: &World, asker: &Agent) -> bool {
+    asker.level.requirement().is_some_and(|needed| {
+        let others = || others_free(world, asker.id, asker.tile, asker.level);
+        world.ground(asker.tile).covers(&needed.stones) && 1 + others().count() >= needed.agents as usize
+    })
 }
 
 /// Ends an elevation and releases its participants. Returns the ritual as it ended: with the living

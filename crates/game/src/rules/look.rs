@@ -10,27 +10,25 @@
 //! Row `k` has `2k + 1` tiles, read from the agent's left to its right, the nearest row first. Where the cone
 //! is wider than the map, a tile is listed each time it is reached, so the length never varies.
 
-use trantor_model::{AgentId, Direction, MapSize, Sight, Tile, Turn};
+use trantor_model::{Direction, MapSize, Sight, Tile, Turn};
 
+use crate::rules::agents::Agent;
 use crate::rules::world::World;
 
-/// What `id` sees now.
-pub(crate) fn look(world: &World, id: AgentId) -> Vec<Sight> {
-    let agent = &world.agents[id];
-    cone(world.size, agent.tile, agent.facing, agent.level.get())
-        .map(|tile| {
-            let tile = world.tile(tile);
-            Sight {
-                agents: count(&tile.agents),
-                ground: tile.ground,
-                eggs: if world.rules.eggs_in_sight {
-                    count(&tile.eggs)
-                } else {
-                    0
-                },
-            }
-        })
-        .collect()
+/// What an agent sees now.
+pub(crate) fn look<'a>(world: &'a World, agent: &Agent) -> impl Iterator<Item = Sight> + use<'a> {
+    cone(world.size, agent.tile, agent.facing, agent.level.get()).map(|tile| {
+        let tile = world.tile(tile);
+        Sight {
+            agents: count(&tile.agents),
+            ground: tile.ground,
+            eggs: if world.rules.eggs_in_sight {
+                count(&tile.eggs)
+            } else {
+                0
+            },
+        }
+    })
 }
 
 /// The tiles in sight at `level`, in the order they are listed.

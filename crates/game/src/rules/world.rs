@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
-use trantor_model::{AgentId, Counts, EggId, MapSize, Resource, TeamId, Tile};
+use trantor_model::{AgentId, Counts, EggId, MapSize, Resource, Sight, TeamId, Tile};
 use trantor_time::link::LinkCounts;
 
 use crate::config::{GameConfig, Rules};
@@ -16,7 +16,8 @@ use crate::rng::{Purpose, Rng};
 use crate::rules::agents::{Agent, Agents};
 use crate::rules::broadcast;
 use crate::rules::hatching::{Egg, Team};
-use crate::rules::incantation::{Ritual, Rituals};
+use crate::rules::incantation::{self, Ritual, Rituals};
+use crate::rules::look;
 use crate::rules::roster::{insert_all_sorted, insert_sorted, remove_sorted};
 use crate::rules::spawning::{self, Dealer};
 
@@ -194,6 +195,16 @@ impl World {
             hearer.facing,
             speaker.tile,
         ))
+    }
+
+    /// What an agent would see now: the `(level + 1)²` tiles of its cone, nearest row first, each from left to right.
+    pub fn sights(&self, agent: &Agent) -> impl Iterator<Item = Sight> + use<'_> {
+        look::look(self, agent)
+    }
+
+    /// Whether an elevation could begin now if the agent asked for it.
+    pub fn can_elevate(&self, agent: &Agent) -> bool {
+        incantation::can_begin(self, agent)
     }
 
     /// The links on which messages of a team's agents travel; `None` if they arrive at once.

@@ -1,0 +1,513 @@
+//! One game with seats: agents that the caller decides for, next to minds of ours.
+//!
+//! A seat is held by one agent from its birth to its death and then stays empty, so that a name of an agent is never given twice.
+//! What the caller decides goes into the same queue of commands as that of any mind; what a seat sees is read from the world,
+//! at no cost of game time, and only what its agent could have seen with a `Look`.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+
+use trantor_engine::leap::{Ended, Leap};
+use trantor_engine::minds::{Act, Mind, MindFactory, MindGroup, MindRate, MindSource, Newborn, Percept};
+use trantor_game::{Agent, Game, GameConfig};
+use trantor_model::{AgentId, Command, Resource, TeamId, Turn};
+use trantor_server::minds::MindSpecs;
+use trantor_server::options::PROGRAM;
+use trantor_server::scripts::Scripts;
+use trantor_time::{GameSpan, GameTime};
+
+/// Tiles in sight at the last level.
+pub(crate) const SIGHT_TILES: usize = 81;
+/// Figures of a tile in sight: seven resources, agents, eggs.
+pub(crate) const TILE_FIGURES: usize = Resource::COUNT + 2;
+/// Figures of an agent's own state; [`STATE_NAMES`] names them.
+pub(crate) const STATE_FIGURES: usize = STATE_NAMES.len();
+/// Messages that a seat keeps: as many as six agents and their answers in one step. Older ones are dropped.
+pub(crate) const MESSAGES_MAX: usize = 12;
+/// Words of the messages that seats send each other.
+pub(crate) const WORDS: usize = 16;
+/// A message that is none of these words.
+const OTHER_WORD: u8 = u8::MAX;
+/// The first byte of a message of seats; the word follows as a letter.
+const WORD_MARK: u8 = b'#';
+/// Actions of a seat: waiting, the commands, and one broadcast for each word.
+pub(crate) const ACTIONS: usize = BROADCAST + WORDS;
+
+const FORWARD: usize = 1;
+const RIGHT: usize = 2;
+const LEFT: usize = 3;
+const TAKE: usize = 4;
+const SET: usize = TAKE + Resource::COUNT;
+const EJECT: usize = SET + Resource::COUNT;
+const FORK: usize = EJECT + 1;
+const INCANTATION: usize = FORK + 1;
+const BROADCAST: usize = INCANTATION + 1;
+
+/// What the figures of an agent's own state are, in their order.
+pub(crate) const STATE_NAMES: [&str; 13] = [
+    "living", "team", "level", "food", "linemate", "deraumere", "sibur", "mendiane", "phiras", "thystame", "life_units",
+    "busy_units", "free_places",
+];
+
+/// What actions are called, in their order.
+pub(crate) fn action_names() -> Vec<String> {
+    let of_resources = |verb: &'static str| Resource::ALL.map(|resource| format!("{verb} {}", resource.name()));
+    let mut names: Vec<String> = ["wait", "forward", "right", "left"].map(String::from).into();
+    names.extend(of_resources("take"));
+    names.extend(of_resources("set"));
+    names.extend(["eject", "fork", "incantation"].map(String::from));
+    names.extend((0..WORDS).map(|word| format!("broadcast {word}")));
+    names
+}
+
+/// The command of an action; `None`: to wait.
+fn command(action: usize) -> Option<Command> {
+    Some(match action {
+        FORWARD => Command::Forward,
+        RIGHT => Command::Turn(Turn::Right),
+        LEFT => Command::Turn(Turn::Left),
+        TAKE..SET => Command::Take(Resource::ALL[action - TAKE]),
+        SET..EJECT => Command::Set(Resource::ALL[action - SET]),
+        EJECT => Command::Eject,
+        FORK => Command::Fork,
+        INCANTATION => Command::Incantation,
+        BROADCAST..ACTIONS => {
+            let word = u8::try_from(action - BROADCAST).expect("there are few words");
+            Command::Broadcast([WORD_MARK, b'a' + word].into())
+        }
+        _ => return None,
+    })
+}
+
+/// The word of a message, counted from 1.
+fn word(text: &[u8]) -> u8 {
+    match text {
+        [WORD_MARK, letter] => match letter.checked_sub(b'a') {
+            Some(word) if usize::from(word) < WORDS => word + 1,
+            _ => OTHER_WORD,
+        },
+        _ => OTHER_WORD,
+    }
+}
+
+/// What a game is played with.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    /// The game; its seed is set for each.
+    pub config: GameConfig,
+    /// Minds of ours.
+    pub opponents: MindSpecs,
+    /// The teams with seats.
+    pub teams: Vec<SeatTeam>,
+    /// How long a step lasts.
+    pub every: GameSpan,
+    /// When a game without a winner is ended.
+    pub until: GameTime,
+    /// What is rewarded.
+    pub rewards: Rewards,
+}
+
+/// A team with seats.
+#[derive(Clone, Debug)]
+pub(crate) struct SeatTeam {
+    pub team: TeamId,
+    /// Agents at the start.
+    pub agents: u32,
+    /// Seats: agents that the team may have one after the other.
+    pub seats: usize,
+}
+
+/// What one unit, one level and so on are worth.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rewards {
+    /// The own team has won.
+    pub win: f32,
+    /// Another team has won, or nobody.
+    pub lose: f32,
+    /// A level was reached.
+    pub level: f32,
+    /// The agent has died.
+    pub death: f32,
+    /// A unit was lived.
+    pub unit: f32,
+    /// Food was picked up, less what was put down and eaten.
+    pub food: f32,
+    /// The same for a stone; those of an elevation lie on the ground then.
+    pub stone: f32,
+}
+
+impl Setup {
+    fn growing(&self) -> Vec<TeamId> {
+        let grow = self.teams.iter().filter(|team| team.seats > team.agents as usize);
+        grow.map(|team| team.team).collect()
+    }
+
+    /// Seats of one game.
+    pub(crate) fn seats(&self) -> usize {
+        self.teams.iter().map(|team| team.seats).sum()
+    }
+}
+
+/// A place for one agent.
+#[derive(Clone, Debug, Default)]
+struct Seat {
+    agent: Option<AgentId>,
+    /// Its agent has lived and is gone.
+    is_gone: bool,
+    /// Direction and word of what it heard in this step, the oldest first.
+    heard: Vec<(u8, u8)>,
+    /// It waits until then.
+    waits_until: GameTime,
+    /// As of the last step.
+    level: u8,
+    food: u32,
+    stones: u32,
+}
+
+/// The seats of a game, shared with the minds that hold them.
+type Seats = Rc<RefCell<Vec<Seat>>>;
+
+/// The mind of an agent that the caller decides for: it remembers, and decides nothing.
+struct Sitter {
+    seats: Seats,
+    seat: usize,
+}
+
+impl Mind for Sitter {
+    fn perceive(&mut self, percept: Percept<'_>) {
+        if let Percept::Message { direction, text } = percept {
+            let heard = &mut self.seats.borrow_mut()[self.seat].heard;
+            if heard.len() == MESSAGES_MAX {
+                heard.remove(0);
+            }
+            heard.push((direction, word(text)));
+        }
+    }
+
+    fn decide(&mut self, _now: GameTime, _acts: &mut Vec<Act>) {}
+
+    fn wake_at(&self) -> Option<GameTime> {
+        None
+    }
+}
+
+impl Drop for Sitter {
+    fn drop(&mut self) {
+        if let Ok(mut seats) = self.seats.try_borrow_mut() {
+            let seat = &mut seats[self.seat];
+            seat.agent = None;
+            seat.is_gone = true;
+        }
+    }
+}
+
+/// Gives the newborn of a team its seats, one after the other.
+struct Seating {
+    seats: Seats,
+    left: Range<usize>,
+}
+
+impl MindFactory for Seating {
+    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+        let seat = self.left.next().expect("nobody is born without a seat");
+        self.seats.borrow_mut()[seat] = Seat {
+            agent: Some(born.agent),
+            level: 1,
+            ..Seat::default()
+        };
+        Box::new(Sitter {
+            seats: self.seats.clone(),
+            seat,
+        })
+    }
+}
+
+/// Where one game writes what its seats see. Each slice has a row for each seat.
+pub(crate) struct Views<'a> {
+    pub sight: &'a mut [u8],
+    pub state: &'a mut [i32],
+    pub messages: &'a mut [u8],
+    pub mask: &'a mut [i8],
+    pub rewards: &'a mut [f32],
+    pub terminations: &'a mut [bool],
+    pub truncations: &'a mut [bool],
+}
+
+/// One game with seats.
+pub(crate) struct Arena {
+    leap: Leap,
+    seats: Seats,
+    /// By seat: of which team.
+    teams: Vec<TeamId>,
+    /// Tiles in sight that were written last, by seat; those behind are zero.
+    seen: Vec<usize>,
+    /// The teams with more seats than agents at the start.
+    grows: Vec<TeamId>,
+    every: GameSpan,
+    until: GameTime,
+    rewards: Rewards,
+    has_stepped: bool,
+    is_over: bool,
+    /// What was taken out of the leap's journal.
+    journal: Vec<u8>,
+}
+
+impl Arena {
+    /// A game from this seed, at its beginning.
+    ///
+    /// # Errors
+    /// In one line: a script cannot be used, or a team is none of the game's.
+    pub(crate) fn new(setup: &Setup, seed: u64, records: bool) -> Result<Self, String> {
+        let config = GameConfig {
+            seed,
+            ..setup.config.clone()
+        };
+        let mut scripts = Scripts::default();
+        let mut groups = setup.opponents.groups(&config, &mut scripts)?;
+        let seats = Rc::new(RefCell::new(vec![Seat::default(); setup.seats()]));
+        let (mut teams, mut first) = (Vec::new(), 0);
+        for team in &setup.teams {
+            let left = first..first + team.seats;
+            first = left.end;
+            teams.extend(left.clone().map(|_| team.team));
+            groups.push(MindGroup {
+                team: team.team,
+                source: MindSource::Made {
+                    name: "env".to_owned(),
+                    factory: Box::new(Seating {
+                        seats: seats.clone(),
+                        left,
+                    }),
+                },
+                count: team.agents,
+                rate: MindRate::default(),
+            });
+        }
+        let mut leap = Leap::with_groups(config, groups);
+        if records {
+            leap.start_recording(PROGRAM);
+        }
+        leap.begin();
+        Ok(Self {
+            leap,
+            seen: vec![0; teams.len()],
+            seats,
+            teams,
+            grows: setup.growing(),
+            every: setup.every,
+            until: setup.until,
+            rewards: setup.rewards,
+            has_stepped: false,
+            is_over: false,
+            journal: Vec::new(),
+        })
+    }
+
+    /// The game.
+    pub(crate) fn game(&self) -> &Game {
+        self.leap.game()
+    }
+
+    /// Whether nothing more happens in it.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Hands in an action for each seat and plays one step. A seat that is empty or busy does nothing.
+    pub(crate) fn step(&mut self, actions: &[u8]) {
+        self.has_stepped = true;
+        self.fill_places();
+        for (seat, action) in actions.iter().enumerate() {
+            let agent = self.seats.borrow()[seat].agent;
+            let agent = agent.and_then(|agent| self.leap.game().world().agent(agent));
+            let idle = agent.filter(|agent| agent.is_idle()).map(|agent| agent.id);
+            if let Some((agent, command)) = idle.zip(command(usize::from(*action))) {
+                self.leap.act(agent, Act::Command(command));
+            }
+        }
+        let until = (self.leap.game().now() + self.every).min(self.until);
+        self.run(until);
+    }
+
+    /// Writes what each seat sees now, what the last step was worth, and what may be done next.
+    pub(crate) fn write(&mut self, views: Views<'_>) {
+        let game = self.leap.game();
+        let world = game.world();
+        let now = game.now();
+        let mut seats = self.seats.borrow_mut();
+        let mut sight = views.sight.chunks_exact_mut(SIGHT_TILES * TILE_FIGURES);
+        let mut state = views.state.chunks_exact_mut(STATE_FIGURES);
+        let mut messages = views.messages.chunks_exact_mut(MESSAGES_MAX * 2);
+        let mut mask = views.mask.chunks_exact_mut(ACTIONS);
+        for (index, seat) in seats.iter_mut().enumerate() {
+            let rows = sight.next().zip(state.next()).zip(messages.next()).zip(mask.next());
+            let (((sight, state), messages), mask) = rows.expect("there is a row for each seat");
+            let team = self.teams[index];
+            let agent = seat.agent.and_then(|id| world.agent(id));
+            let mut reward = 0.0;
+            let was_there = seat.level > 0;
+            let has_died = agent.is_none() && was_there;
+            messages.fill(0);
+            for (place, (direction, word)) in seat.heard.drain(..).enumerate() {
+                messages[2 * place] = direction;
+                messages[2 * place + 1] = word;
+            }
+            let written = match agent {
+                Some(agent) => write_sight(sight, world.sights(agent)),
+                None => 0,
+            };
+            if written < self.seen[index] {
+                sight[written * TILE_FIGURES..self.seen[index] * TILE_FIGURES].fill(0);
+            }
+            self.seen[index] = written;
+            mask.fill(0);
+            mask[0] = 1;
+            if let Some(agent) = agent {
+                let busy = agent.action().map_or(0, |action| units_left(now, action.end));
+                let life = agent.food_ends().map_or(i32::MAX, |end| units_left(now, end));
+                let carried = &agent.inventory;
+                state[0] = 1;
+                state[1] = i32::from(team.0);
+                state[2] = i32::from(agent.level.get());
+                for (figure, count) in state[3..10].iter_mut().zip(carried.0) {
+                    *figure = i32::try_from(count).unwrap_or(i32::MAX);
+                }
+                let food = carried[Resource::Food];
+                let stored = i32::try_from(u64::from(food) * FOOD_UNITS).unwrap_or(i32::MAX);
+                state[10] = life.saturating_add(stored);
+                state[11] = busy;
+                let places = world.team(team).map_or(0, |team| team.places());
+                state[12] = i32::try_from(places).unwrap_or(i32::MAX);
+                if agent.is_idle() {
+                    write_mask(mask, agent, world);
+                }
+                let stones = u32::try_from(carried.total()).unwrap_or(u32::MAX) - food;
+                let level = agent.level.get();
+                if self.has_stepped && was_there {
+                    reward += self.rewards.level * f32::from(level.saturating_sub(seat.level));
+                    reward += self.rewards.food * (food as f32 - seat.food as f32);
+                    reward += self.rewards.stone * (stones as f32 - seat.stones as f32);
+                    reward += self.rewards.unit * self.every.as_units_f64() as f32;
+                }
+                (seat.level, seat.food, seat.stones) = (level, food, stones);
+            } else {
+                state.fill(0);
+                state[1] = i32::from(team.0);
+                if has_died {
+                    reward += self.rewards.death;
+                    seat.level = 0;
+                }
+            }
+            if self.is_over && (was_there || seat.is_gone) {
+                match game.winner() {
+                    Some(winner) if winner == team => reward += self.rewards.win,
+                    _ => reward += self.rewards.lose,
+                }
+            }
+            let has_ended = self.is_over && game.now() < self.until;
+            views.rewards[index] = reward;
+            views.terminations[index] = agent.is_none() && seat.is_gone || has_ended;
+            views.truncations[index] = self.is_over && !has_ended;
+        }
+    }
+
+    /// Hands in an action of one seat. It can act again when the action has ended, and no earlier than after the time of a
+    /// step: some commands are refused at once.
+    pub(crate) fn act(&mut self, seat: usize, action: u8) {
+        self.has_stepped = true;
+        let agent = {
+            let seat = &mut self.seats.borrow_mut()[seat];
+            seat.waits_until = self.leap.game().now() + self.every;
+            seat.agent
+        };
+        if let Some((agent, command)) = agent.zip(command(usize::from(action))) {
+            self.leap.act(agent, Act::Command(command));
+        }
+    }
+
+    /// Plays until an agent can act, and answers its seat; `None`: the game is over.
+    pub(crate) fn advance(&mut self) -> Option<usize> {
+        loop {
+            self.fill_places();
+            if self.is_over {
+                return None;
+            }
+            let game = self.leap.game();
+            let mut next = game.next_deadline().unwrap_or(self.until).min(self.until);
+            for (index, seat) in self.seats.borrow().iter().enumerate() {
+                let agent = seat.agent.and_then(|agent| game.world().agent(agent));
+                if agent.is_some_and(Agent::is_idle) {
+                    if seat.waits_until <= game.now() {
+                        return Some(index);
+                    }
+                    next = next.min(seat.waits_until);
+                }
+            }
+            self.run(next);
+        }
+    }
+
+    fn run(&mut self, until: GameTime) {
+        let ended = self.leap.run(Some(until));
+        self.is_over = ended != Ended::TimeReached || until >= self.until;
+    }
+
+    /// The journal so far, if the game is recorded.
+    pub(crate) fn recording(&mut self) -> &[u8] {
+        self.journal.extend(self.leap.take_journal());
+        &self.journal
+    }
+
+    /// Has newborns take the places that forks have made, while their team has seats that nobody held.
+    fn fill_places(&mut self) {
+        for team in self.grows.clone() {
+            let world = self.leap.game().world();
+            let has_place = world.team(team).is_some_and(|team| team.places() > 0);
+            let parent = |seat: (&Seat, &TeamId)| seat.0.agent.filter(|_| *seat.1 == team);
+            let seats = self.seats.borrow();
+            let is_free = |(seat, of): (&Seat, &TeamId)| *of == team && seat.agent.is_none() && !seat.is_gone;
+            let has_seat = seats.iter().zip(&self.teams).any(is_free);
+            let parent = seats.iter().zip(&self.teams).find_map(parent);
+            drop(seats);
+            if let Some(parent) = parent.filter(|_| has_place && has_seat) {
+                self.leap.act(parent, Act::Join);
+            }
+        }
+    }
+}
+
+/// How long one food keeps an agent alive.
+const FOOD_UNITS: u64 = 126;
+
+fn units_left(now: GameTime, end: GameTime) -> i32 {
+    let left = (end - now).as_units_f64().ceil();
+    left.clamp(0.0, f64::from(i32::MAX)) as i32
+}
+
+fn write_sight(out: &mut [u8], sights: impl Iterator<Item = trantor_model::Sight>) -> usize {
+    let mut written = 0;
+    for (tile, sight) in out.chunks_exact_mut(TILE_FIGURES).zip(sights) {
+        for (figure, count) in tile.iter_mut().zip(sight.ground.0) {
+            *figure = count.min(255) as u8;
+        }
+        tile[Resource::COUNT] = sight.agents.min(255) as u8;
+        tile[Resource::COUNT + 1] = sight.eggs.min(255) as u8;
+        written += 1;
+    }
+    written
+}
+
+/// What an idle agent may do: what could only be answered `ko` is left out.
+fn write_mask(mask: &mut [i8], agent: &Agent, world: &trantor_game::World) {
+    mask[FORWARD..TAKE].fill(1);
+    let ground = world.ground(agent.tile);
+    for resource in Resource::ALL {
+        mask[TAKE + resource.index()] = i8::from(ground[resource] > 0);
+        mask[SET + resource.index()] = i8::from(agent.inventory[resource] > 0);
+    }
+    mask[EJECT] = 1;
+    mask[FORK] = 1;
+    mask[INCANTATION] = i8::from(world.can_elevate(agent));
+    mask[BROADCAST..].fill(1);
+}

@@ -1,0 +1,353 @@
+//! Many games at once, on threads of their own, with arrays that are filled in place.
+//!
+//! Row `game * seats + seat` of each array belongs to one seat. A game stays on the thread that made it: scripts cannot move.
+//! The interpreter is released while games are played.
+
+use std::cell::RefCell;
+use std::sync::Mutex;
+
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::arena::{ACTIONS, Arena, MESSAGES_MAX, SIGHT_TILES, STATE_FIGURES, Setup, TILE_FIGURES, Views};
+use crate::scene::Scene;
+use crate::setup;
+
+/// Games of one batch: as many as fit into the memory of a small machine.
+const GAMES_MAX: usize = 65_536;
+/// Threads of one batch: as many cores as large machines have.
+const THREADS_MAX: usize = 256;
+
+thread_local! {
+    /// The games of this thread, in their order. A pool serves one batch.
+    static ARENAS: RefCell<Vec<Slot>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A place for one game after the other.
+struct Slot {
+    arena: Option<Arena>,
+    seed: u64,
+    episode: u64,
+}
+
+/// The arrays of a batch.
+struct Arrays {
+    sight: Py<PyArray3<u8>>,
+    state: Py<PyArray2<i32>>,
+    messages: Py<PyArray3<u8>>,
+    mask: Py<PyArray2<i8>>,
+    rewards: Py<PyArray1<f32>>,
+    terminations: Py<PyArray1<bool>>,
+    truncations: Py<PyArray1<bool>>,
+}
+
+/// The part of one thread in a step.
+struct Share<'a> {
+    actions: Option<&'a [u8]>,
+    views: Views<'a>,
+}
+
+/// Games that are played together.
+#[pyclass(module = "trantor._core")]
+pub(crate) struct Batch {
+    pool: Option<ThreadPool>,
+    /// The process that made the threads; they are not in its children.
+    process: u32,
+    setup: Setup,
+    games: usize,
+    /// Games of each thread but the last, which may have fewer.
+    games_a_thread: usize,
+    seats: usize,
+    records: bool,
+    arrays: Arrays,
+}
+
+#[pymethods]
+impl Batch {
+    #[new]
+    #[pyo3(signature = (setup, games, threads, records))]
+    fn new(py: Python<'_>, setup: &Bound<'_, PyAny>, games: usize, threads: usize, records: bool) -> PyResult<Self> {
+        let setup = setup::read(setup)?;
+        in_range("games", games, GAMES_MAX)?;
+        in_range("threads", threads, THREADS_MAX)?;
+        let seats = setup.seats();
+        let games_a_thread = games.div_ceil(threads);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(games.div_ceil(games_a_thread))
+            .thread_name(|index| format!("trantor-games-{index}"))
+            .build()
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let rows = games * seats;
+        Ok(Self {
+            pool: Some(pool),
+            process: std::process::id(),
+            setup,
+            games,
+            games_a_thread,
+            seats,
+            records,
+            arrays: Arrays {
+                sight: PyArray3::zeros(py, [rows, SIGHT_TILES, TILE_FIGURES], false).unbind(),
+                state: PyArray2::zeros(py, [rows, STATE_FIGURES], false).unbind(),
+                messages: PyArray3::zeros(py, [rows, MESSAGES_MAX, 2], false).unbind(),
+                mask: PyArray2::zeros(py, [rows, ACTIONS], false).unbind(),
+                rewards: PyArray1::zeros(py, rows, false).unbind(),
+                terminations: PyArray1::zeros(py, rows, false).unbind(),
+                truncations: PyArray1::zeros(py, rows, false).unbind(),
+            },
+        })
+    }
+
+    /// Begins every game anew, game `i` from the seed `seeds[i]`.
+    fn reset(&self, py: Python<'_>, seeds: Vec<u64>) -> PyResult<()> {
+        if seeds.len() != self.games {
+            let why = format!("{} seeds for {} games", seeds.len(), self.games);
+            return Err(PyValueError::new_err(why));
+        }
+        let setup = &self.setup;
+        self.on_all(py, None, |first, slots, _| {
+            slots.clear();
+            let mine = &seeds[first..(first + self.games_a_thread).min(self.games)];
+            for seed in mine {
+                slots.push(Slot {
+                    arena: Some(Arena::new(setup, *seed, self.records)?),
+                    seed: *seed,
+                    episode: 0,
+                });
+            }
+            Ok(())
+        })
+    }
+
+    /// Plays one step: one action for each row. A game that was over begins anew instead, from a seed that follows from its own.
+    fn step(&self, py: Python<'_>, actions: PyReadonlyArray1<'_, u8>) -> PyResult<()> {
+        let actions = actions
+            .as_slice()
+            .map_err(|_| PyValueError::new_err("actions must be contiguous"))?;
+        let rows = self.games * self.seats;
+        if actions.len() != rows {
+            let why = format!("{} actions for {rows} agents", actions.len());
+            return Err(PyValueError::new_err(why));
+        }
+        if let Some(row) = actions.iter().position(|action| usize::from(*action) >= ACTIONS) {
+            let why = format!("action {} of row {row}: actions are 0 to {}", actions[row], ACTIONS - 1);
+            return Err(PyValueError::new_err(why));
+        }
+        self.on_all(py, Some(actions), |_, slots, actions| {
+            let actions = actions.unwrap_or_default().chunks_exact(self.seats.max(1));
+            for (slot, actions) in slots.iter_mut().zip(actions) {
+                let Some(arena) = &mut slot.arena else { continue };
+                if arena.is_over() {
+                    slot.episode += 1;
+                    let seed = next_seed(slot.seed, slot.episode);
+                    slot.arena = Some(Arena::new(&self.setup, seed, self.records)?);
+                } else {
+                    arena.step(actions);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// For one game: hands in an action of a row, if one is given, and plays until an agent can act. Answers its row; `None`:
+    /// the game is over.
+    #[pyo3(signature = (row=None, action=0))]
+    fn act(&self, py: Python<'_>, row: Option<usize>, action: u8) -> PyResult<Option<usize>> {
+        if self.games != 1 {
+            return Err(PyValueError::new_err("agents act one by one in a batch of one game only"));
+        }
+        if let Some(row) = row.filter(|row| *row >= self.seats) {
+            return Err(PyValueError::new_err(format!("row {row} of {}", self.seats)));
+        }
+        if usize::from(action) >= ACTIONS {
+            let why = format!("action {action}: actions are 0 to {}", ACTIONS - 1);
+            return Err(PyValueError::new_err(why));
+        }
+        let next = Mutex::new(None);
+        self.on_all(py, None, |_, slots, _| {
+            if let Some(arena) = slots.first_mut().and_then(|slot| slot.arena.as_mut()) {
+                if let Some(row) = row {
+                    arena.act(row, action);
+                }
+                *next.lock().map_err(|error| error.to_string())? = arena.advance();
+            }
+            Ok(())
+        })?;
+        next.into_inner().map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// The state of a game: time, ground, agents, eggs, winner.
+    fn scene<'py>(&self, py: Python<'py>, game: usize) -> PyResult<Bound<'py, PyDict>> {
+        self.of_game(py, game, |arena| Scene::of(arena.game()))?.into_dict(py)
+    }
+
+    /// The recording of a game so far.
+    fn recording(&self, py: Python<'_>, game: usize) -> PyResult<Vec<u8>> {
+        if !self.records {
+            return Err(PyValueError::new_err("nothing is recorded: make it with record=True"));
+        }
+        self.of_game(py, game, |arena| arena.recording().to_vec())
+    }
+
+    /// The digest of a game's state.
+    fn digest(&self, py: Python<'_>, game: usize) -> PyResult<u64> {
+        self.of_game(py, game, |arena| arena.game().digest())
+    }
+
+    /// The game time of a game, in units.
+    fn units(&self, py: Python<'_>, game: usize) -> PyResult<f64> {
+        self.of_game(py, game, |arena| arena.game().now().as_units_f64())
+    }
+
+    /// The arrays by name.
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("sight", self.arrays.sight.bind(py))?;
+        dict.set_item("state", self.arrays.state.bind(py))?;
+        dict.set_item("messages", self.arrays.messages.bind(py))?;
+        dict.set_item("mask", self.arrays.mask.bind(py))?;
+        dict.set_item("rewards", self.arrays.rewards.bind(py))?;
+        dict.set_item("terminations", self.arrays.terminations.bind(py))?;
+        dict.set_item("truncations", self.arrays.truncations.bind(py))?;
+        Ok(dict)
+    }
+
+    /// Ends all games and threads. Nothing can be done with it afterwards.
+    fn close(&mut self) {
+        self.pool = None;
+    }
+}
+
+fn in_range(name: &str, value: usize, max: usize) -> PyResult<()> {
+    match (1..=max).contains(&value) {
+        true => Ok(()),
+        false => Err(PyValueError::new_err(format!("{name} must be 1 to {max}, not {value}"))),
+    }
+}
+
+/// The seed of a later game of a row of games, by the finalizer of SplitMix64.
+fn next_seed(seed: u64, episode: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(episode.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+impl Batch {
+    fn pool(&self) -> PyResult<&ThreadPool> {
+        if self.process != std::process::id() {
+            let why = "games do not survive a fork of the process: make them in the child, or start it with 'spawn'";
+            return Err(PyRuntimeError::new_err(why));
+        }
+        self.pool
+            .as_ref()
+            .ok_or_else(|| PyRuntimeError::new_err("it is closed: make another"))
+    }
+
+    /// Has each thread do something with its games, and write what their seats see afterwards.
+    fn on_all(
+        &self,
+        py: Python<'_>,
+        actions: Option<&[u8]>,
+        work: impl Fn(usize, &mut Vec<Slot>, Option<&[u8]>) -> Result<(), String> + Sync,
+    ) -> PyResult<()> {
+        let pool = self.pool()?;
+        let taken = |_| PyRuntimeError::new_err("an array of these games is in use elsewhere");
+        let arrays = &self.arrays;
+        let mut sight = arrays.sight.bind(py).try_readwrite().map_err(taken)?;
+        let mut state = arrays.state.bind(py).try_readwrite().map_err(taken)?;
+        let mut messages = arrays.messages.bind(py).try_readwrite().map_err(taken)?;
+        let mut mask = arrays.mask.bind(py).try_readwrite().map_err(taken)?;
+        let mut rewards = arrays.rewards.bind(py).try_readwrite().map_err(taken)?;
+        let mut terminations = arrays.terminations.bind(py).try_readwrite().map_err(taken)?;
+        let mut truncations = arrays.truncations.bind(py).try_readwrite().map_err(taken)?;
+        let rows = self.games_a_thread * self.seats;
+        let mut sight = chunks(sight.as_slice_mut()?, rows * SIGHT_TILES * TILE_FIGURES);
+        let mut state = chunks(state.as_slice_mut()?, rows * STATE_FIGURES);
+        let mut messages = chunks(messages.as_slice_mut()?, rows * MESSAGES_MAX * 2);
+        let mut mask = chunks(mask.as_slice_mut()?, rows * ACTIONS);
+        let mut rewards = chunks(rewards.as_slice_mut()?, rows);
+        let mut terminations = chunks(terminations.as_slice_mut()?, rows);
+        let mut truncations = chunks(truncations.as_slice_mut()?, rows);
+        let mut actions = actions.map(|actions| actions.chunks(rows.max(1)));
+        let shares: Vec<Mutex<Option<Share<'_>>>> = (0..pool.current_num_threads())
+            .map(|_| {
+                Mutex::new(Some(Share {
+                    actions: actions.as_mut().and_then(Iterator::next),
+                    views: Views {
+                        sight: sight.next().unwrap_or_default(),
+                        state: state.next().unwrap_or_default(),
+                        messages: messages.next().unwrap_or_default(),
+                        mask: mask.next().unwrap_or_default(),
+                        rewards: rewards.next().unwrap_or_default(),
+                        terminations: terminations.next().unwrap_or_default(),
+                        truncations: truncations.next().unwrap_or_default(),
+                    },
+                }))
+            })
+            .collect();
+        let results = py.detach(|| {
+            pool.broadcast(|context| {
+                let share = shares[context.index()].lock().ok().and_then(|mut share| share.take());
+                let share = share.expect("each thread takes its share once");
+                ARENAS.with_borrow_mut(|slots| {
+                    work(context.index() * self.games_a_thread, slots, share.actions)?;
+                    write(slots, share.views, self.seats);
+                    Ok::<_, String>(())
+                })
+            })
+        });
+        let first = results.into_iter().find_map(Result::err);
+        first.map_or(Ok(()), |why| Err(PyValueError::new_err(why)))
+    }
+
+    /// Asks one game, on its thread.
+    fn of_game<T: Send>(&self, py: Python<'_>, game: usize, ask: impl Fn(&mut Arena) -> T + Sync) -> PyResult<T> {
+        let pool = self.pool()?;
+        if game >= self.games {
+            let why = format!("game {game} of {}", self.games);
+            return Err(PyValueError::new_err(why));
+        }
+        let (thread, place) = (game / self.games_a_thread, game % self.games_a_thread);
+        let answers = py.detach(|| {
+            pool.broadcast(|context| {
+                ARENAS.with_borrow_mut(|slots| {
+                    let slot = slots.get_mut(place).filter(|_| context.index() == thread);
+                    slot.and_then(|slot| slot.arena.as_mut()).map(&ask)
+                })
+            })
+        });
+        let answer = answers.into_iter().flatten().next();
+        answer.ok_or_else(|| PyRuntimeError::new_err("no game has begun: reset first"))
+    }
+}
+
+fn chunks<T>(all: &mut [T], size: usize) -> std::slice::ChunksMut<'_, T> {
+    all.chunks_mut(size.max(1))
+}
+
+/// Writes the rows of each game.
+fn write(slots: &mut [Slot], views: Views<'_>, seats: usize) {
+    let mut sight = chunks(views.sight, seats * SIGHT_TILES * TILE_FIGURES);
+    let mut state = chunks(views.state, seats * STATE_FIGURES);
+    let mut messages = chunks(views.messages, seats * MESSAGES_MAX * 2);
+    let mut mask = chunks(views.mask, seats * ACTIONS);
+    let mut rewards = chunks(views.rewards, seats);
+    let mut terminations = chunks(views.terminations, seats);
+    let mut truncations = chunks(views.truncations, seats);
+    for slot in slots {
+        let Some(arena) = &mut slot.arena else { continue };
+        arena.write(Views {
+            sight: sight.next().unwrap_or_default(),
+            state: state.next().unwrap_or_default(),
+            messages: messages.next().unwrap_or_default(),
+            mask: mask.next().unwrap_or_default(),
+            rewards: rewards.next().unwrap_or_default(),
+            terminations: terminations.next().unwrap_or_default(),
+            truncations: truncations.next().unwrap_or_default(),
+        });
+    }
+}

@@ -1,0 +1,117 @@
+//! What Python asks for, read and checked.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use trantor_game::{GameConfig, Rules};
+use trantor_model::{MapSize, lag};
+use trantor_server::minds::{self, MindSpecs};
+use trantor_time::{GameSpan, GameTime};
+
+use crate::arena::{Rewards, SeatTeam, Setup};
+
+/// Seats of one game: enough for any training, and a bound for what a mistake may ask.
+const SEATS_MAX: usize = 4_096;
+/// Longest step and longest game, in units.
+const UNITS_MAX: u32 = 10_000_000;
+
+/// The fields of what Python passes, which `trantor/_setup.py` fills.
+#[derive(FromPyObject)]
+struct Fields {
+    map: (u32, u32),
+    teams: Vec<(String, u32, usize)>,
+    opponents: Vec<String>,
+    every: u32,
+    max_units: u32,
+    lag: String,
+    rewards: Vec<(String, f32)>,
+}
+
+/// Reads a setup.
+///
+/// # Errors
+/// `ValueError`: what is wrong, and what is accepted.
+pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Setup> {
+    let fields: Fields = given.extract()?;
+    checked(fields).map_err(PyValueError::new_err)
+}
+
+fn checked(fields: Fields) -> Result<Setup, String> {
+    let (width, height) = fields.map;
+    let size = MapSize::new(width, height).map_err(|error| format!("map: {error}"))?;
+    let specs = fields.opponents.iter().map(|spec| minds::read(spec));
+    let specs = specs.collect::<Result<Vec<_>, _>>();
+    let opponents = MindSpecs(specs.map_err(|accepted| format!("opponents: {accepted}"))?);
+    let mut names: Vec<String> = fields.teams.iter().map(|team| team.0.clone()).collect();
+    for spec in &opponents.0 {
+        if !names.contains(&spec.team) {
+            names.push(spec.team.clone());
+        }
+    }
+    let counts = opponents.0.iter().map(minds::MindSpec::count);
+    let places = fields.teams.iter().map(|team| team.1).chain(counts).max();
+    let lag = lag::read_change(&fields.lag).map_err(|error| format!("lag: {error}"))?;
+    if !lag.teams.is_empty() {
+        return Err("lag: the settings of all teams; one team cannot have its own here".to_owned());
+    }
+    let config = GameConfig {
+        size,
+        teams: names,
+        places_per_team: places.unwrap_or(0),
+        seed: 0,
+        rules: Rules {
+            lock_step: true,
+            lag: lag.all.flatten(),
+            ..Rules::default()
+        },
+    };
+    config.check().map_err(|error| error.to_string())?;
+    let teams = fields.teams.iter().map(|(name, agents, seats)| {
+        let team = config.team_named(name.as_bytes()).ok_or("its own team is missing")?;
+        if *agents == 0 || *seats < *agents as usize || *seats > SEATS_MAX {
+            return Err(format!("{name}: 1 agent or more, and from so many to {SEATS_MAX} seats"));
+        }
+        Ok(SeatTeam {
+            team,
+            agents: *agents,
+            seats: *seats,
+        })
+    });
+    let teams: Vec<SeatTeam> = teams.collect::<Result<_, String>>()?;
+    let range = |name: &str, value: u32| match (1..=UNITS_MAX).contains(&value) {
+        true => Ok(i64::from(value)),
+        false => Err(format!("{name} must be 1 to {UNITS_MAX} units, not {value}")),
+    };
+    Ok(Setup {
+        opponents,
+        teams,
+        every: GameSpan::from_units(range("every", fields.every)?),
+        until: GameTime::from_units(range("max_units", fields.max_units)?),
+        rewards: rewards(&fields.rewards)?,
+        config,
+    })
+}
+
+fn rewards(given: &[(String, f32)]) -> Result<Rewards, String> {
+    let mut rewards = Rewards::default();
+    for (name, worth) in given {
+        let field = match name.as_str() {
+            "win" => &mut rewards.win,
+            "lose" => &mut rewards.lose,
+            "level" => &mut rewards.level,
+            "death" => &mut rewards.death,
+            "unit" => &mut rewards.unit,
+            "food" => &mut rewards.food,
+            "stone" => &mut rewards.stone,
+            _ => {
+                return Err(format!(
+                    "rewards: {name:?} is not one of win, lose, level, death, unit, food, stone"
+                ));
+            }
+        };
+        if !worth.is_finite() {
+            return Err(format!("rewards: {name} must be a finite number, not {worth}"));
+        }
+        *field = *worth;
+    }
+    Ok(rewards)
+}
