@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::{process, source, tidy};
+use crate::{process, python, source, tidy};
 
 /// How `ci` may be cut down while working; CI itself gives no flag.
 #[derive(clap::Args)]
@@ -21,6 +21,7 @@ enum Step {
     Tidy,
     Tests,
     Interface,
+    Python,
 }
 
 const STEPS: &[(&str, Step)] = &[
@@ -49,6 +50,7 @@ const STEPS: &[(&str, Step)] = &[
         Step::Cargo("run --package trantor-bench --quiet -- kills --times 6"),
     ),
     ("interface", Step::Interface),
+    ("python", Step::Python),
     ("doc tests", Step::Cargo("test --workspace --doc --quiet")),
     // For people who read the code: with what is private, which module heads may then point to.
     (
@@ -82,6 +84,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             Step::Tidy => tidy::run()?,
             Step::Tests => process::check(&mut test_command())?,
             Step::Interface => compare_interface()?,
+            Step::Python => python::run(&python::Options {
+                profile: "dev".to_owned(),
+                no_tests: false,
+            })?,
         }
         times.push((name, started.elapsed()));
     }

@@ -1,4 +1,4 @@
-//! The project's tasks as one program: run and demo, ci and tidy, dist, sim, fuzz, kills, bench, soak.
+//! The project's tasks as one program: run and demo, ci and tidy, python, dist, sim, fuzz, kills, bench, soak.
 //!
 //! `cargo xtask` is an alias of `.cargo/config.toml`. What CI runs, anyone can run: `cargo xtask ci` is that list.
 //! Nothing of the product lives here.
@@ -8,6 +8,7 @@ mod demo;
 mod dist;
 mod experiment;
 mod process;
+mod python;
 mod run;
 mod source;
 mod tidy;
@@ -29,6 +30,8 @@ enum Task {
     RunViewer(run::Arguments),
     /// Build and run a bot; flags after `--` are its own
     RunBot(run::Arguments),
+    /// Build the Python package into a virtual environment, and run its tests
+    Python(python::Options),
     /// Gather what is installed: programs, manual pages, completions, units of systemd
     Dist(dist::Options),
     /// Arrows between crates, module heads, limits, promises: what no compiler checks
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Task::RunServer(arguments) => run::program("trantor-server", &arguments),
         Task::RunViewer(arguments) => run::program("trantor-viewer", &arguments),
         Task::RunBot(arguments) => run::program("trantor-bot", &arguments),
+        Task::Python(options) => python::run(&options).map(|()| ExitCode::SUCCESS),
         Task::Dist(options) => dist::run(&options).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::run().map(|()| ExitCode::SUCCESS),
         Task::Sim(options) => run::sim(&options),

@@ -200,6 +200,12 @@ impl Leap {
             .map_or_else(Vec::new, PieceWriter::take)
     }
 
+    /// The bytes of the journal since the last call of [`Self::take_journal`], as if it ended now; it goes on.
+    pub fn journal_so_far(&self) -> Vec<u8> {
+        let journal = self.stage.journal.clone();
+        journal.map_or_else(Vec::new, |journal| journal.close(&self.stage.game))
+    }
+
     /// Ends the journal in order, and answers its last bytes.
     pub fn stop_recording(&mut self) -> Vec<u8> {
         let journal = self.stage.journal.take();

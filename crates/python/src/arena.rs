@@ -249,8 +249,6 @@ pub(crate) struct Arena {
     rewards: Rewards,
     has_stepped: bool,
     is_over: bool,
-    /// What was taken out of the leap's journal.
-    journal: Vec<u8>,
 }
 
 impl Arena {
@@ -300,7 +298,6 @@ impl Arena {
             rewards: setup.rewards,
             has_stepped: false,
             is_over: false,
-            journal: Vec::new(),
         })
     }
 
@@ -453,10 +450,9 @@ impl Arena {
         self.is_over = ended != Ended::TimeReached || until >= self.until;
     }
 
-    /// The journal so far, if the game is recorded.
-    pub(crate) fn recording(&mut self) -> &[u8] {
-        self.journal.extend(self.leap.take_journal());
-        &self.journal
+    /// The game so far as a recording, if it is recorded. Its length is bounded by the last unit of the game.
+    pub(crate) fn recording(&self) -> Vec<u8> {
+        self.leap.journal_so_far()
     }
 
     /// Has newborns take the places that forks have made, while their team has seats that nobody held.

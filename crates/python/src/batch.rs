@@ -1,10 +1,14 @@
 //! Many games at once, on threads of their own, with arrays that are filled in place.
 //!
-//! Row `game * seats + seat` of each array belongs to one seat. A game stays on the thread that made it: scripts cannot move.
+//! Row `game * seats + seat` of each array belongs to one seat. A game stays on the thread that made it: scripts cannot move. With
+//! one thread that is the caller's, since waking another takes longer than a step of a game; with more, a pool has them.
 //! The interpreter is released while games are played.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::ThreadId;
 
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -22,8 +26,20 @@ const GAMES_MAX: usize = 65_536;
 const THREADS_MAX: usize = 256;
 
 thread_local! {
-    /// The games of this thread, in their order. A pool serves one batch.
-    static ARENAS: RefCell<Vec<Slot>> = const { RefCell::new(Vec::new()) };
+    /// The games of this thread by batch, in their order.
+    static GAMES: RefCell<BTreeMap<u64, Vec<Slot>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// The number of the next batch.
+static NEXT_BATCH: AtomicU64 = AtomicU64::new(0);
+
+/// Which threads play.
+enum Players {
+    /// The one that made the batch.
+    Maker(ThreadId),
+    Pool(ThreadPool),
+    /// None any more.
+    Closed,
 }
 
 /// A place for one game after the other.
@@ -53,7 +69,8 @@ struct Share<'a> {
 /// Games that are played together.
 #[pyclass(module = "trantor._core")]
 pub(crate) struct Batch {
-    pool: Option<ThreadPool>,
+    number: u64,
+    players: Players,
     /// The process that made the threads; they are not in its children.
     process: u32,
     setup: Setup,
@@ -75,14 +92,18 @@ impl Batch {
         in_range("threads", threads, THREADS_MAX)?;
         let seats = setup.seats();
         let games_a_thread = games.div_ceil(threads);
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(games.div_ceil(games_a_thread))
-            .thread_name(|index| format!("trantor-games-{index}"))
-            .build()
-            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let players = match games.div_ceil(games_a_thread) {
+            1 => Players::Maker(std::thread::current().id()),
+            threads => {
+                let pool = ThreadPoolBuilder::new().num_threads(threads);
+                let pool = pool.thread_name(|index| format!("trantor-games-{index}")).build();
+                Players::Pool(pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?)
+            }
+        };
         let rows = games * seats;
         Ok(Self {
-            pool: Some(pool),
+            number: NEXT_BATCH.fetch_add(1, Ordering::Relaxed),
+            players,
             process: std::process::id(),
             setup,
             games,
@@ -189,7 +210,7 @@ impl Batch {
         if !self.records {
             return Err(PyValueError::new_err("nothing is recorded: make it with record=True"));
         }
-        self.of_game(py, game, |arena| arena.recording().to_vec())
+        self.of_game(py, game, |arena| arena.recording())
     }
 
     /// The digest of a game's state.
@@ -217,7 +238,15 @@ impl Batch {
 
     /// Ends all games and threads. Nothing can be done with it afterwards.
     fn close(&mut self) {
-        self.pool = None;
+        self.players = Players::Closed;
+        // On another thread than the one that made it, they stay until that one ends.
+        let _: Result<_, std::thread::AccessError> = GAMES.try_with(|games| games.borrow_mut().remove(&self.number));
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -237,14 +266,28 @@ fn next_seed(seed: u64, episode: u64) -> u64 {
 }
 
 impl Batch {
-    fn pool(&self) -> PyResult<&ThreadPool> {
+    /// Has each thread do something with its games; `work` is also given the number of the thread.
+    fn on_each<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl Fn(usize, &mut Vec<Slot>) -> T + Sync,
+    ) -> PyResult<Vec<T>> {
         if self.process != std::process::id() {
             let why = "games do not survive a fork of the process: make them in the child, or start it with 'spawn'";
             return Err(PyRuntimeError::new_err(why));
         }
-        self.pool
-            .as_ref()
-            .ok_or_else(|| PyRuntimeError::new_err("it is closed: make another"))
+        let here = |thread: usize| {
+            GAMES.with_borrow_mut(|games| work(thread, games.entry(self.number).or_default()))
+        };
+        match &self.players {
+            Players::Closed => Err(PyRuntimeError::new_err("it is closed: make another")),
+            Players::Maker(maker) if *maker != std::thread::current().id() => {
+                let why = "games with one thread are played on the one that made them: use them there, or make them here";
+                Err(PyRuntimeError::new_err(why))
+            }
+            Players::Maker(_) => Ok(py.detach(|| vec![here(0)])),
+            Players::Pool(pool) => Ok(py.detach(|| pool.broadcast(|context| here(context.index())))),
+        }
     }
 
     /// Has each thread do something with its games, and write what their seats see afterwards.
@@ -254,7 +297,6 @@ impl Batch {
         actions: Option<&[u8]>,
         work: impl Fn(usize, &mut Vec<Slot>, Option<&[u8]>) -> Result<(), String> + Sync,
     ) -> PyResult<()> {
-        let pool = self.pool()?;
         let taken = |_| PyRuntimeError::new_err("an array of these games is in use elsewhere");
         let arrays = &self.arrays;
         let mut sight = arrays.sight.bind(py).try_readwrite().map_err(taken)?;
@@ -273,7 +315,7 @@ impl Batch {
         let mut terminations = chunks(terminations.as_slice_mut()?, rows);
         let mut truncations = chunks(truncations.as_slice_mut()?, rows);
         let mut actions = actions.map(|actions| actions.chunks(rows.max(1)));
-        let shares: Vec<Mutex<Option<Share<'_>>>> = (0..pool.current_num_threads())
+        let shares: Vec<Mutex<Option<Share<'_>>>> = (0..self.games.div_ceil(self.games_a_thread))
             .map(|_| {
                 Mutex::new(Some(Share {
                     actions: actions.as_mut().and_then(Iterator::next),
@@ -289,37 +331,28 @@ impl Batch {
                 }))
             })
             .collect();
-        let results = py.detach(|| {
-            pool.broadcast(|context| {
-                let share = shares[context.index()].lock().ok().and_then(|mut share| share.take());
-                let share = share.expect("each thread takes its share once");
-                ARENAS.with_borrow_mut(|slots| {
-                    work(context.index() * self.games_a_thread, slots, share.actions)?;
-                    write(slots, share.views, self.seats);
-                    Ok::<_, String>(())
-                })
-            })
-        });
+        let results = self.on_each(py, |thread, slots| {
+            let share = shares[thread].lock().ok().and_then(|mut share| share.take());
+            let share = share.expect("each thread takes its share once");
+            work(thread * self.games_a_thread, slots, share.actions)?;
+            write(slots, share.views, self.seats);
+            Ok::<_, String>(())
+        })?;
         let first = results.into_iter().find_map(Result::err);
         first.map_or(Ok(()), |why| Err(PyValueError::new_err(why)))
     }
 
     /// Asks one game, on its thread.
-    fn of_game<T: Send>(&self, py: Python<'_>, game: usize, ask: impl Fn(&mut Arena) -> T + Sync) -> PyResult<T> {
-        let pool = self.pool()?;
+    fn of_game<T: Send>(&self, py: Python<'_>, game: usize, ask: impl Fn(&Arena) -> T + Sync) -> PyResult<T> {
         if game >= self.games {
             let why = format!("game {game} of {}", self.games);
             return Err(PyValueError::new_err(why));
         }
         let (thread, place) = (game / self.games_a_thread, game % self.games_a_thread);
-        let answers = py.detach(|| {
-            pool.broadcast(|context| {
-                ARENAS.with_borrow_mut(|slots| {
-                    let slot = slots.get_mut(place).filter(|_| context.index() == thread);
-                    slot.and_then(|slot| slot.arena.as_mut()).map(&ask)
-                })
-            })
-        });
+        let answers = self.on_each(py, |this, slots| {
+            let slot = slots.get(place).filter(|_| this == thread);
+            slot.and_then(|slot| slot.arena.as_ref()).map(&ask)
+        })?;
         let answer = answers.into_iter().flatten().next();
         answer.ok_or_else(|| PyRuntimeError::new_err("no game has begun: reset first"))
     }

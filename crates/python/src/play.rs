@@ -44,6 +44,8 @@ pub(crate) fn play<'py>(
         journal.extend(leap.take_journal());
         levels.push((leap.game().now().as_units_f64(), highest_levels(leap.game())));
         py.check_signals()?;
+        // Scripts cannot move to a thread without the interpreter; other threads have their turn between two strides.
+        py.detach(|| ());
         if ended != Ended::TimeReached || leap.game().now() >= setup.until {
             break ended;
         }

@@ -31,14 +31,14 @@ impl Recording {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| {
-            let files = pieces_in(&[path])?;
+            let files = pieces_in(std::slice::from_ref(&path))?;
             let pieces = files.iter().map(|file| read(file).map(Arc::from));
             Ok::<_, std::io::Error>(Self {
                 pieces: pieces.collect::<Result<_, _>>()?,
                 index: Mutex::new(None),
             })
         })
-        .map_err(|error| PyOSError::new_err(error.to_string()))
+        .map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
     }
 
     /// All that happened, an event a line, as JSON.

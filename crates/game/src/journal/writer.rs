@@ -16,7 +16,7 @@ const DIGEST_STEPS_MIN: u64 = 1_000;
 /// The driver of the game notes each input that the game has taken, and each deadline after it. It takes the
 /// bytes at least once a pass; they end with a whole frame, so that all that was written before a crash can be
 /// read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PieceWriter {
     /// Whole frames, then the room for the header of the open one and its content so far.
     bytes: Vec<u8>,

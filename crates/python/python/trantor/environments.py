@@ -85,7 +85,7 @@ class _Game(EzPickle):
         return [name for name, row in self._rows.items() if living[row]]
 
 
-class ParallelEnv(_Game, PettingZooParallelEnv[str, dict[str, Any], int]):
+class ParallelEnv(_Game, PettingZooParallelEnv):  # type: ignore[misc]
     """All agents decide together, every `every` units. An agent that is still busy only waits.
 
     The options are those of `Setup`, `render_mode` (None or `"rgb_array"`) and `record` (keep a recording).
@@ -143,7 +143,7 @@ class ParallelEnv(_Game, PettingZooParallelEnv[str, dict[str, Any], int]):
         return dict(zip(names, _spaces.observations(self._arrays, rows), strict=True))
 
 
-class AgentEnv(_Game, AECEnv[str, dict[str, Any], int | None]):
+class AgentEnv(_Game, AECEnv):  # type: ignore[misc]
     """Each agent decides when its own command has ended: at once after 7 units, after 42 for a fork, and so on.
 
     The options are those of `ParallelEnv`; `every` is the least time between two decisions of an agent.

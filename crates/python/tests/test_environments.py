@@ -1,0 +1,240 @@
+"""The environments: PettingZoo's own checks, one outcome, and what happens at the edges."""
+
+import concurrent.futures
+import multiprocessing
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import data_equivalence
+from pettingzoo.test import api_test, max_cycles_test, parallel_api_test, parallel_seed_test, render_test, seed_test
+
+import trantor
+from trantor import ACTION_NAMES, STATE_NAMES
+
+SMALL = {"map": (8, 8), "agents": {"red": 3, "blue": 2}, "max_cycles": 40}
+
+
+def played(env, seed, steps=30):
+    """Plays random actions that the mask allows, and answers what was observed last."""
+    random = np.random.default_rng(seed)
+    observations, _ = env.reset(seed=seed)
+    for _ in range(steps):
+        if not env.agents:
+            break
+        actions = {
+            agent: int(random.choice(np.flatnonzero(observations[agent]["action_mask"]))) for agent in env.agents
+        }
+        observations, *_ = env.step(actions)
+    return observations
+
+
+@pytest.mark.parametrize("options", [{}, {"map": (8, 8), "most_agents": 12}, {"opponents": ["green=team:6"]}])
+def test_pettingzoo_accepts_the_parallel_environment(options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parallel_api_test(trantor.parallel_env(**options), 60)
+
+
+def test_pettingzoo_accepts_the_environment_of_single_agents():
+    api_test(trantor.aec_env(**SMALL), 60)
+
+
+def test_pettingzoo_finds_seeds_cycles_and_pictures_right():
+    parallel_seed_test(lambda: trantor.parallel_env(**SMALL))
+    seed_test(lambda: trantor.aec_env(**SMALL), 50)
+
+    class Module:
+        parallel_env = staticmethod(trantor.parallel_env)
+        env = staticmethod(trantor.aec_env)
+
+    max_cycles_test(Module)
+    picture = trantor.parallel_env(**SMALL, render_mode="rgb_array")
+    picture.reset(seed=1)
+    assert picture.render().shape == (256, 256, 3)
+    assert picture.render().std() > 10
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_recording_of_an_environment_verifies_and_ends_in_its_digest(seed, tmp_path):
+    env = trantor.parallel_env(
+        map=(6 + seed, 7), opponents=["green=team:3"], lag=["off", "radio"][seed % 2], most_agents=9, record=True
+    )
+    played(env, seed)
+    path = tmp_path / "game.trj"
+    env.save_recording(path)
+    recording = trantor.Recording(path)
+    assert recording.verify() == env.digest()
+    assert recording.state(10**9)["digest"] == env.digest()
+    assert sum(event["event"] == "join_asked" for event in recording.events()) >= 15
+    server = os.environ["TRANTOR_SERVER"]
+    said = subprocess.run([server, "replay", "verify", "--json", path], capture_output=True, text=True, check=False)
+    assert f'"state":"{env.digest()}"' in said.stdout
+
+
+def outcome(seed):
+    observations = played(trantor.parallel_env(**SMALL), seed)
+    return {agent: {**each["observation"], "mask": each["action_mask"]} for agent, each in observations.items()}
+
+
+def test_two_processes_give_equal_arrays():
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        first, second = pool.map(outcome, [7, 7])
+    assert first and data_equivalence(first, second)
+
+
+def test_threads_and_other_games_change_nothing():
+    digests = []
+    for games, threads in [(5, 1), (5, 2), (5, 5), (2, 2)]:
+        env = trantor.make_vec(games, threads, **SMALL)
+        env.reset(seed=[11, 12, 13, 14, 15][:games])
+        for step in range(60):
+            env.step(np.full(env.num_envs, step % 4))
+        digests.append([env.digest(game) for game in range(2)])
+        env.close()
+    assert all(each == digests[0] for each in digests)
+    assert len(set(digests[0])) == 2
+
+
+def test_what_is_seen_is_what_lies_and_stands_there():
+    env = trantor.parallel_env(**SMALL)
+    observations, _ = env.reset(seed=4)
+    scene = env._batch.scene(0)
+    # Agents are numbered in turn by each team.
+    agents = sorted(scene["agents"].tolist(), key=lambda row: row[1])
+    for row, agent in zip(agents, env.agents, strict=True):
+        number, team, x, y = row[:4]
+        seen = observations[agent]["observation"]
+        here = sum((other[2], other[3]) == (x, y) for other in agents)
+        assert seen["sight"][0].tolist() == [*scene["ground"][y, x].tolist(), here, 0]
+        assert not seen["sight"][4:].any()
+        state = dict(zip(STATE_NAMES, seen["state"].tolist(), strict=True))
+        assert (state["living"], state["team"], state["level"], state["food"]) == (1, team, 1, row[6])
+        assert state["life_units"] == 126 * (1 + row[6])
+
+
+def test_what_is_rewarded_is_what_happened():
+    env = trantor.parallel_env(map=(4, 4), agents={"red": 1}, rewards={"food": 2.0, "unit": 0.5, "death": -7.0})
+    observations, _ = env.reset(seed=1)
+    total = lived = 0.0
+    while env.agents:
+        mask = observations["red_0"]["action_mask"]
+        eats = mask[ACTION_NAMES.index("take food")] and lived < 100
+        observations, rewards, *_ = env.step({"red_0": ACTION_NAMES.index("take food" if eats else "wait")})
+        total += rewards["red_0"]
+        lived += 1
+    state = observations["red_0"]["observation"]["state"]
+    assert state[0] == 0
+    # It was born with food, of which it ate all, and it died in its last step.
+    born_with = 9
+    assert total == pytest.approx(-7.0 - 2.0 * born_with + 0.5 * 7 * (lived - 1), abs=2.0)
+
+
+def test_a_message_is_heard_with_its_direction():
+    env = trantor.parallel_env(map=(5, 5), agents={"red": 2})
+    env.reset(seed=2)
+    observations, *_ = env.step({"red_0": ACTION_NAMES.index("broadcast 3")})
+    heard = observations["red_1"]["observation"]["messages"]
+    assert heard[0, 1] == 4 and heard[0, 0] <= 8
+    assert not heard[1:].any()
+    assert not observations["red_0"]["observation"]["messages"].any()
+
+
+def test_a_team_grows_by_forks_as_far_as_it_has_names():
+    env = trantor.parallel_env(map=(5, 5), agents={"red": 1}, most_agents=3)
+    env.reset(seed=3)
+    fork = ACTION_NAMES.index("fork")
+    for _ in range(60):
+        env.step({"red_0": fork})
+    assert set(env.agents) == {"red_0", "red_1", "red_2"}
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"map": (0, 5)}, "map"),
+        ({"agents": {}}, "agents"),
+        ({"agents": {"a b": 1}}, "one word"),
+        ({"agents": {"red": 0}}, "red"),
+        ({"opponents": ["blue=genius:1"]}, "opponents"),
+        ({"opponents": ["blue=script:none.luau:1"]}, "none.luau"),
+        ({"lag": "thick"}, "lag"),
+        ({"every": 0}, "every"),
+        ({"max_cycles": 0}, "max_units"),
+        ({"rewards": {"fun": 1.0}}, "fun"),
+        ({"rewards": {"win": float("nan")}}, "finite"),
+        ({"render_mode": "ascii"}, "render_mode"),
+    ],
+)
+def test_wrong_options_are_refused_in_words(options, word):
+    with pytest.raises(ValueError, match=word):
+        trantor.parallel_env(**options).reset(seed=1)
+
+
+def test_wrong_actions_are_refused_and_change_nothing():
+    env = trantor.parallel_env(**SMALL)
+    env.reset(seed=1)
+    before = env.digest()
+    for actions in [{"red_0": len(ACTION_NAMES)}, {"red_0": -1}, {"green_0": 1}]:
+        with pytest.raises(ValueError):
+            env.step(actions)
+    for action in [1.5, None, "forward", True]:
+        with pytest.raises(TypeError):
+            env.step({"red_0": action})
+    assert env.digest() == before
+    vector = trantor.make_vec(2, **SMALL)
+    vector.reset(seed=1)
+    with pytest.raises(ValueError, match="shape"):
+        vector.step(np.zeros(3, np.uint8))
+    with pytest.raises(TypeError):
+        vector.step(np.zeros(vector.num_envs, np.float32))
+    for action in [-1, 37, 300]:
+        with pytest.raises(ValueError):
+            vector.step(np.full(vector.num_envs, action))
+    with pytest.raises(ValueError, match="seeds"):
+        vector.reset(seed=[1, 2, 3])
+
+
+def test_nothing_works_before_the_start_and_after_the_end():
+    env = trantor.parallel_env(**SMALL)
+    with pytest.raises(RuntimeError, match="reset"):
+        env.digest()
+    env.reset(seed=1)
+    env.close()
+    env.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        env.step({})
+
+
+def test_another_thread_is_told_where_the_games_are():
+    env = trantor.parallel_env(**SMALL)
+    env.reset(seed=1)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with pytest.raises(RuntimeError, match="thread"):
+            pool.submit(env.step, {}).result()
+    env.step({})
+    vector = trantor.make_vec(2, 2, **SMALL)
+    vector.reset(seed=1)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(vector.step, np.zeros(vector.num_envs, np.uint8)).result()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_of_the_process_is_told_that_it_has_no_games():
+    script = """
+import os, trantor
+env = trantor.parallel_env()
+env.reset(seed=1)
+child = os.fork()
+if child == 0:
+    try:
+        env.step({})
+    except RuntimeError as error:
+        os._exit(5 if "fork" in str(error) else 1)
+    os._exit(1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=False, timeout=60).returncode == 5

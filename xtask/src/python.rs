@@ -1,0 +1,70 @@
+//! `cargo xtask python`: the Python package as a wheel, in a virtual environment of its own, with its tests.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::{process, source};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Profile of the wheel; CI tests the one of development, `release` is what people install
+    #[arg(long, default_value = process::PLAY_PROFILE)]
+    pub profile: String,
+    /// Do not run the tests
+    #[arg(long)]
+    pub no_tests: bool,
+}
+
+/// Builds the wheel, installs it, and runs the tests of the package.
+pub fn run(options: &Options) -> Result<()> {
+    let folder = process::target_folder()?.join("python");
+    let environment = folder.join("venv");
+    let python = environment.join("bin/python");
+    let package = source::root().join("crates/python");
+    if !python.exists() {
+        let mut create = Command::new("python3");
+        process::check(create.args(["-m", "venv"]).arg(&environment))
+            .context("python3 with venv is needed: apt-get install python3-venv")?;
+    }
+    let pip = |words: &[&str]| {
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install"]);
+        process::check(pip.args(words))
+    };
+    pip(&["maturin>=1.9,<2"])?;
+    // Wheels of before would be installed with the new one.
+    let wheels = folder.join("wheels");
+    match std::fs::remove_dir_all(&wheels) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    let mut build = Command::new(environment.join("bin/maturin"));
+    build.current_dir(&package);
+    build.args(["build", "--quiet", "--profile", &options.profile, "--out"]);
+    process::check(build.arg(&wheels))?;
+    let wheel = std::fs::read_dir(&wheels)?
+        .next()
+        .context("maturin has left no wheel")??
+        .path();
+    let wheel = wheel.to_string_lossy();
+    pip(&["--force-reinstall", "--no-deps", &wheel])?;
+    pip(&[&format!("{wheel}[test]")])?;
+    println!("{wheel}");
+    if options.no_tests {
+        return Ok(());
+    }
+    check(&python, &package, &options.profile)
+}
+
+fn check(python: &Path, package: &Path, profile: &str) -> Result<()> {
+    let [server] = process::build(profile, ["trantor-server"])?;
+    let run = |words: &[&str]| {
+        let mut run = Command::new(python);
+        run.current_dir(package).env("TRANTOR_SERVER", &server);
+        process::check(run.arg("-m").args(words))
+    };
+    run(&["mypy", "--strict", "python/trantor"])?;
+    run(&["pytest", "--quiet", "tests"])
+}
