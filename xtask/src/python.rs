@@ -1,6 +1,6 @@
 //! `cargo xtask python`: the Python package as a wheel, in a virtual environment of its own, with its tests.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -19,10 +19,34 @@ pub struct Options {
 
 /// Builds the wheel, installs it, and runs the tests of the package.
 pub fn run(options: &Options) -> Result<()> {
+    let (python, wheel) = install(&options.profile)?;
+    println!("{wheel}");
+    match options.no_tests {
+        true => Ok(()),
+        false => check(&python, &options.profile),
+    }
+}
+
+/// Measures the package as people install it.
+pub fn bench() -> Result<()> {
+    let (python, wheel) = install("release")?;
+    process::check(
+        Command::new(python)
+            .current_dir(package())
+            .args(["bench.py", &wheel]),
+    )
+}
+
+/// Where the package is.
+fn package() -> PathBuf {
+    source::root().join("crates/python")
+}
+
+/// Builds the wheel and installs it; answers the interpreter that has it, and the wheel.
+fn install(profile: &str) -> Result<(PathBuf, String)> {
     let folder = process::target_folder()?.join("python");
     let environment = folder.join("venv");
     let python = environment.join("bin/python");
-    let package = source::root().join("crates/python");
     if !python.exists() {
         let mut create = Command::new("python3");
         process::check(create.args(["-m", "venv"]).arg(&environment))
@@ -41,28 +65,24 @@ pub fn run(options: &Options) -> Result<()> {
         _ => {}
     }
     let mut build = Command::new(environment.join("bin/maturin"));
-    build.current_dir(&package);
-    build.args(["build", "--quiet", "--profile", &options.profile, "--out"]);
+    build.current_dir(package());
+    build.args(["build", "--quiet", "--profile", profile, "--out"]);
     process::check(build.arg(&wheels))?;
     let wheel = std::fs::read_dir(&wheels)?
         .next()
         .context("maturin has left no wheel")??
         .path();
-    let wheel = wheel.to_string_lossy();
+    let wheel = wheel.to_string_lossy().into_owned();
     pip(&["--force-reinstall", "--no-deps", &wheel])?;
     pip(&[&format!("{wheel}[test]")])?;
-    println!("{wheel}");
-    if options.no_tests {
-        return Ok(());
-    }
-    check(&python, &package, &options.profile)
+    Ok((python, wheel))
 }
 
-fn check(python: &Path, package: &Path, profile: &str) -> Result<()> {
+fn check(python: &Path, profile: &str) -> Result<()> {
     let [server] = process::build(profile, ["trantor-server"])?;
     let run = |words: &[&str]| {
         let mut run = Command::new(python);
-        run.current_dir(package).env("TRANTOR_SERVER", &server);
+        run.current_dir(package()).env("TRANTOR_SERVER", &server);
         process::check(run.arg("-m").args(words))
     };
     run(&["mypy", "--strict", "python/trantor"])?;

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-use crate::{process, source};
+use crate::{process, python, source};
 
 /// Hexadecimal digits of a commit that make a seed of 64 bits.
 const SEED_DIGITS: usize = 16;
@@ -55,6 +55,8 @@ pub struct SoakOptions {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Bench {
+    /// The Python package: decisions a second, memory, matches, import
+    Python,
     /// The viewer's loop beside displays of 60, 75 and 144 pictures a second
     Pacing,
     /// The viewer's loop on a machine too slow for the picture, for the events, or for both
@@ -121,6 +123,10 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     let value = options.what.to_possible_value().expect("none is skipped");
     let name = value.get_name();
     let target: &[&str] = match options.what {
+        Bench::Python => {
+            python::bench()?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Bench::Pacing | Bench::Stress => &["trantor-viewer", "view", "--", name],
         Bench::View => &["trantor-viewer", "view", "--"],
         Bench::Leap => &["trantor-engine", "leap", "--"],

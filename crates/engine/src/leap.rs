@@ -217,6 +217,17 @@ impl Leap {
         &self.stage.game
     }
 
+    /// The highest level in each team, 0 if none is left.
+    pub fn highest_levels(&self) -> Vec<u8> {
+        let world = self.game().world();
+        let mut levels = vec![0; world.teams().len()];
+        for agent in world.agents() {
+            let highest = &mut levels[usize::from(agent.team.0)];
+            *highest = agent.level.get().max(*highest);
+        }
+        levels
+    }
+
     /// Commands taken in so far that were not dropped.
     pub fn actions(&self) -> u64 {
         self.minds.commands()

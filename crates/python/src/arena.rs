@@ -46,13 +46,25 @@ const BROADCAST: usize = INCANTATION + 1;
 
 /// What the figures of an agent's own state are, in their order.
 pub(crate) const STATE_NAMES: [&str; 13] = [
-    "living", "team", "level", "food", "linemate", "deraumere", "sibur", "mendiane", "phiras", "thystame", "life_units",
-    "busy_units", "free_places",
+    "living",
+    "team",
+    "level",
+    "food",
+    "linemate",
+    "deraumere",
+    "sibur",
+    "mendiane",
+    "phiras",
+    "thystame",
+    "life_units",
+    "busy_units",
+    "free_places",
 ];
 
 /// What actions are called, in their order.
 pub(crate) fn action_names() -> Vec<String> {
-    let of_resources = |verb: &'static str| Resource::ALL.map(|resource| format!("{verb} {}", resource.name()));
+    let of_resources =
+        |verb: &'static str| Resource::ALL.map(|resource| format!("{verb} {}", resource.name()));
     let mut names: Vec<String> = ["wait", "forward", "right", "left"].map(String::from).into();
     names.extend(of_resources("take"));
     names.extend(of_resources("set"));
@@ -338,7 +350,11 @@ impl Arena {
         let mut messages = views.messages.chunks_exact_mut(MESSAGES_MAX * 2);
         let mut mask = views.mask.chunks_exact_mut(ACTIONS);
         for (index, seat) in seats.iter_mut().enumerate() {
-            let rows = sight.next().zip(state.next()).zip(messages.next()).zip(mask.next());
+            let rows = sight
+                .next()
+                .zip(state.next())
+                .zip(messages.next())
+                .zip(mask.next());
             let (((sight, state), messages), mask) = rows.expect("there is a row for each seat");
             let team = self.teams[index];
             let agent = seat.agent.and_then(|id| world.agent(id));

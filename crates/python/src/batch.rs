@@ -86,7 +86,13 @@ pub(crate) struct Batch {
 impl Batch {
     #[new]
     #[pyo3(signature = (setup, games, threads, records))]
-    fn new(py: Python<'_>, setup: &Bound<'_, PyAny>, games: usize, threads: usize, records: bool) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        setup: &Bound<'_, PyAny>,
+        games: usize,
+        threads: usize,
+        records: bool,
+    ) -> PyResult<Self> {
         let setup = setup::read(setup)?;
         in_range("games", games, GAMES_MAX)?;
         in_range("threads", threads, THREADS_MAX)?;
@@ -154,7 +160,11 @@ impl Batch {
             return Err(PyValueError::new_err(why));
         }
         if let Some(row) = actions.iter().position(|action| usize::from(*action) >= ACTIONS) {
-            let why = format!("action {} of row {row}: actions are 0 to {}", actions[row], ACTIONS - 1);
+            let why = format!(
+                "action {} of row {row}: actions are 0 to {}",
+                actions[row],
+                ACTIONS - 1
+            );
             return Err(PyValueError::new_err(why));
         }
         self.on_all(py, Some(actions), |_, slots, actions| {
@@ -178,7 +188,9 @@ impl Batch {
     #[pyo3(signature = (row=None, action=0))]
     fn act(&self, py: Python<'_>, row: Option<usize>, action: u8) -> PyResult<Option<usize>> {
         if self.games != 1 {
-            return Err(PyValueError::new_err("agents act one by one in a batch of one game only"));
+            return Err(PyValueError::new_err(
+                "agents act one by one in a batch of one game only",
+            ));
         }
         if let Some(row) = row.filter(|row| *row >= self.seats) {
             return Err(PyValueError::new_err(format!("row {row} of {}", self.seats)));
@@ -197,18 +209,22 @@ impl Batch {
             }
             Ok(())
         })?;
-        next.into_inner().map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        next.into_inner()
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
     /// The state of a game: time, ground, agents, eggs, winner.
     fn scene<'py>(&self, py: Python<'py>, game: usize) -> PyResult<Bound<'py, PyDict>> {
-        self.of_game(py, game, |arena| Scene::of(arena.game()))?.into_dict(py)
+        self.of_game(py, game, |arena| Scene::of(arena.game()))?
+            .into_dict(py)
     }
 
     /// The recording of a game so far.
     fn recording(&self, py: Python<'_>, game: usize) -> PyResult<Vec<u8>> {
         if !self.records {
-            return Err(PyValueError::new_err("nothing is recorded: make it with record=True"));
+            return Err(PyValueError::new_err(
+                "nothing is recorded: make it with record=True",
+            ));
         }
         self.of_game(py, game, |arena| arena.recording())
     }
@@ -240,7 +256,8 @@ impl Batch {
     fn close(&mut self) {
         self.players = Players::Closed;
         // On another thread than the one that made it, they stay until that one ends.
-        let _: Result<_, std::thread::AccessError> = GAMES.try_with(|games| games.borrow_mut().remove(&self.number));
+        let _: Result<_, std::thread::AccessError> =
+            GAMES.try_with(|games| games.borrow_mut().remove(&self.number));
     }
 }
 
@@ -253,7 +270,9 @@ impl Drop for Batch {
 fn in_range(name: &str, value: usize, max: usize) -> PyResult<()> {
     match (1..=max).contains(&value) {
         true => Ok(()),
-        false => Err(PyValueError::new_err(format!("{name} must be 1 to {max}, not {value}"))),
+        false => Err(PyValueError::new_err(format!(
+            "{name} must be 1 to {max}, not {value}"
+        ))),
     }
 }
 

@@ -4,7 +4,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trantor_engine::leap::{Ended, Leap};
-use trantor_game::Game;
 use trantor_server::options::PROGRAM;
 use trantor_server::scripts::Scripts;
 use trantor_time::GameSpan;
@@ -25,7 +24,9 @@ pub(crate) fn play<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let setup = setup::read(setup)?;
     if !setup.teams.is_empty() {
-        return Err(PyValueError::new_err("a match of minds has no seats: use an environment"));
+        return Err(PyValueError::new_err(
+            "a match of minds has no seats: use an environment",
+        ));
     }
     let mut config = setup.config.clone();
     config.seed = seed;
@@ -42,7 +43,8 @@ pub(crate) fn play<'py>(
         let until = (leap.game().now() + STRIDE).min(setup.until);
         let ended = leap.run(Some(until));
         journal.extend(leap.take_journal());
-        levels.push((leap.game().now().as_units_f64(), highest_levels(leap.game())));
+        let highest = leap.highest_levels().into_iter().map(u32::from).collect();
+        levels.push((leap.game().now().as_units_f64(), highest));
         py.check_signals()?;
         // Scripts cannot move to a thread without the interpreter; other threads have their turn between two strides.
         py.detach(|| ());
@@ -67,14 +69,4 @@ pub(crate) fn play<'py>(
     let reports = scripts.reports().into_iter().map(|report| report.text);
     result.set_item("reports", reports.collect::<Vec<_>>())?;
     Ok(result)
-}
-
-/// The highest level in each team, 0 if none is left.
-fn highest_levels(game: &Game) -> Vec<u32> {
-    let mut levels = vec![0; game.config().teams.len()];
-    for agent in game.world().agents() {
-        let highest = &mut levels[usize::from(agent.team.0)];
-        *highest = u32::from(agent.level.get()).max(*highest);
-    }
-    levels
 }

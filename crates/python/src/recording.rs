@@ -98,8 +98,13 @@ impl Recording {
                 return Ok(Arc::clone(index));
             }
             let share = STATES_BYTES_MAX / self.pieces.len().max(1);
-            let pieces = self.pieces.iter().map(|piece| IndexedPiece::new(piece.clone(), share));
-            let pieces: Vec<_> = pieces.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+            let pieces = self
+                .pieces
+                .iter()
+                .map(|piece| IndexedPiece::new(piece.clone(), share));
+            let pieces: Vec<_> = pieces
+                .collect::<Result<_, _>>()
+                .map_err(|error| error.to_string())?;
             let joined = Indexed::join(pieces).map_err(|error| error.to_string())?;
             Ok::<_, String>(Arc::clone(index.insert(Arc::new(joined))))
         });

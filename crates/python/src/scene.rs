@@ -24,7 +24,18 @@ pub(crate) struct Scene {
 
 /// What is known of an agent.
 const AGENT_COLUMNS: [&str; 13] = [
-    "agent", "team", "x", "y", "direction", "level", "food", "linemate", "deraumere", "sibur", "mendiane", "phiras",
+    "agent",
+    "team",
+    "x",
+    "y",
+    "direction",
+    "level",
+    "food",
+    "linemate",
+    "deraumere",
+    "sibur",
+    "mendiane",
+    "phiras",
     "thystame",
 ];
 
@@ -88,7 +99,10 @@ fn table<'py, const COLUMNS: usize>(
     rows: &[[i32; COLUMNS]],
 ) -> PyResult<Bound<'py, PyArray2<i32>>> {
     let table = PyArray2::zeros(py, [rows.len(), COLUMNS], false);
-    table.readwrite().as_slice_mut()?.copy_from_slice(rows.as_flattened());
+    table
+        .readwrite()
+        .as_slice_mut()?
+        .copy_from_slice(rows.as_flattened());
     Ok(table)
 }
 

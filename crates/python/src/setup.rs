@@ -66,9 +66,13 @@ fn checked(fields: Fields) -> Result<Setup, String> {
     };
     config.check().map_err(|error| error.to_string())?;
     let teams = fields.teams.iter().map(|(name, agents, seats)| {
-        let team = config.team_named(name.as_bytes()).ok_or("its own team is missing")?;
+        let team = config
+            .team_named(name.as_bytes())
+            .ok_or("its own team is missing")?;
         if *agents == 0 || *seats < *agents as usize || *seats > SEATS_MAX {
-            return Err(format!("{name}: 1 agent or more, and from so many to {SEATS_MAX} seats"));
+            return Err(format!(
+                "{name}: 1 agent or more, and from so many to {SEATS_MAX} seats"
+            ));
         }
         Ok(SeatTeam {
             team,

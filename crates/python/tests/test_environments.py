@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from pettingzoo.test import api_test, max_cycles_test, parallel_api_test, parallel_seed_test, render_test, seed_test
 
 import trantor
@@ -238,3 +239,21 @@ if child == 0:
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=False, timeout=60).returncode == 5
+
+
+def test_gymnasium_accepts_the_vector_of_games():
+    env = RecordEpisodeStatistics(trantor.make_vec(3, 2, **{**SMALL, "max_cycles": 5}))
+    observations, _ = env.reset(seed=1)
+    ended = 0
+    for step in range(1, 14):
+        assert env.single_observation_space.contains(
+            {"observation": {name: rows[0] for name, rows in observations["observation"].items()},
+             "action_mask": observations["action_mask"][0]}
+        )
+        observations, rewards, terminations, truncations, _ = env.step(env.action_space.sample())
+        assert rewards.dtype == np.float32 and rewards.shape == (15,)
+        # Every sixth step begins the next games instead of playing.
+        assert truncations.all() == (step % 6 == 5)
+        assert not (step % 6 == 0 and (terminations.any() or rewards.any()))
+        ended += int(truncations.all())
+    assert ended == 2

@@ -292,7 +292,7 @@ fn play(asked: &SimAsked, game: Asked) -> io::Result<Summary> {
     let wall = clock.now().since(began);
     progress.finish_and_clear();
     let living = leap.game().world().agents().len();
-    let levels = levels(&leap);
+    let levels = leap.highest_levels();
     if let Ended::Won(_) = ended {
         leap.remove_agents();
     }
@@ -338,16 +338,6 @@ fn minds_of(asked: &SimAsked, leap: &Leap) -> Vec<String> {
             .map(|group| minds::shown(leap.game().config(), &group))
             .collect(),
     }
-}
-
-fn levels(leap: &Leap) -> Vec<u8> {
-    let world = leap.game().world();
-    let mut levels = vec![0; world.teams().len()];
-    for agent in world.agents() {
-        let highest = &mut levels[usize::from(agent.team.0)];
-        *highest = agent.level.get().max(*highest);
-    }
-    levels
 }
 
 /// A progress line on standard error, if that is a terminal.

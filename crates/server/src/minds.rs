@@ -151,11 +151,7 @@ impl MindSpecs {
     ///
     /// # Errors
     /// As [`MindSpec::group`].
-    pub fn groups(
-        &self,
-        config: &GameConfig,
-        scripts: &mut Scripts,
-    ) -> Result<Vec<MindGroup>, String> {
+    pub fn groups(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<Vec<MindGroup>, String> {
         self.0.iter().map(|spec| spec.group(config, scripts)).collect()
     }
 }

@@ -150,12 +150,7 @@ fn participants_of(world: &World, asker: AgentId, tile: Tile, level: Level) -> O
 }
 
 /// The agents that would take part besides `asker`, by number.
-fn others_free(
-    world: &World,
-    asker: AgentId,
-    tile: Tile,
-    level: Level,
-) -> impl Iterator<Item = AgentId> {
+fn others_free(world: &World, asker: AgentId, tile: Tile, level: Level) -> impl Iterator<Item = AgentId> {
     let is_free = move |id: &AgentId| {
         let agent = &world.agents[*id];
         *id != asker && agent.level == level && agent.ritual.is_none()
