@@ -1,6 +1,6 @@
 //! `cargo xtask demo`: server, bots and viewer together, ended together.
 //!
-//! Monks are bots over TCP, which are careful; nomads and raiders are scripts in the server.
+//! The abbey are bots over TCP, which are careful; caravan and horde are scripts in the server.
 //!
 //! With a display the viewer's window decides when it is over, and one match follows another. Without one the match runs
 //! for a while, and the server's list of its clients and a picture are left behind.
@@ -20,10 +20,10 @@ use crate::{process, source};
 const BETWEEN_MATCHES_SECONDS: &str = "12";
 
 /// The team of the bots.
-const BOTS: &str = "monks";
+const BOTS: &str = "abbey";
 
 /// The teams of `assets/minds/TEAM.luau`.
-const SCRIPTS: [&str; 2] = ["nomads", "raiders"];
+const SCRIPTS: [&str; 2] = ["caravan", "horde"];
 
 /// In every such match messages between agents take time and get lost.
 const MATCHES_PER_LAG: u32 = 3;
@@ -78,7 +78,9 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         )
     };
     let address = format!("127.0.0.1:{}", demo.port);
-    println!("demo: {BOTS} are bots over TCP, nomads and raiders scripts in the server at {address}; {how}");
+    println!(
+        "demo: {BOTS} is of bots over TCP, caravan and horde of scripts in the server at {address}; {how}"
+    );
     demo.start_viewer(has_window)?;
     let status = demo.until_closed(&mut signals)?;
     if has_window {

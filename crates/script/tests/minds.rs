@@ -57,7 +57,7 @@ fn plays(name: &str, source: &str) {
 
 #[test]
 fn the_delivered_minds_play_without_an_error() {
-    for name in ["first", "forager", "gathering", "champion", "nomads", "raiders"] {
+    for name in ["first", "forager", "gathering", "champion", "caravan", "horde"] {
         plays(name, &read(&format!("assets/minds/{name}.luau")));
     }
 }
@@ -93,19 +93,19 @@ fn the_champion_beats_the_built_in_team() {
 }
 
 #[test]
-fn raiders_push_nomads_and_a_team_wins_all_the_same() {
+fn a_horde_pushes_a_caravan_and_a_team_wins_all_the_same() {
     let load = |name, source: String| Script::load(name, source.as_bytes()).unwrap();
     let handler = "me:on(\"ejected\", function()";
-    let source = read("assets/minds/nomads.luau").replace(handler, &format!("{handler} print('pushed')"));
-    let nomads = load("nomads", source);
-    let raiders = load("raiders", read("assets/minds/raiders.luau"));
-    let sources = vec![MindSource::BuiltIn(MindKind::Team), made(&nomads), made(&raiders)];
+    let source = read("assets/minds/caravan.luau").replace(handler, &format!("{handler} print('pushed')"));
+    let caravan = load("caravan", source);
+    let horde = load("horde", read("assets/minds/horde.luau"));
+    let sources = vec![MindSource::BuiltIn(MindKind::Team), made(&caravan), made(&horde)];
     let ended = match_between(sources, 1).run(Some(GameTime::from_units(15_000)));
     assert!(matches!(ended, Ended::Won(_)), "{ended:?}");
-    let pushed = std::iter::from_fn(|| nomads.next_event())
+    let pushed = std::iter::from_fn(|| caravan.next_event())
         .filter(|event| event.news == ScriptNews::Log("pushed".into()));
     assert!(pushed.count() > 2);
-    assert_eq!((nomads.counts().errors, raiders.counts().errors), (0, 0));
+    assert_eq!((caravan.counts().errors, horde.counts().errors), (0, 0));
 }
 
 /// Addresses differ from process to process, and so would what depends on them.
