@@ -135,7 +135,7 @@ pub(crate) struct SeatTeam {
 pub(crate) struct Rewards {
     /// The own team has won.
     pub win: f32,
-    /// Another team has won, or nobody.
+    /// Another team has won.
     pub lose: f32,
     /// A level was reached.
     pub level: f32,
@@ -171,7 +171,7 @@ struct Seat {
     heard: Vec<(u8, u8)>,
     /// It waits until then.
     waits_until: GameTime,
-    /// As of the last step.
+    /// What it had when it saw something last; level 0: it has seen nothing yet.
     level: u8,
     food: u32,
     stones: u32,
@@ -225,7 +225,6 @@ impl MindFactory for Seating {
         let seat = self.left.next().expect("nobody is born without a seat");
         self.seats.borrow_mut()[seat] = Seat {
             agent: Some(born.agent),
-            level: 1,
             ..Seat::default()
         };
         Box::new(Sitter {
@@ -259,7 +258,8 @@ pub(crate) struct Arena {
     every: GameSpan,
     until: GameTime,
     rewards: Rewards,
-    has_stepped: bool,
+    /// When the seats saw something last.
+    written_at: GameTime,
     is_over: bool,
 }
 
@@ -301,14 +301,15 @@ impl Arena {
         leap.begin();
         Ok(Self {
             leap,
-            seen: vec![0; teams.len()],
+            // Whatever the game before has left there.
+            seen: vec![SIGHT_TILES; teams.len()],
             seats,
             teams,
             grows: setup.growing(),
             every: setup.every,
             until: setup.until,
             rewards: setup.rewards,
-            has_stepped: false,
+            written_at: GameTime::ZERO,
             is_over: false,
         })
     }
@@ -325,7 +326,6 @@ impl Arena {
 
     /// Hands in an action for each seat and plays one step. A seat that is empty or busy does nothing.
     pub(crate) fn step(&mut self, actions: &[u8]) {
-        self.has_stepped = true;
         self.fill_places();
         for (seat, action) in actions.iter().enumerate() {
             let agent = self.seats.borrow()[seat].agent;
@@ -349,6 +349,8 @@ impl Arena {
         let mut state = views.state.chunks_exact_mut(STATE_FIGURES);
         let mut messages = views.messages.chunks_exact_mut(MESSAGES_MAX * 2);
         let mut mask = views.mask.chunks_exact_mut(ACTIONS);
+        let units = (now - std::mem::replace(&mut self.written_at, now)).as_units_f64() as f32;
+        let has_ended = self.is_over && now < self.until;
         for (index, seat) in seats.iter_mut().enumerate() {
             let rows = sight
                 .next()
@@ -377,8 +379,10 @@ impl Arena {
             mask.fill(0);
             mask[0] = 1;
             if let Some(agent) = agent {
-                let busy = agent.action().map_or(0, |action| units_left(now, action.end));
-                let life = agent.food_ends().map_or(i32::MAX, |end| units_left(now, end));
+                // A participant of an elevation has no command of its own.
+                let ritual = agent.ritual.and_then(|ritual| world.ritual(ritual));
+                let end = ritual.map(|ritual| ritual.end).into_iter();
+                let end = end.chain(agent.action().map(|action| action.end)).max();
                 let carried = &agent.inventory;
                 state[0] = 1;
                 state[1] = i32::from(team.0);
@@ -387,9 +391,8 @@ impl Arena {
                     *figure = i32::try_from(count).unwrap_or(i32::MAX);
                 }
                 let food = carried[Resource::Food];
-                let stored = i32::try_from(u64::from(food) * FOOD_UNITS).unwrap_or(i32::MAX);
-                state[10] = life.saturating_add(stored);
-                state[11] = busy;
+                state[10] = i32::try_from(agent.life_units(now)).unwrap_or(i32::MAX);
+                state[11] = end.map_or(0, |end| units_left(now, end));
                 let places = world.team(team).map_or(0, |team| team.places());
                 state[12] = i32::try_from(places).unwrap_or(i32::MAX);
                 if agent.is_idle() {
@@ -397,11 +400,11 @@ impl Arena {
                 }
                 let stones = u32::try_from(carried.total()).unwrap_or(u32::MAX) - food;
                 let level = agent.level.get();
-                if self.has_stepped && was_there {
+                if was_there {
                     reward += self.rewards.level * f32::from(level.saturating_sub(seat.level));
                     reward += self.rewards.food * (food as f32 - seat.food as f32);
                     reward += self.rewards.stone * (stones as f32 - seat.stones as f32);
-                    reward += self.rewards.unit * self.every.as_units_f64() as f32;
+                    reward += self.rewards.unit * units;
                 }
                 (seat.level, seat.food, seat.stones) = (level, food, stones);
             } else {
@@ -412,13 +415,12 @@ impl Arena {
                     seat.level = 0;
                 }
             }
-            if self.is_over && (was_there || seat.is_gone) {
-                match game.winner() {
-                    Some(winner) if winner == team => reward += self.rewards.win,
-                    _ => reward += self.rewards.lose,
-                }
+            match game.winner() {
+                Some(TeamId::DRAW) | None => {}
+                Some(winner) if was_there && winner == team => reward += self.rewards.win,
+                Some(_) if was_there => reward += self.rewards.lose,
+                Some(_) => {}
             }
-            let has_ended = self.is_over && game.now() < self.until;
             views.rewards[index] = reward;
             views.terminations[index] = agent.is_none() && seat.is_gone || has_ended;
             views.truncations[index] = self.is_over && !has_ended;
@@ -428,7 +430,6 @@ impl Arena {
     /// Hands in an action of one seat. It can act again when the action has ended, and no earlier than after the time of a
     /// step: some commands are refused at once.
     pub(crate) fn act(&mut self, seat: usize, action: u8) {
-        self.has_stepped = true;
         let agent = {
             let seat = &mut self.seats.borrow_mut()[seat];
             seat.waits_until = self.leap.game().now() + self.every;
@@ -489,9 +490,7 @@ impl Arena {
     }
 }
 
-/// How long one food keeps an agent alive.
-const FOOD_UNITS: u64 = 126;
-
+/// Units until `end`, rounded up.
 fn units_left(now: GameTime, end: GameTime) -> i32 {
     let left = (end - now).as_units_f64().ceil();
     left.clamp(0.0, f64::from(i32::MAX)) as i32

@@ -257,3 +257,36 @@ def test_gymnasium_accepts_the_vector_of_games():
         assert not (step % 6 == 0 and (terminations.any() or rewards.any()))
         ended += int(truncations.all())
     assert ended == 2
+
+
+def test_nothing_is_left_of_the_game_before():
+    options = {"map": (10, 10), "agents": {"red": 1}, "max_cycles": 300}
+    env = trantor.parallel_env(**options)
+    names = {name: place for place, name in enumerate(ACTION_NAMES)}
+    level = 1
+    for seed in range(20):
+        observations, _ = env.reset(seed=seed)
+        random = np.random.default_rng(seed)
+        while env.agents and level == 1:
+            mask = observations["red_0"]["action_mask"]
+            wanted = ["incantation", "take food", "take linemate" if mask[names["set linemate"]] == 0 else "set linemate"]
+            action = next((names[word] for word in wanted if mask[names[word]]), int(random.integers(1, 4)) * mask[1])
+            observations, *_ = env.step({"red_0": int(action)})
+            level = observations["red_0"]["observation"]["state"][2]
+        if level > 1:
+            break
+    assert level > 1 and observations["red_0"]["observation"]["sight"][4:].any()
+    again, _ = env.reset(seed=5)
+    first, _ = trantor.parallel_env(**options).reset(seed=5)
+    assert data_equivalence(again, first)
+
+
+def test_units_are_rewarded_as_they_pass():
+    env = trantor.aec_env(map=(6, 6), agents={"red": 2}, max_cycles=30, rewards={"unit": 1.0})
+    env.reset(seed=1)
+    total = dict.fromkeys(env.agents, 0.0)
+    for agent in env.agent_iter():
+        _, reward, termination, truncation, _ = env.last()
+        total[agent] += reward
+        env.step(None if termination or truncation else ACTION_NAMES.index("fork"))
+    assert total == {"red_0": 210.0, "red_1": 210.0}

@@ -12,7 +12,7 @@ use trantor_time::GameTime;
 use crate::agenda::Ticket;
 use crate::commands::CommandQueue;
 use crate::ids::RitualId;
-use crate::rules::hunger::Digestion;
+use crate::rules::hunger::{self, Digestion};
 
 /// A living agent. What is serialized is part of the snapshot format.
 ///
@@ -68,6 +68,11 @@ impl Agent {
             Digestion::Until(end) => Some(end),
             Digestion::Stopped(_) => None,
         }
+    }
+
+    /// Units of life left with what it carries, rounded up.
+    pub fn life_units(&self, now: GameTime) -> u32 {
+        hunger::life_units(self, now)
     }
 
     /// What a viewer may know of it.
