@@ -54,6 +54,7 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, score: &ScoreHistory)
             let rising = rising(cx.scene());
             let (row_height, shown) = (plan.row_height(), plan.rows.min(teams.len()) as f32);
             egui::ScrollArea::vertical()
+                .id_salt("race")
                 .max_height((row_height + ROW_GAP) * shown)
                 .min_scrolled_height((row_height + ROW_GAP) * shown)
                 .auto_shrink([false, true])
