@@ -5,14 +5,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_client::feed::FeedKind;
-use trantor_client::{FeedEntry, Scene, Who};
+use trantor_client::feed::{FeedKind, RitualOutcome};
+use trantor_client::{FeedEntry, Who};
 use trantor_model::{AgentId, CommandKind, TeamId};
 
 /// Commands kept for each agent: as many as the inspector shows.
 const COMMANDS_MAX: usize = 6;
 /// Agents with commands: more than any game has at once.
 const AGENTS_MAX: usize = 16_384;
+/// For how long an elevation holds its participants at least: it begins while they carry out other commands.
+const HELD_UNITS_LEAST: i128 =
+    CommandKind::Incantation.duration_units() as i128 - CommandKind::Fork.duration_units() as i128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CommandRecord {
@@ -49,12 +52,7 @@ impl TeamTally {
 }
 
 impl ActivityLog {
-    pub(super) fn add(
-        &mut self,
-        entry: &FeedEntry,
-        scene: &Scene,
-        tallies: &mut BTreeMap<TeamId, TeamTally>,
-    ) {
+    pub(super) fn add(&mut self, entry: &FeedEntry, tallies: &mut BTreeMap<TeamId, TeamTally>) {
         let units = entry.at.whole_units();
         let mut tally =
             |who: &Who, count: &dyn Fn(&mut TeamTally)| count(tallies.entry(who.team).or_default());
@@ -69,11 +67,10 @@ impl ActivityLog {
                     (tally.busy, tally.idle) = (tally.busy + busy, tally.idle + idle)
                 });
             }
-            // Until then its participants could not begin anything.
-            FeedKind::RitualEnded(tile, ..) => {
-                for agent in scene.agents.iter().filter(|agent| agent.tile == *tile) {
-                    self.free_at.insert(agent.id, units);
-                }
+            // Some of these were held by it, and could not begin anything.
+            FeedKind::RitualEnded(_, _, RitualOutcome::Broke { .. }) => {
+                self.free_at
+                    .retain(|_, free_at| units - *free_at < HELD_UNITS_LEAST);
             }
             FeedKind::Carried(who, resource, taken) => {
                 let kind = if *taken {
@@ -89,6 +86,7 @@ impl ActivityLog {
             }
             FeedKind::Pushed(who) => self.succeed(who.agent, CommandKind::Eject, String::new()),
             FeedKind::Rose(who, level) => {
+                self.free_at.insert(who.agent, units);
                 let level = format!("level {}", level.get());
                 self.succeed(who.agent, CommandKind::Incantation, level);
             }
@@ -150,11 +148,10 @@ fn response_without_event(kind: CommandKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use trantor_model::{Level, Resource, RitualOutcome};
+    use trantor_model::{Level, Resource, Tile};
     use trantor_time::GameTime;
 
     use super::*;
-    use crate::demo::{Demo, DemoScene};
 
     #[test]
     fn responses_follow_from_events() {
@@ -171,7 +168,7 @@ mod tests {
             FeedKind::Started(who, CommandKind::Eject),
         ] {
             let at = GameTime::from_units(100);
-            log.add(&FeedEntry { at, kind }, &Scene::default(), &mut BTreeMap::new());
+            log.add(&FeedEntry { at, kind }, &mut BTreeMap::new());
         }
         let responses = |is_busy| {
             let line = |(command, response): (&CommandRecord, Option<&str>)| {
@@ -193,9 +190,8 @@ mod tests {
 
     #[test]
     fn a_team_is_idle_while_its_agents_are_free_and_have_no_command() {
-        let (mut log, mut tallies, mut scene) = (ActivityLog::default(), BTreeMap::new(), Scene::default());
-        Demo::new(DemoScene::Close).scene(0.0, &mut scene);
-        let (agent, team, tile) = (scene.agents[0].id, scene.agents[0].team, scene.agents[0].tile);
+        let (mut log, mut tallies) = (ActivityLog::default(), BTreeMap::new());
+        let (agent, team, tile) = (AgentId(7), TeamId(0), Tile { x: 1, y: 2 });
         let who = Who { agent, team };
         let broke = RitualOutcome::Broke {
             team: None,
@@ -208,13 +204,15 @@ mod tests {
             (117, FeedKind::Started(who, CommandKind::Take)),
             (400, FeedKind::RitualEnded(tile, Level::FIRST, broke)),
             (404, FeedKind::Started(who, CommandKind::Forward)),
-            (411, FeedKind::Died(who, Level::FIRST)),
+            (711, FeedKind::Rose(who, Level::FIRST)),
+            (715, FeedKind::Started(who, CommandKind::Forward)),
+            (722, FeedKind::Died(who, Level::FIRST)),
         ] {
             let at = GameTime::from_units(units);
-            log.add(&FeedEntry { at, kind }, &scene, &mut tallies);
+            log.add(&FeedEntry { at, kind }, &mut tallies);
         }
         let tally = tallies[&team];
-        assert_eq!((tally.deaths, tally.idle_share()), (1, Some(7.0 / 35.0)));
+        assert_eq!((tally.deaths, tally.idle_share()), (1, Some(7.0 / 42.0)));
         assert_eq!(TeamTally::default().idle_share(), None);
     }
 }

@@ -143,7 +143,7 @@ impl Hud {
 
     pub fn add_event(&mut self, entry: &FeedEntry, scene: &Scene) {
         self.feed.add(entry, scene);
-        self.activity.add(entry, scene, &mut self.tallies);
+        self.activity.add(entry, &mut self.tallies);
     }
 
     /// Shows a message until the next one or [`Self::forget_notice`].
