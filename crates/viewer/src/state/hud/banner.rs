@@ -7,12 +7,16 @@ use egui::{
 use trantor_client::LinkState;
 
 use super::icons::{CROWN, Pen, RADIO};
+use super::layout::{EDGE, GAP};
 use super::{PanelContext, theme, words};
+use crate::intent::Selection;
 
 /// Sides of the crown and of the team's or state's colour, in points.
 const CROWN_SIDE: f32 = 22.0;
 /// Size of the winner's name, where there is room.
 const VICTORY_TEXT: f32 = 44.0;
+/// Height in which it fits with its margins.
+const VICTORY_ROOM: f32 = 96.0;
 const SWATCH: f32 = 10.0;
 const RADIO_SIDE: f32 = 14.0;
 
@@ -91,9 +95,26 @@ fn banner(
         wrapped(ui, text, room);
     };
     let area = theme::area("banner", Order::Foreground).interactable(false);
-    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, cx.plan.middle_top()));
+    let top = cx.plan.middle_top();
+    let has_timeline = cx.state.source.recording().is_some();
+    let (.., bottom) = cx.plan.bottom(has_timeline, Selection::None);
+    let area = match is_victory && top > EDGE && bottom - top >= VICTORY_ROOM {
+        // Below cards along the top it would hide the winners.
+        true => {
+            let below = context.content_rect().bottom() - bottom;
+            area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -below - GAP))
+        }
+        false => area.anchor(Align2::CENTER_TOP, vec2(0.0, top)),
+    };
     let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
     laid.response.rect
+}
+
+/// Where the next message has its upper edge: below the banner, if that is at the top.
+fn next_top(context: &Context, cx: &PanelContext<'_>, banner: Option<Rect>) -> f32 {
+    let middle = context.content_rect().center().y;
+    let above = banner.filter(|banner| banner.top() < middle);
+    above.map_or(cx.plan.middle_top(), |banner| banner.bottom() + 4.0)
 }
 
 /// Says that messages between agents take time, and how they travel; below the banner if there is one. It is shown also without
@@ -105,7 +126,7 @@ pub(super) fn lag(context: &Context, cx: &mut PanelContext<'_>, banner: Option<R
     };
     cx.report.state("lag", lag.replace(' ', "_"));
     let colors = &cx.colors;
-    let top = banner.map_or(cx.plan.middle_top(), |banner| banner.bottom() + 4.0);
+    let top = next_top(context, cx, banner);
     let card = colors.upper_card().inner_margin(Margin::symmetric(12, 6));
     let room = cx.plan.middle_width() - card.total_margin().sum().x - RADIO_SIDE - 12.0;
     let mut words = LayoutJob::default();
@@ -145,7 +166,7 @@ fn wrapped(ui: &mut Ui, text: WidgetText, room: f32) {
 
 /// Shows a message, below the banner if there is one.
 pub(super) fn notice(context: &Context, cx: &PanelContext<'_>, banner: Option<Rect>, text: &str) {
-    let top = banner.map_or(cx.plan.middle_top(), |banner| banner.bottom() + 4.0);
+    let top = next_top(context, cx, banner);
     let card = cx.colors.upper_card();
     let room = cx.plan.middle_width() - card.total_margin().sum().x;
     let text = RichText::new(text).color(cx.colors.text);

@@ -32,6 +32,8 @@ pub(super) const TEXT_CHARS_MAX: usize = 256;
 
 /// Units between two turning points: of those that are nearer only one is shown.
 const POINTS_APART: i128 = 150;
+/// Units within which all who rise with an elevation are listed.
+const ELEVATION_UNITS: i128 = 10;
 /// Broadcasts of a line that are kept as they were sent.
 const SAID_MAX: usize = 6;
 
@@ -87,7 +89,7 @@ impl Deed {
     fn spans(&self) -> Option<(i128, i128)> {
         match self {
             Self::Hatched | Self::Died(_) => Some((50, 0)),
-            Self::Rose(_) => Some((10, 0)),
+            Self::Rose(_) => Some((100, 101)),
             Self::Left(_) | Self::Pushed | Self::EggLaid | Self::EggBroken | Self::Spoke => Some((300, 301)),
             Self::Broke(..) | Self::Announced(_) | Self::Won => None,
         }
@@ -187,7 +189,7 @@ impl Line {
             (true, _) if is_last_but_one => format!("{name} reached level {number}: one more and they win"),
             (true, _) if self.is_first => format!("{name} reached level {number}, first to get there"),
             (true, _) => format!("{name} reached level {number}"),
-            (false, count) => format!("{name}: {count} more reached level {number}"),
+            (false, count) => format!("{name}: {count} reached level {number}"),
         }
     }
 
@@ -237,8 +239,12 @@ impl EventFeed {
             self.reached.entry((team, level)).or_insert(event.units);
         }
         let alike = event.deed.spans().and_then(|(span, keeps_place)| {
+            // That a team has reached a level is a line of the one elevation.
+            let span = |line: &Line| if line.is_new { ELEVATION_UNITS } else { span };
             let continues = |line: &Line| {
-                line.team == event.team && line.deed.is_alike(&event.deed) && event.units - line.units <= span
+                line.team == event.team
+                    && line.deed.is_alike(&event.deed)
+                    && event.units - line.units <= span(line)
             };
             Some((self.lines.iter().position(continues)?, keeps_place))
         });
@@ -562,10 +568,8 @@ mod tests {
             " 0:21 red reached level 5, first to get there"
         );
         assert_eq!(rises(&mut feed, 2_200, 1, 5, 6), " 0:22 blue reached level 5");
-        assert_eq!(
-            rises(&mut feed, 2_300, 0, 5, 2),
-            " 0:23 red: 2 more reached level 5"
-        );
+        assert_eq!(rises(&mut feed, 2_300, 0, 5, 2), " 0:23 red: 2 reached level 5");
+        assert_eq!(rises(&mut feed, 2_390, 0, 5, 1), " 0:23 red: 3 reached level 5");
         let broke = |team, pushed_away| {
             FeedKind::RitualEnded(tile, level(5), RitualOutcome::Broke { team, pushed_away })
         };
@@ -590,7 +594,7 @@ mod tests {
             " 0:23 red reached level 6, first to get there"
         );
         let mut late = EventFeed::new(&teams([0, 0, 0, 0, 1, 0, 0, 0]));
-        assert_eq!(rises(&mut late, 10, 0, 5, 1), " 0:00 red: 1 more reached level 5");
+        assert_eq!(rises(&mut late, 10, 0, 5, 1), " 0:00 red: 1 reached level 5");
         assert_eq!(
             rises(&mut late, 10, 0, 6, 1),
             " 0:00 red reached level 6, first to get there"

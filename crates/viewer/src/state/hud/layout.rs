@@ -14,7 +14,7 @@ const STAGE_SCALE: f32 = 20.0 / 13.0;
 pub const COLUMN_WIDTH: f32 = 256.0;
 /// From the window's edge to the first card, and between panels side by side, in points.
 pub(super) const EDGE: f32 = 16.0;
-const GAP: f32 = 8.0;
+pub(super) const GAP: f32 = 8.0;
 /// Least width of a window with columns, and with two cards side by side, in points.
 const COLUMNS_FROM: f32 = 900.0;
 const TWO_CARDS_FROM: f32 = COLUMN_WIDTH * 2.0 + EDGE * 3.0;
@@ -66,7 +66,9 @@ impl Plan {
         let (shape, room) = if size.x >= COLUMNS_FROM {
             (Shape::Columns, size.y - EDGE * 2.0 - RACE_HEIGHT)
         } else if size.x >= TWO_CARDS_FROM {
-            (Shape::Pair, (size.y * 0.4).max(180.0) - RACE_HEIGHT)
+            // On a stage nothing is beside or below it.
+            let share = if is_stage { 0.5 } else { 0.4 };
+            (Shape::Pair, (size.y * share).max(180.0) - RACE_HEIGHT)
         } else {
             (Shape::Stack, size.y * 0.3 - RACE_HEIGHT)
         };
