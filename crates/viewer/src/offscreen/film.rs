@@ -33,15 +33,17 @@ const PATIENCE: RealSpan = RealSpan::from_secs(10);
 /// How often it is looked at meanwhile.
 const LOOK: RealSpan = RealSpan::from_millis(10);
 
-/// Longest film of the best moments, in seconds, without the last picture, which stands for two.
-const HIGHLIGHTS_SECONDS_MAX: i64 = 58;
+/// How long a film goes on after a victory.
+const VICTORY_SECONDS: usize = 4;
+/// Longest film of the best moments, in seconds, without the victory.
+const HIGHLIGHTS_SECONDS_MAX: i64 = 56;
 
 /// The moments of a film, in units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Plan {
     /// Of each picture.
     moments: Vec<i64>,
-    /// From a picture to the next, but where the film leaves something out.
+    /// From a picture to the next, but where the film leaves something out, and to the last of a span.
     units: i64,
     per_second: u32,
 }
@@ -61,12 +63,8 @@ impl Plan {
     /// The best moments of a recording.
     fn highlights(film: &FilmOptions, recording: &Recording) -> anyhow::Result<Self> {
         let pictures_max = HIGHLIGHTS_SECONDS_MAX * i64::from(film.fps);
-        let units = i64::from((film.speed / film.fps).max(1));
-        let mut spans = director::highlights(recording.marks(), whole_units(recording), pictures_max * units);
-        // The last picture of a span is its end: the victory.
-        spans
-            .iter_mut()
-            .for_each(|(from, to)| *from += (*to - *from) % units);
+        let units = film.units();
+        let spans = director::highlights(recording.marks(), whole_units(recording), pictures_max * units);
         if spans.is_empty() {
             bail!("no elevation of this recording succeeds, so it has no highlights");
         }
@@ -74,16 +72,21 @@ impl Plan {
     }
 
     fn of_spans(film: &FilmOptions, spans: &[(i64, i64)]) -> anyhow::Result<Self> {
-        let units = i64::from((film.speed / film.fps).max(1));
-        let pictures: i64 = spans.iter().map(|(from, to)| (to - from) / units + 1).sum();
+        let units = film.units();
+        let pictures: i64 = spans
+            .iter()
+            .map(|(from, to)| (to - from + units - 1) / units + 1)
+            .sum();
         if pictures > PICTURES_MAX {
             bail!(
                 "that would be {pictures} pictures, and a film has {PICTURES_MAX} at most: choose less with --from and --to, or a higher --speed"
             );
         }
-        let moments = spans
-            .iter()
-            .flat_map(|&(from, to)| (0..=(to - from) / units).map(move |nth| from + nth * units));
+        // The last picture of a span is its end, which may be the victory.
+        let moments = spans.iter().flat_map(|&(from, to)| {
+            let before_end = (to - from + units - 1) / units;
+            (0..before_end).map(move |nth| from + nth * units).chain([to])
+        });
         Ok(Self {
             moments: moments.collect(),
             units,
@@ -98,7 +101,8 @@ impl Plan {
     /// Units since the picture before, if the film leaves nothing out there.
     fn steps(&self, picture: usize) -> Option<i64> {
         let before = self.moments.get(picture.checked_sub(1)?)?;
-        (self.moments.get(picture)? - before == self.units).then_some(self.units)
+        let units = self.moments.get(picture)? - before;
+        (units <= self.units).then_some(units)
     }
 
     fn units_per_second(&self) -> u32 {
@@ -178,17 +182,22 @@ fn write(
         let pixels = studio.picture(&mut watch.state, plan.film_time(picture))?;
         gif.add(picture as u64, &pixels).with_context(cannot)?;
     }
-    // A film ends with what everybody waited for, which is to be read.
-    let stands = if watch.state.director.has_camera() {
-        2 * plan.per_second
-    } else {
-        0
-    };
-    gif.finish(plan.moments.len() as u64 + u64::from(stands))
-        .with_context(cannot)?;
+    // A film ends with what everybody waited for: game time stands, and the camera goes to the winners.
+    let is_won = watch.state.scene().winner.is_some();
+    let pictures = plan.moments.len()
+        + if is_won {
+            VICTORY_SECONDS * plan.per_second as usize
+        } else {
+            0
+        };
+    for picture in plan.moments.len()..pictures {
+        watch.state.advance_camera(1.0 / plan.per_second as f32);
+        let pixels = studio.picture(&mut watch.state, plan.film_time(picture))?;
+        gif.add(picture as u64, &pixels).with_context(cannot)?;
+    }
+    gif.finish(pictures as u64).with_context(cannot)?;
     Ok(format!(
-        "{} pictures, {} units apart, in {}",
-        plan.moments.len(),
+        "{pictures} pictures, {} units apart, in {}",
         plan.units,
         file.display()
     ))
@@ -281,6 +290,13 @@ impl Headless {
     }
 }
 
+impl FilmOptions {
+    /// From a picture to the next.
+    fn units(&self) -> i64 {
+        i64::from((self.speed / self.fps).max(1))
+    }
+}
+
 /// The first and the last whole unit of a recording.
 fn whole_units(recording: &Recording) -> (i64, i64) {
     (
@@ -323,7 +339,9 @@ mod tests {
         let slow = Plan::new(&film(None, None, 50, 10), 0, 40).unwrap();
         assert_eq!((slow.units, slow.moments.len()), (1, 41), "a unit is the least");
         let outside = Plan::new(&film(Some(-5), Some(9_000), 20, 1_000), 10, 60).unwrap();
-        assert_eq!((outside.moments[0], outside.moments.len()), (10, 2));
+        assert_eq!(outside.moments, [10, 60]);
+        let uneven = Plan::new(&film(None, None, 20, 100), 0, 12).unwrap();
+        assert_eq!(uneven.moments, [0, 5, 10, 12], "the last is the end");
         assert!(
             Plan::new(&film(None, None, 20, 100), 11, 10).is_err(),
             "no whole unit at all"
