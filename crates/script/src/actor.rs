@@ -6,19 +6,19 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use mlua::{Function, IntoLuaMulti, Table, Thread, Value};
+use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
 use trantor_engine::minds::{Act, Mind, Percept};
 use trantor_model::{Counts, Level, Resource, Sight};
 use trantor_strategy::flight::AnswerKind;
 use trantor_time::{GameSpan, GameTime, NANOS};
 
 use crate::data::{Data, number};
-use crate::jobs::{self, span};
+use crate::jobs::{self, JOB_UNITS, span};
 use crate::limits::{
     ANSWERS_MAX, DATA_VALUE_STEPS, HEARD_MAX, INBOX_MAX, INSTANT_AGENT_STEPS, INSTANT_STEPS, JOBS_MAX,
     RESTART_UNITS, ROUTINES_MAX, SCENARIO_HEARD_MAX, SCENARIO_UNIT_STEPS_MAX, STEPS_MAX, UNIT_STEPS_MAX,
 };
-use crate::state::{Birth, Deed, State, command_of};
+use crate::state::{Birth, Deed, State, command_of, text};
 use crate::vm::{Ran, ScriptError, Vm};
 
 /// Whom a script is for.
@@ -84,7 +84,8 @@ enum Waiting {
     Until(GameTime, u64),
     /// For a message, until then at the latest.
     Message(Option<(GameTime, u64)>),
-    Job(GameTime, u64, Data),
+    /// For a job's result, or why it was refused.
+    Job(GameTime, u64, Result<Data, String>),
 }
 
 struct Routine {
@@ -468,16 +469,10 @@ impl Actor {
             }
             23 => match self.ask_job(first, second) {
                 Ok(waiting) => waiting,
-                Err(refusal) => {
-                    let refusal = self.vm.lua.create_string(refusal);
-                    return Err((Value::Nil, refusal.map_or(Value::Nil, Value::String)));
-                }
+                Err(refusal) => return Err((Value::Nil, string(&self.vm.lua, refusal))),
             },
             24 => {
-                let line = first
-                    .as_string()
-                    .map(|line| line.to_string_lossy())
-                    .unwrap_or_default();
+                let line = first.as_string().map(text).unwrap_or_default().into();
                 let id = self.state().next_id();
                 self.state().deeds.push(Deed::Console { id, line });
                 Waiting::Answer(id)
@@ -490,18 +485,19 @@ impl Actor {
         })
     }
 
-    fn ask_job(&mut self, name: &Value, data: &Value) -> Result<Waiting, String> {
+    fn ask_job(&mut self, name: &Value, data: &Value) -> Result<Waiting, &'static str> {
         let is_job = |routine: &&Routine| matches!(routine.waiting, Waiting::Job(..));
         if self.routines.iter().filter(is_job).count() >= JOBS_MAX {
-            return Err("too many jobs at a time".to_owned());
+            return Err("too many jobs at a time");
         }
-        let name = name
-            .as_string()
-            .map(|name| name.to_string_lossy())
-            .unwrap_or_default();
-        let (data, values) = Data::read(data)?;
+        let name = name.as_string().map(text).unwrap_or_default();
+        let (read, values) = Data::read(data);
         self.pay(DATA_VALUE_STEPS * values);
-        let (result, length, steps) = jobs::run(&name, &data)?;
+        // A refusal comes later too: at once, a script could have its data read again and again at one instant.
+        let (result, length, steps) = match read.and_then(|data| jobs::run(&name, &data)) {
+            Ok((result, length, steps)) => (Ok(result), length, steps),
+            Err(refusal) => (Err(refusal), GameSpan::from_units(JOB_UNITS), 0),
+        };
         self.pay(steps);
         let state = self.state();
         Ok(Waiting::Job(state.now + length, state.next_id(), result))
@@ -517,10 +513,10 @@ impl Actor {
         }
     }
 
-    /// Resumes the routine at `place` with a value.
-    fn resume(&mut self, place: usize, value: Value) {
+    /// Resumes the routine at `place` with what it waited for.
+    fn resume(&mut self, place: usize, values: impl IntoLuaMulti) {
         let routine = self.routines.remove(place);
-        self.run(routine.thread, value, routine.is_main);
+        self.run(routine.thread, values, routine.is_main);
     }
 
     // What is taken in ---------------------------------------------------------------------------------------------
@@ -558,16 +554,13 @@ impl Actor {
         match self.routines.iter().position(waits) {
             Some(place) => {
                 let value = self.answer_value(Some(&answer));
-                if let Answer::Console(_, said) = &answer {
-                    let said = self
-                        .vm
-                        .lua
-                        .create_string(&**said)
-                        .map_or(Value::Nil, Value::String);
-                    let routine = self.routines.remove(place);
-                    return self.run(routine.thread, (value, said), routine.is_main);
+                match &answer {
+                    Answer::Console(_, said) => {
+                        let said = string(&self.vm.lua, said);
+                        self.resume(place, (value, said));
+                    }
+                    _ => self.resume(place, value),
                 }
-                self.resume(place, value);
             }
             None => {
                 if self.answers.len() == ANSWERS_MAX {
@@ -655,11 +648,18 @@ impl Actor {
                 self.spawn(&run, ());
             }
             Due::Routine(place) => {
-                let value = match &self.routines[place].waiting {
-                    Waiting::Job(_, _, result) => result.write(&self.vm.lua).unwrap_or(Value::Nil),
-                    _ => Value::Nil,
-                };
-                self.resume(place, value);
+                let lua = &self.vm.lua;
+                match &self.routines[place].waiting {
+                    Waiting::Job(_, _, Err(refusal)) => {
+                        let refusal = string(lua, refusal);
+                        self.resume(place, (Value::Nil, refusal));
+                    }
+                    Waiting::Job(_, _, Ok(result)) => {
+                        let result = result.write(lua).unwrap_or(Value::Nil);
+                        self.resume(place, result);
+                    }
+                    _ => self.resume(place, Value::Nil),
+                }
             }
         }
     }
@@ -739,6 +739,11 @@ impl Mind for Actor {
         self.hear(Heard::Died);
         self.decide(now, acts);
     }
+}
+
+/// What the host says is short, so only a machine without memory fails here.
+fn string(lua: &Lua, said: &str) -> Value {
+    lua.create_string(said).map_or(Value::Nil, Value::String)
 }
 
 /// A sight as the prelude reads it: nine numbers a tile, each as a byte; more than 255 of anything look like 255.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mlua::{Lua, Value};
+use mlua::{Lua, LuaString, Value};
 
-use crate::limits::{DATA_DEPTH_MAX, DATA_VALUES_MAX};
+use crate::limits::{DATA_DEPTH_MAX, DATA_VALUES_MAX, TEXT_BYTES_MAX};
 
 /// A value without functions, references or identity.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +44,14 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
     }
 }
 
+/// A text, if it is no longer than one may be.
+fn short(text: &LuaString) -> Result<&LuaString, String> {
+    match text.as_bytes().len() <= TEXT_BYTES_MAX {
+        true => Ok(text),
+        false => Err(format!("a text in data has at most {TEXT_BYTES_MAX} bytes")),
+    }
+}
+
 impl Data {
     /// A map with these entries.
     pub fn map<const N: usize>(entries: [(&str, Data); N]) -> Self {
@@ -66,11 +74,11 @@ impl Data {
         }
     }
 
-    /// Copies a value of a script, and how many values it has; says what it is that cannot be copied.
-    pub(crate) fn read(value: &Value) -> Result<(Self, u32), String> {
+    /// Copies a value of a script, or says what it is that cannot be copied; also how many values were read.
+    pub(crate) fn read(value: &Value) -> (Result<Self, String>, u32) {
         let mut left = DATA_VALUES_MAX;
-        let data = Self::read_within(value, &mut left, DATA_DEPTH_MAX)?;
-        Ok((data, DATA_VALUES_MAX - left))
+        let data = Self::read_within(value, &mut left, DATA_DEPTH_MAX);
+        (data, DATA_VALUES_MAX - left)
     }
 
     fn read_within(value: &Value, values_left: &mut u32, depth_left: usize) -> Result<Self, String> {
@@ -82,7 +90,7 @@ impl Data {
             Value::Nil => Self::Nil,
             Value::Boolean(is_true) => Self::Bool(*is_true),
             Value::Integer(_) | Value::Number(_) => Self::Number(number(value).unwrap_or_default()),
-            Value::String(text) => Self::Text((*text.as_bytes()).into()),
+            Value::String(text) => Self::Text((*short(text)?.as_bytes()).into()),
             Value::Table(table) if table.raw_len() > 0 => {
                 let mut list = Vec::new();
                 for value in table.sequence_values::<Value>() {
@@ -99,7 +107,7 @@ impl Data {
                         return Err("the names in data are texts".to_owned());
                     };
                     entries.insert(
-                        name.to_string_lossy(),
+                        short(&name)?.to_string_lossy(),
                         Self::read_within(&value, values_left, depth)?,
                     );
                 }

@@ -17,15 +17,15 @@ const PATH_RADIUS: i64 = 50;
 /// Tiles that a search may visit, in half a millisecond.
 const PATH_TILES_MAX: usize = (2 * PATH_RADIUS as usize + 1).pow(2);
 
-/// How long a path takes to be found, in units: as long as a step.
-const PATH_UNITS: i64 = 7;
+/// How long a path takes to be found, and a refusal, in units: as long as a step.
+pub(crate) const JOB_UNITS: i64 = 7;
 
 /// Does a job; answers the result, how long it takes and the steps that it costs, or why it cannot be done.
 pub(crate) fn run(name: &str, data: &Data) -> Result<(Data, GameSpan, u32), String> {
     match name {
         "path" => {
             let (path, steps) = path(data)?;
-            Ok((path, GameSpan::from_units(PATH_UNITS), steps))
+            Ok((path, GameSpan::from_units(JOB_UNITS), steps))
         }
         // For tests: nothing, after so many units.
         "sleep" => {

@@ -65,7 +65,7 @@ pub const SHOWS_MAX: usize = 64;
 /// Published values of a team.
 pub const VALUES_MAX: usize = 256;
 
-/// Bytes of a published name or text, of a broadcast, and of a line of the log.
+/// Bytes of a published name, of a text in data, of a broadcast, and of a line of the log.
 pub const TEXT_BYTES_MAX: usize = 1_024;
 
 /// Values in the data of a job or an event, and how deep they nest.

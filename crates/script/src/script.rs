@@ -10,7 +10,7 @@ use trantor_time::{GameSpan, GameTime};
 
 use crate::actor::{self, Actor, Role};
 use crate::data::Data;
-use crate::limits::{ERROR_WINDOW_UNITS, ERRORS_MAX, EVENTS_MAX, TEXT_BYTES_MAX, VALUES_MAX};
+use crate::limits::{ERROR_WINDOW_UNITS, ERRORS_MAX, EVENTS_MAX, VALUES_MAX};
 use crate::state::{Birth, State};
 use crate::vm::{ScriptError, Vm};
 
@@ -131,10 +131,9 @@ impl Reports {
     pub(crate) fn publish(&self, team: &str, name: Box<str>, value: Data) -> bool {
         let mut teams = self.values.borrow_mut();
         let values = teams.entry(team.into()).or_default();
-        let is_long = matches!(&value, Data::Text(text) if text.len() > TEXT_BYTES_MAX);
         if value == Data::Nil {
             values.remove(&name);
-        } else if is_long || values.len() >= VALUES_MAX && !values.contains_key(&name) {
+        } else if values.len() >= VALUES_MAX && !values.contains_key(&name) {
             return false;
         } else {
             values.insert(name, value);

@@ -277,9 +277,11 @@ pub(crate) fn command_of(request: i32, argument: &Value) -> Option<Command> {
     })
 }
 
-/// A text of a script for people; bytes that are no UTF-8 are replaced.
-fn text(value: &mlua::LuaString) -> Box<str> {
-    shown_text(&value.to_string_lossy(), TEXT_BYTES_MAX)
+/// A text of a script for people; bytes that are no UTF-8 are replaced. It costs no more for a long one.
+pub(crate) fn text(value: &mlua::LuaString) -> Box<str> {
+    let bytes = value.as_bytes();
+    let first = &bytes[..bytes.len().min(TEXT_BYTES_MAX + char::MAX_LEN_UTF8)];
+    shown_text(&String::from_utf8_lossy(first), TEXT_BYTES_MAX)
 }
 
 /// The table of functions that the prelude is given. None of them waits.
@@ -374,8 +376,9 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
     });
     let reach = Rc::clone(shared);
     host!("publish", |state, (name, value): (mlua::LuaString, Value)| {
-        let value = Data::read(&value).map_or(Data::Nil, |(value, _)| value);
-        reach.reports.publish(&state.team, text(&name), value)
+        // What is no data, or too long, is not published.
+        let value = Data::read(&value).0;
+        value.is_ok_and(|value| reach.reports.publish(&state.team, text(&name), value))
     });
     let reach = Rc::clone(shared);
     let read = move |lua: &Lua, name: mlua::LuaString| {

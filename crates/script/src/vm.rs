@@ -147,7 +147,7 @@ impl Vm {
             .set_optimization_level(1)
             .set_debug_level(1)
             // Replaced in the prelude, which fast calls would pass by.
-            .set_disabled_builtins(["setmetatable", "next", "pairs", "table.insert"])
+            .set_disabled_builtins(["setmetatable", "next", "pairs", "table.insert", "tonumber"])
             .set_mutable_globals(["next", "pairs"]);
         let bytecode = compile(&compiler, file, source)?;
         let broken = |error: mlua::Error| ScriptError {
