@@ -245,6 +245,31 @@ pub(crate) struct Views<'a> {
     pub truncations: &'a mut [bool],
 }
 
+impl<'a> Views<'a> {
+    /// Cuts them into pieces of so many rows, the last one of what is left; none of no rows.
+    pub(crate) fn split(self, rows: usize) -> impl Iterator<Item = Views<'a>> {
+        let rows = rows.max(1);
+        let mut sight = self.sight.chunks_mut(rows * SIGHT_TILES * TILE_FIGURES);
+        let mut state = self.state.chunks_mut(rows * STATE_FIGURES);
+        let mut messages = self.messages.chunks_mut(rows * MESSAGES_MAX * 2);
+        let mut mask = self.mask.chunks_mut(rows * ACTIONS);
+        let mut rewards = self.rewards.chunks_mut(rows);
+        let mut terminations = self.terminations.chunks_mut(rows);
+        let mut truncations = self.truncations.chunks_mut(rows);
+        std::iter::from_fn(move || {
+            Some(Views {
+                sight: sight.next()?,
+                state: state.next()?,
+                messages: messages.next()?,
+                mask: mask.next()?,
+                rewards: rewards.next()?,
+                terminations: terminations.next()?,
+                truncations: truncations.next()?,
+            })
+        })
+    }
+}
+
 /// One game with seats.
 pub(crate) struct Arena {
     leap: Leap,

@@ -1,7 +1,7 @@
 //! Many games at once, on threads of their own, with arrays that are filled in place.
 //!
-//! Row `game * seats + seat` of each array belongs to one seat. A game stays on the thread that made it: scripts cannot move. With
-//! one thread that is the caller's, since waking another takes longer than a step of a game; with more, a pool has them.
+//! Row `game * seats + seat` of each array belongs to one seat. A game stays on the thread that made it: scripts cannot move. The
+//! first share is the caller's, since waking another thread takes longer than some steps of a game; a pool has the others.
 //! The interpreter is released while games are played.
 
 use std::cell::RefCell;
@@ -33,16 +33,15 @@ thread_local! {
 /// The number of the next batch.
 static NEXT_BATCH: AtomicU64 = AtomicU64::new(0);
 
-/// Which threads play.
-enum Players {
-    /// The one that made the batch.
-    Maker(ThreadId),
-    Pool(ThreadPool),
-    /// None any more.
-    Closed,
+/// Which threads play: the first share is the maker's.
+struct Players {
+    maker: ThreadId,
+    /// For the other shares.
+    helpers: Option<ThreadPool>,
 }
 
 /// A place for one game after the other.
+#[derive(Default)]
 struct Slot {
     arena: Option<Arena>,
     seed: u64,
@@ -70,7 +69,8 @@ struct Share<'a> {
 #[pyclass(module = "trantor._core")]
 pub(crate) struct Batch {
     number: u64,
-    players: Players,
+    /// `None`: it is closed.
+    players: Option<Players>,
     /// The process that made the threads; they are not in its children.
     process: u32,
     setup: Setup,
@@ -97,19 +97,26 @@ impl Batch {
         in_range("games", games, GAMES_MAX)?;
         in_range("threads", threads, THREADS_MAX)?;
         let seats = setup.seats();
+        if seats == 0 {
+            let why = "agents: at least one, as in agents={'red': 6}; trantor.play plays minds alone";
+            return Err(PyValueError::new_err(why));
+        }
         let games_a_thread = games.div_ceil(threads);
-        let players = match games.div_ceil(games_a_thread) {
-            1 => Players::Maker(std::thread::current().id()),
-            threads => {
-                let pool = ThreadPoolBuilder::new().num_threads(threads);
-                let pool = pool.thread_name(|index| format!("trantor-games-{index}")).build();
-                Players::Pool(pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?)
-            }
-        };
+        let mut helpers = None;
+        if games > games_a_thread {
+            let pool = ThreadPoolBuilder::new().num_threads(games.div_ceil(games_a_thread) - 1);
+            let pool = pool
+                .thread_name(|index| format!("trantor-games-{}", index + 1))
+                .build();
+            helpers = Some(pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?);
+        }
         let rows = games * seats;
         Ok(Self {
             number: NEXT_BATCH.fetch_add(1, Ordering::Relaxed),
-            players,
+            players: Some(Players {
+                maker: std::thread::current().id(),
+                helpers,
+            }),
             process: std::process::id(),
             setup,
             games,
@@ -134,17 +141,13 @@ impl Batch {
             let why = format!("{} seeds for {} games", seeds.len(), self.games);
             return Err(PyValueError::new_err(why));
         }
-        let setup = &self.setup;
-        self.on_all(py, None, |first, slots, _| {
-            slots.clear();
-            let mine = &seeds[first..(first + self.games_a_thread).min(self.games)];
-            for seed in mine {
-                slots.push(Slot {
-                    arena: Some(Arena::new(setup, *seed, self.records)?),
-                    seed: *seed,
-                    episode: 0,
-                });
-            }
+        self.on_all(py, None, |game, slot, _| {
+            let seed = seeds[game];
+            *slot = Slot {
+                arena: Some(Arena::new(&self.setup, seed, self.records)?),
+                seed,
+                episode: 0,
+            };
             Ok(())
         })
     }
@@ -167,17 +170,16 @@ impl Batch {
             );
             return Err(PyValueError::new_err(why));
         }
-        self.on_all(py, Some(actions), |_, slots, actions| {
-            let actions = actions.unwrap_or_default().chunks_exact(self.seats.max(1));
-            for (slot, actions) in slots.iter_mut().zip(actions) {
-                let Some(arena) = &mut slot.arena else { continue };
-                if arena.is_over() {
-                    slot.episode += 1;
-                    let seed = next_seed(slot.seed, slot.episode);
-                    slot.arena = Some(Arena::new(&self.setup, seed, self.records)?);
-                } else {
-                    arena.step(actions);
-                }
+        self.on_all(py, Some(actions), |_, slot, actions| {
+            let Some(arena) = &mut slot.arena else {
+                return Ok(());
+            };
+            if arena.is_over() {
+                slot.episode += 1;
+                let seed = next_seed(slot.seed, slot.episode);
+                slot.arena = Some(Arena::new(&self.setup, seed, self.records)?);
+            } else {
+                arena.step(actions);
             }
             Ok(())
         })
@@ -200,8 +202,8 @@ impl Batch {
             return Err(PyValueError::new_err(why));
         }
         let next = Mutex::new(None);
-        self.on_all(py, None, |_, slots, _| {
-            if let Some(arena) = slots.first_mut().and_then(|slot| slot.arena.as_mut()) {
+        self.on_all(py, None, |_, slot, _| {
+            if let Some(arena) = &mut slot.arena {
                 if let Some(row) = row {
                     arena.act(row, action);
                 }
@@ -254,7 +256,7 @@ impl Batch {
 
     /// Ends all games and threads. Nothing can be done with it afterwards.
     fn close(&mut self) {
-        self.players = Players::Closed;
+        self.players = None;
         // On another thread than the one that made it, they stay until that one ends.
         let _: Result<_, std::thread::AccessError> =
             GAMES.try_with(|games| games.borrow_mut().remove(&self.number));
@@ -298,23 +300,37 @@ impl Batch {
         let here = |thread: usize| {
             GAMES.with_borrow_mut(|games| work(thread, games.entry(self.number).or_default()))
         };
-        match &self.players {
-            Players::Closed => Err(PyRuntimeError::new_err("it is closed: make another")),
-            Players::Maker(maker) if *maker != std::thread::current().id() => {
-                let why = "games with one thread are played on the one that made them: use them there, or make them here";
-                Err(PyRuntimeError::new_err(why))
-            }
-            Players::Maker(_) => Ok(py.detach(|| vec![here(0)])),
-            Players::Pool(pool) => Ok(py.detach(|| pool.broadcast(|context| here(context.index())))),
+        let closed = || PyRuntimeError::new_err("it is closed: make another");
+        let players = self.players.as_ref().ok_or_else(closed)?;
+        if players.maker != std::thread::current().id() {
+            let why = "games are played on the thread that made them: use them there, or make them here";
+            return Err(PyRuntimeError::new_err(why));
         }
+        Ok(py.detach(|| match &players.helpers {
+            None => vec![here(0)],
+            Some(helpers) => {
+                let results = Mutex::new(Vec::new());
+                let first = helpers.in_place_scope(|scope| {
+                    scope.spawn_broadcast(|_, context| {
+                        let result = here(1 + context.index());
+                        results.lock().expect("no other holds it in a panic").push(result);
+                    });
+                    here(0)
+                });
+                let mut results = results.into_inner().expect("no other holds it in a panic");
+                results.push(first);
+                results
+            }
+        }))
     }
 
-    /// Has each thread do something with its games, and write what their seats see afterwards.
+    /// Has each thread do something with each of its games, given by number, and write what its seats see afterwards, while the
+    /// game is near in memory.
     fn on_all(
         &self,
         py: Python<'_>,
         actions: Option<&[u8]>,
-        work: impl Fn(usize, &mut Vec<Slot>, Option<&[u8]>) -> Result<(), String> + Sync,
+        work: impl Fn(usize, &mut Slot, &[u8]) -> Result<(), String> + Sync,
     ) -> PyResult<()> {
         let taken = |_| PyRuntimeError::new_err("an array of these games is in use elsewhere");
         let arrays = &self.arrays;
@@ -326,35 +342,37 @@ impl Batch {
         let mut terminations = arrays.terminations.bind(py).try_readwrite().map_err(taken)?;
         let mut truncations = arrays.truncations.bind(py).try_readwrite().map_err(taken)?;
         let rows = self.games_a_thread * self.seats;
-        let mut sight = chunks(sight.as_slice_mut()?, rows * SIGHT_TILES * TILE_FIGURES);
-        let mut state = chunks(state.as_slice_mut()?, rows * STATE_FIGURES);
-        let mut messages = chunks(messages.as_slice_mut()?, rows * MESSAGES_MAX * 2);
-        let mut mask = chunks(mask.as_slice_mut()?, rows * ACTIONS);
-        let mut rewards = chunks(rewards.as_slice_mut()?, rows);
-        let mut terminations = chunks(terminations.as_slice_mut()?, rows);
-        let mut truncations = chunks(truncations.as_slice_mut()?, rows);
+        let all = Views {
+            sight: sight.as_slice_mut()?,
+            state: state.as_slice_mut()?,
+            messages: messages.as_slice_mut()?,
+            mask: mask.as_slice_mut()?,
+            rewards: rewards.as_slice_mut()?,
+            terminations: terminations.as_slice_mut()?,
+            truncations: truncations.as_slice_mut()?,
+        };
+        let mut views = all.split(rows);
         let mut actions = actions.map(|actions| actions.chunks(rows.max(1)));
-        let shares: Vec<Mutex<Option<Share<'_>>>> = (0..self.games.div_ceil(self.games_a_thread))
-            .map(|_| {
-                Mutex::new(Some(Share {
-                    actions: actions.as_mut().and_then(Iterator::next),
-                    views: Views {
-                        sight: sight.next().unwrap_or_default(),
-                        state: state.next().unwrap_or_default(),
-                        messages: messages.next().unwrap_or_default(),
-                        mask: mask.next().unwrap_or_default(),
-                        rewards: rewards.next().unwrap_or_default(),
-                        terminations: terminations.next().unwrap_or_default(),
-                        truncations: truncations.next().unwrap_or_default(),
-                    },
-                }))
-            })
-            .collect();
+        let shares: Vec<Mutex<Option<Share<'_>>>> = std::iter::from_fn(|| {
+            let actions = actions.as_mut().and_then(Iterator::next);
+            let views = views.next()?;
+            Some(Mutex::new(Some(Share { actions, views })))
+        })
+        .collect();
         let results = self.on_each(py, |thread, slots| {
             let share = shares[thread].lock().ok().and_then(|mut share| share.take());
             let share = share.expect("each thread takes its share once");
-            work(thread * self.games_a_thread, slots, share.actions)?;
-            write(slots, share.views, self.seats);
+            let first = thread * self.games_a_thread;
+            let games = self.games_a_thread.min(self.games - first);
+            slots.resize_with(games, Slot::default);
+            let mut actions = share.actions.unwrap_or_default().chunks(self.seats);
+            let mut views = share.views.split(self.seats);
+            for (place, slot) in slots.iter_mut().enumerate() {
+                work(first + place, slot, actions.next().unwrap_or_default())?;
+                if let (Some(arena), Some(views)) = (&mut slot.arena, views.next()) {
+                    arena.write(views);
+                }
+            }
             Ok::<_, String>(())
         })?;
         let first = results.into_iter().find_map(Result::err);
@@ -374,32 +392,5 @@ impl Batch {
         })?;
         let answer = answers.into_iter().flatten().next();
         answer.ok_or_else(|| PyRuntimeError::new_err("no game has begun: reset first"))
-    }
-}
-
-fn chunks<T>(all: &mut [T], size: usize) -> std::slice::ChunksMut<'_, T> {
-    all.chunks_mut(size.max(1))
-}
-
-/// Writes the rows of each game.
-fn write(slots: &mut [Slot], views: Views<'_>, seats: usize) {
-    let mut sight = chunks(views.sight, seats * SIGHT_TILES * TILE_FIGURES);
-    let mut state = chunks(views.state, seats * STATE_FIGURES);
-    let mut messages = chunks(views.messages, seats * MESSAGES_MAX * 2);
-    let mut mask = chunks(views.mask, seats * ACTIONS);
-    let mut rewards = chunks(views.rewards, seats);
-    let mut terminations = chunks(views.terminations, seats);
-    let mut truncations = chunks(views.truncations, seats);
-    for slot in slots {
-        let Some(arena) = &mut slot.arena else { continue };
-        arena.write(Views {
-            sight: sight.next().unwrap_or_default(),
-            state: state.next().unwrap_or_default(),
-            messages: messages.next().unwrap_or_default(),
-            mask: mask.next().unwrap_or_default(),
-            rewards: rewards.next().unwrap_or_default(),
-            terminations: terminations.next().unwrap_or_default(),
-            truncations: truncations.next().unwrap_or_default(),
-        });
     }
 }

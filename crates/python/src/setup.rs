@@ -64,23 +64,27 @@ fn checked(fields: Fields) -> Result<Setup, String> {
             ..Rules::default()
         },
     };
+    if config.teams.is_empty() {
+        return Err("nobody plays: agents={'red': 6}, or players such as 'blue=team:6'".to_owned());
+    }
+    for (name, agents, seats) in &fields.teams {
+        if *agents == 0 || *seats < *agents as usize || *seats > SEATS_MAX {
+            let most = format!("most_agents from so many to {SEATS_MAX}");
+            return Err(format!("agents of {name}: at least 1, and {most}"));
+        }
+    }
     config.check().map_err(|error| error.to_string())?;
     let teams = fields.teams.iter().map(|(name, agents, seats)| {
         let team = config
             .team_named(name.as_bytes())
             .ok_or("its own team is missing")?;
-        if *agents == 0 || *seats < *agents as usize || *seats > SEATS_MAX {
-            return Err(format!(
-                "{name}: 1 agent or more, and from so many to {SEATS_MAX} seats"
-            ));
-        }
         Ok(SeatTeam {
             team,
             agents: *agents,
             seats: *seats,
         })
     });
-    let teams: Vec<SeatTeam> = teams.collect::<Result<_, String>>()?;
+    let teams = teams.collect::<Result<Vec<_>, String>>()?;
     let range = |name: &str, value: u32| match (1..=UNITS_MAX).contains(&value) {
         true => Ok(i64::from(value)),
         false => Err(format!("{name} must be 1 to {UNITS_MAX} units, not {value}")),

@@ -197,6 +197,9 @@ def test_wrong_actions_are_refused_and_change_nothing():
             vector.step(np.full(vector.num_envs, action))
     with pytest.raises(ValueError, match="seeds"):
         vector.reset(seed=[1, 2, 3])
+    for games, threads, agents in [(0, 1, {"red": 1}), (1, 0, {"red": 1}), (1, 1, {})]:
+        with pytest.raises(ValueError):
+            trantor.make_vec(games, threads, agents=agents)
 
 
 def test_nothing_works_before_the_start_and_after_the_end():
@@ -213,14 +216,14 @@ def test_nothing_works_before_the_start_and_after_the_end():
 def test_another_thread_is_told_where_the_games_are():
     env = trantor.parallel_env(**SMALL)
     env.reset(seed=1)
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        with pytest.raises(RuntimeError, match="thread"):
-            pool.submit(env.step, {}).result()
-    env.step({})
     vector = trantor.make_vec(2, 2, **SMALL)
     vector.reset(seed=1)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        pool.submit(vector.step, np.zeros(vector.num_envs, np.uint8)).result()
+        with pytest.raises(RuntimeError, match="thread"):
+            pool.submit(env.step, {}).result()
+        with pytest.raises(RuntimeError, match="thread"):
+            pool.submit(vector.step, np.zeros(vector.num_envs, np.uint8)).result()
+    env.step({})
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

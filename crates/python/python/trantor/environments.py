@@ -27,8 +27,6 @@ class _Game(EzPickle):
         self.setup = Setup(**options)
         self.render_mode = render_mode
         self.possible_agents = self.setup.seats()
-        if not self.possible_agents:
-            raise ValueError("an environment needs agents: agents={'red': 6}")
         self._rows = {name: row for row, name in enumerate(self.possible_agents)}
         self._batch = _core.Batch(self.setup.native(), 1, 1, record)
         self._arrays = self._batch.arrays()
