@@ -21,8 +21,8 @@ use trantor_time::{GameSpan, GameTime};
 pub(crate) const SIGHT_TILES: usize = 81;
 /// Figures of a tile in sight: seven resources, agents, eggs.
 pub(crate) const TILE_FIGURES: usize = Resource::COUNT + 2;
-/// Figures of an agent's own state; [`STATE_NAMES`] names them.
-pub(crate) const STATE_FIGURES: usize = STATE_NAMES.len();
+/// Figures of an agent's own state; [`state_names`] names them.
+pub(crate) const STATE_FIGURES: usize = 3 + Resource::COUNT + 3;
 /// Messages that a seat keeps: as many as six agents and their answers in one step. Older ones are dropped.
 pub(crate) const MESSAGES_MAX: usize = 12;
 /// Words of the messages that seats send each other.
@@ -44,22 +44,16 @@ const FORK: usize = EJECT + 1;
 const INCANTATION: usize = FORK + 1;
 const BROADCAST: usize = INCANTATION + 1;
 
-/// What the figures of an agent's own state are, in their order.
-pub(crate) const STATE_NAMES: [&str; 13] = [
-    "living",
-    "team",
-    "level",
-    "food",
-    "linemate",
-    "deraumere",
-    "sibur",
-    "mendiane",
-    "phiras",
-    "thystame",
-    "life_units",
-    "busy_units",
-    "free_places",
-];
+/// What the figures of an agent's own state are: three, what it carries, and three more.
+pub(crate) fn state_names() -> Vec<&'static str> {
+    let carried = Resource::ALL.map(Resource::name);
+    [
+        &["living", "team", "level"][..],
+        &carried,
+        &["life_units", "busy_units", "free_places"],
+    ]
+    .concat()
+}
 
 /// What actions are called, in their order.
 pub(crate) fn action_names() -> Vec<String> {
@@ -222,7 +216,7 @@ struct Seating {
 
 impl MindFactory for Seating {
     fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
-        let seat = self.left.next().expect("nobody is born without a seat");
+        let seat = self.left.next().expect("each newborn has a seat");
         self.seats.borrow_mut()[seat] = Seat {
             agent: Some(born.agent),
             ..Seat::default()
@@ -246,9 +240,8 @@ pub(crate) struct Views<'a> {
 }
 
 impl<'a> Views<'a> {
-    /// Cuts them into pieces of so many rows, the last one of what is left; none of no rows.
+    /// Cuts them into pieces of so many rows, at least one; the last piece has what is left.
     pub(crate) fn split(self, rows: usize) -> impl Iterator<Item = Views<'a>> {
-        let rows = rows.max(1);
         let mut sight = self.sight.chunks_mut(rows * SIGHT_TILES * TILE_FIGURES);
         let mut state = self.state.chunks_mut(rows * STATE_FIGURES);
         let mut messages = self.messages.chunks_mut(rows * MESSAGES_MAX * 2);
@@ -370,19 +363,16 @@ impl Arena {
         let world = game.world();
         let now = game.now();
         let mut seats = self.seats.borrow_mut();
-        let mut sight = views.sight.chunks_exact_mut(SIGHT_TILES * TILE_FIGURES);
-        let mut state = views.state.chunks_exact_mut(STATE_FIGURES);
-        let mut messages = views.messages.chunks_exact_mut(MESSAGES_MAX * 2);
-        let mut mask = views.mask.chunks_exact_mut(ACTIONS);
         let units = (now - std::mem::replace(&mut self.written_at, now)).as_units_f64() as f32;
         let has_ended = self.is_over && now < self.until;
-        for (index, seat) in seats.iter_mut().enumerate() {
-            let rows = sight
-                .next()
-                .zip(state.next())
-                .zip(messages.next())
-                .zip(mask.next());
-            let (((sight, state), messages), mask) = rows.expect("there is a row for each seat");
+        for (index, (seat, row)) in seats.iter_mut().zip(views.split(1)).enumerate() {
+            let Views {
+                sight,
+                state,
+                messages,
+                mask,
+                ..
+            } = row;
             let team = self.teams[index];
             let agent = seat.agent.and_then(|id| world.agent(id));
             let mut reward = 0.0;
@@ -446,9 +436,9 @@ impl Arena {
                 Some(_) if was_there => reward += self.rewards.lose,
                 Some(_) => {}
             }
-            views.rewards[index] = reward;
-            views.terminations[index] = agent.is_none() && seat.is_gone || has_ended;
-            views.truncations[index] = self.is_over && !has_ended;
+            row.rewards[0] = reward;
+            row.terminations[0] = agent.is_none() && seat.is_gone || has_ended;
+            row.truncations[0] = self.is_over && !has_ended;
         }
     }
 
@@ -497,7 +487,7 @@ impl Arena {
         self.leap.journal_so_far()
     }
 
-    /// Has newborns take the places that forks have made, while their team has seats that nobody held.
+    /// Has newborns take the places that forks have made, while their team has seats that were never taken.
     fn fill_places(&mut self) {
         for team in self.grows.clone() {
             let world = self.leap.game().world();

@@ -17,7 +17,7 @@ use pyo3::types::PyDict;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::arena::{ACTIONS, Arena, MESSAGES_MAX, SIGHT_TILES, STATE_FIGURES, Setup, TILE_FIGURES, Views};
-use crate::scene::Scene;
+use crate::scene::{Scene, digest};
 use crate::setup;
 
 /// Games of one batch: as many as fit into the memory of a small machine.
@@ -232,8 +232,8 @@ impl Batch {
     }
 
     /// The digest of a game's state.
-    fn digest(&self, py: Python<'_>, game: usize) -> PyResult<u64> {
-        self.of_game(py, game, |arena| arena.game().digest())
+    fn digest(&self, py: Python<'_>, game: usize) -> PyResult<String> {
+        self.of_game(py, game, |arena| digest(arena.game()))
     }
 
     /// The game time of a game, in units.
@@ -352,7 +352,7 @@ impl Batch {
             truncations: truncations.as_slice_mut()?,
         };
         let mut views = all.split(rows);
-        let mut actions = actions.map(|actions| actions.chunks(rows.max(1)));
+        let mut actions = actions.map(|actions| actions.chunks(rows));
         let shares: Vec<Mutex<Option<Share<'_>>>> = std::iter::from_fn(|| {
             let actions = actions.as_mut().and_then(Iterator::next);
             let views = views.next()?;

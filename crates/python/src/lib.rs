@@ -19,6 +19,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<recording::Recording>()?;
     module.add_function(wrap_pyfunction!(play::play, module)?)?;
     module.add("ACTION_NAMES", arena::action_names())?;
-    module.add("STATE_NAMES", arena::STATE_NAMES.to_vec())?;
+    module.add("STATE_NAMES", arena::state_names())?;
     Ok(())
 }

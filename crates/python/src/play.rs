@@ -4,11 +4,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trantor_engine::leap::{Ended, Leap};
+use trantor_game::GameConfig;
 use trantor_server::options::PROGRAM;
 use trantor_server::scripts::Scripts;
 use trantor_time::GameSpan;
 
-use crate::scene::winner;
+use crate::scene::{digest, winner};
 use crate::setup;
 
 /// How far a match is played between two looks for Ctrl-C: milliseconds, even with a thousand agents.
@@ -28,21 +29,18 @@ pub(crate) fn play<'py>(
             "a match of minds has no seats: use an environment",
         ));
     }
-    let mut config = setup.config.clone();
-    config.seed = seed;
+    let config = GameConfig { seed, ..setup.config };
     let mut scripts = Scripts::default();
     let groups = setup.opponents.groups(&config, &mut scripts);
     let mut leap = Leap::with_groups(config, groups.map_err(PyValueError::new_err)?);
     if record {
         leap.start_recording(PROGRAM);
     }
-    let mut journal = Vec::new();
     // Levels of each team by unit, one row a stride.
     let mut levels: Vec<(f64, Vec<u32>)> = Vec::new();
     let ended = loop {
         let until = (leap.game().now() + STRIDE).min(setup.until);
         let ended = leap.run(Some(until));
-        journal.extend(leap.take_journal());
         let highest = leap.highest_levels().into_iter().map(u32::from).collect();
         levels.push((leap.game().now().as_units_f64(), highest));
         py.check_signals()?;
@@ -55,7 +53,7 @@ pub(crate) fn play<'py>(
     if let Ended::Won(_) = ended {
         leap.remove_agents();
     }
-    journal.extend(leap.stop_recording());
+    let journal = leap.stop_recording();
     let result = PyDict::new(py);
     let game = leap.game();
     result.set_item("winner", winner(game))?;
@@ -64,7 +62,7 @@ pub(crate) fn play<'py>(
     result.set_item("actions", leap.actions())?;
     result.set_item("joins", leap.joins())?;
     result.set_item("levels", levels)?;
-    result.set_item("digest", format!("{:016x}", game.digest()))?;
+    result.set_item("digest", digest(game))?;
     result.set_item("recording", record.then_some(journal))?;
     let reports = scripts.reports().into_iter().map(|report| report.text);
     result.set_item("reports", reports.collect::<Vec<_>>())?;

@@ -11,7 +11,7 @@ use trantor_game::replay::{Cursor, IndexedPiece, Recording as Indexed};
 use trantor_server::replay::{export_bytes, pieces_in, read};
 use trantor_time::GameTime;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, digest};
 
 /// States kept while a recording is indexed: a jump then plays a second of game at most. A large game has a few hundred.
 const STATES_BYTES_MAX: usize = 64 << 20;
@@ -64,7 +64,7 @@ impl Recording {
                 sums.0 += verified.played.inputs;
                 sums.1 = verified.end.steps;
                 sums.2 += verified.played.digests;
-                sums.3 = format!("{:016x}", verified.game.digest());
+                sums.3 = digest(&verified.game);
             }
             Ok::<_, String>(sums)
         });

@@ -9,35 +9,27 @@ use trantor_model::{Resource, TeamId};
 /// A game's state, copied, so that it can be read while the game goes on.
 pub(crate) struct Scene {
     units: f64,
-    digest: u64,
+    digest: String,
     winner: Option<String>,
     /// Rows, columns.
     sides: (usize, usize),
     /// By row, column and resource.
     ground: Vec<u16>,
-    /// By agent: the columns of [`AGENT_COLUMNS`].
-    agents: Vec<[i32; AGENT_COLUMNS.len()]>,
+    /// By agent: [`agent_columns`].
+    agents: Vec<[i32; AGENT_FIGURES]>,
     /// By egg: number, team, x, y.
     eggs: Vec<[i32; 4]>,
     teams: Vec<String>,
 }
 
-/// What is known of an agent.
-const AGENT_COLUMNS: [&str; 13] = [
-    "agent",
-    "team",
-    "x",
-    "y",
-    "direction",
-    "level",
-    "food",
-    "linemate",
-    "deraumere",
-    "sibur",
-    "mendiane",
-    "phiras",
-    "thystame",
-];
+/// Figures of an agent: six, and what it carries.
+const AGENT_FIGURES: usize = 6 + Resource::COUNT;
+
+/// What they are.
+fn agent_columns() -> Vec<&'static str> {
+    let carried = Resource::ALL.map(Resource::name);
+    [&["agent", "team", "x", "y", "direction", "level"][..], &carried].concat()
+}
 
 impl Scene {
     pub(crate) fn of(game: &Game) -> Self {
@@ -46,7 +38,7 @@ impl Scene {
         let small = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
         let figure = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
         let agents = world.agents().map(|agent| {
-            let mut row = [0; AGENT_COLUMNS.len()];
+            let mut row = [0; AGENT_FIGURES];
             let place = [agent.tile.x, agent.tile.y].map(i32::from);
             row[..6].copy_from_slice(&[
                 figure(agent.id.0),
@@ -67,7 +59,7 @@ impl Scene {
         });
         Self {
             units: game.now().as_units_f64(),
-            digest: game.digest(),
+            digest: digest(game),
             winner: winner(game),
             sides: (usize::from(size.height()), usize::from(size.width())),
             ground: tiles.flat_map(|ground| ground.0.map(small)).collect(),
@@ -83,13 +75,13 @@ impl Scene {
         let ground = PyArray3::zeros(py, [rows, columns, Resource::COUNT], false);
         ground.readwrite().as_slice_mut()?.copy_from_slice(&self.ground);
         dict.set_item("units", self.units)?;
-        dict.set_item("digest", format!("{:016x}", self.digest))?;
+        dict.set_item("digest", self.digest)?;
         dict.set_item("winner", self.winner)?;
         dict.set_item("teams", self.teams)?;
         dict.set_item("ground", ground)?;
         dict.set_item("agents", table(py, &self.agents)?)?;
         dict.set_item("eggs", table(py, &self.eggs)?)?;
-        dict.set_item("agent_columns", AGENT_COLUMNS.to_vec())?;
+        dict.set_item("agent_columns", agent_columns())?;
         Ok(dict)
     }
 }
@@ -104,6 +96,11 @@ fn table<'py, const COLUMNS: usize>(
         .as_slice_mut()?
         .copy_from_slice(rows.as_flattened());
     Ok(table)
+}
+
+/// The digest of a game's state as the programs write it.
+pub(crate) fn digest(game: &Game) -> String {
+    format!("{:016x}", game.digest())
 }
 
 /// The name of the team that has won, or `draw`.

@@ -65,7 +65,7 @@ fn checked(fields: Fields) -> Result<Setup, String> {
         },
     };
     if config.teams.is_empty() {
-        return Err("nobody plays: agents={'red': 6}, or players such as 'blue=team:6'".to_owned());
+        return Err("no players: agents={'red': 6}, or players such as 'blue=team:6'".to_owned());
     }
     for (name, agents, seats) in &fields.teams {
         if *agents == 0 || *seats < *agents as usize || *seats > SEATS_MAX {
@@ -74,17 +74,12 @@ fn checked(fields: Fields) -> Result<Setup, String> {
         }
     }
     config.check().map_err(|error| error.to_string())?;
-    let teams = fields.teams.iter().map(|(name, agents, seats)| {
-        let team = config
-            .team_named(name.as_bytes())
-            .ok_or("its own team is missing")?;
-        Ok(SeatTeam {
-            team,
-            agents: *agents,
-            seats: *seats,
-        })
+    let teams = fields.teams.iter().map(|(name, agents, seats)| SeatTeam {
+        team: config.team_named(name.as_bytes()).expect("it was named above"),
+        agents: *agents,
+        seats: *seats,
     });
-    let teams = teams.collect::<Result<Vec<_>, String>>()?;
+    let teams = teams.collect();
     let range = |name: &str, value: u32| match (1..=UNITS_MAX).contains(&value) {
         true => Ok(i64::from(value)),
         false => Err(format!("{name} must be 1 to {UNITS_MAX} units, not {value}")),

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+SEED_MAX = 2**63
+"""Seeds of games are drawn below it."""
 DEFAULT_REWARDS: Mapping[str, float] = {"win": 10.0, "lose": -1.0, "level": 1.0, "death": -1.0}
 """A victory is worth more than all levels of an agent together."""
 

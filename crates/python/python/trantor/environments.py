@@ -11,10 +11,9 @@ from pettingzoo import AECEnv
 from pettingzoo import ParallelEnv as PettingZooParallelEnv
 
 from . import _core, _spaces, picture
-from ._setup import Setup
+from ._setup import SEED_MAX, Setup
 
 RENDER_MODES = ["rgb_array"]
-SEED_MAX = 2**63
 
 
 class _Game(EzPickle):
@@ -44,7 +43,7 @@ class _Game(EzPickle):
 
     def digest(self) -> str:
         """One number for the whole state, as `trantor-server` has it."""
-        return f"{self._batch.digest(0):016x}"
+        return self._batch.digest(0)
 
     @property
     def units(self) -> float:

@@ -9,9 +9,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv as GymnasiumVectorEnv
 from gymnasium.vector.utils import batch_space
 
 from . import _core, _spaces
-from ._setup import Setup
-
-SEED_MAX = 2**63
+from ._setup import SEED_MAX, Setup
 
 
 class VectorEnv(GymnasiumVectorEnv[dict[str, Any], npt.NDArray[np.uint8], npt.NDArray[Any]]):
@@ -86,7 +84,7 @@ class VectorEnv(GymnasiumVectorEnv[dict[str, Any], npt.NDArray[np.uint8], npt.ND
 
     def digest(self, game: int) -> str:
         """One number for the whole state of a game, as `trantor-server` has it."""
-        return f"{self._batch.digest(game):016x}"
+        return self._batch.digest(game)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends all games and their threads."""

@@ -209,7 +209,7 @@ impl Line {
 }
 
 impl EventFeed {
-    /// Begins with the levels that teams have reached before: nobody is the first to get there.
+    /// Begins with the levels that teams have reached before: no later team is the first to get there.
     pub(super) fn new(teams: &[SceneTeam]) -> Self {
         let mut feed = Self::default();
         for (team, id) in teams.iter().zip(0..) {

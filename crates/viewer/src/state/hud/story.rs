@@ -49,7 +49,7 @@ const HEADING: f32 = 24.0;
 const ROW: f32 = 20.0;
 const PLOT_AROUND: f32 = 44.0;
 const PLOT: [f32; 2] = [54.0, 110.0];
-/// Lines in the plot at most, those of the best: more could not be told apart.
+/// Lines in the plot at most, those of the best: more cannot be distinguished.
 const LINES_MAX: usize = 10;
 const PICTURE: egui::Vec2 = vec2(208.0, 96.0);
 /// Least width of a picture whose words can be read, and height of its words.
