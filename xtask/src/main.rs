@@ -20,7 +20,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's tasks", version)]
 enum Task {
-    /// Server, a team of bots against a team of a script, and the viewer; without a display, the same match and a picture
+    /// Server, a team of bots against two of scripts, and the viewer; without a display, the same match and a picture
     Demo(demo::Options),
     /// Everything CI checks, cheap things first; this is the command that passes the tests
     Ci(ci::Options),

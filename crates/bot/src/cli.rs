@@ -59,7 +59,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
     pub team_size: u16,
 
-    /// Most agents, where the team needs more to win or to replace losses [default: twice the team size, at least 9]
+    /// Most agents, where the team needs more to win or to replace losses [default: twice the team size, at least 24]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=400))]
     pub team_size_max: Option<u16>,
 

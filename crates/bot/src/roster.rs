@@ -172,7 +172,7 @@ impl Roster {
 
     /// An agent found a free place.
     pub(crate) fn free_place(&mut self, now: RealTime) {
-        self.extra = 1;
+        self.extra = (self.extra + 1).min(self.most);
         self.next_try_at = self.next_try_at.min(now);
     }
 

@@ -31,6 +31,8 @@ pub struct MindGroupState<'a> {
     pub rate: MindRate,
     /// Agents that joined at its beginning, or are to join.
     pub count: u32,
+    /// Agents born so far.
+    pub joined: u32,
     /// Agents that live.
     pub living: u32,
     /// Decisions so far.
@@ -81,6 +83,8 @@ pub struct Newborn<'a> {
     pub index: u64,
     /// All its randomness comes from this; it differs between agents.
     pub seed: u64,
+    /// Places that its team has left.
+    pub places: u32,
     /// Where it was born. Agents do not know it: it serves to place what they show on the map.
     pub tile: Tile,
     /// As it was born.

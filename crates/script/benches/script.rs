@@ -158,6 +158,7 @@ fn unborn(script: &Script, number: u32) -> Box<dyn Mind> {
         team: "red",
         index: number.into(),
         seed: number.into(),
+        places: 0,
         tile: Tile { x: 0, y: 0 },
         direction: Direction::North,
         map: MapSize::new(10, 10).expect("a size"),

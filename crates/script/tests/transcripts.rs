@@ -183,6 +183,7 @@ impl Stage {
                     team: rest,
                     index: agent as u64,
                     seed: agent as u64,
+                    places: 0,
                     tile: Tile { x: 4, y: 2 },
                     direction: Direction::East,
                     map: MapSize::new(10, 10).expect("a size"),

@@ -70,7 +70,7 @@ pub(crate) struct SimAsked {
     /// Places each team starts with; all are taken
     #[arg(long, short, value_name = "NUMBER", default_value = "6", value_parser = whole::<u32>(1, 100_000))]
     clients: u32,
-    /// Agents that a mind has its team grow to at most [default: twice the places, at least 9]
+    /// Agents that a mind has its team grow to at most [default: twice the places, at least 24]
     #[arg(long, value_name = "NUMBER", value_parser = whole::<usize>(1, 100_000))]
     team_size_max: Option<usize>,
     /// Team names

@@ -5,6 +5,8 @@
 
 use trantor_model::{Command, Counts, Level, Resource};
 
+use crate::steering::Pose;
+
 /// Units of life in one piece of food.
 pub(crate) const FOOD_UNITS: u64 = 126;
 
@@ -23,6 +25,8 @@ pub(crate) struct Body {
     pub(crate) clock: u64,
     /// Whether it takes part in a running elevation.
     pub(crate) is_held: bool,
+    /// Where it stands and faces, from any place and heading that it was set to.
+    pub(crate) pose: Pose,
 }
 
 impl Body {
@@ -35,6 +39,7 @@ impl Body {
             inventory_at: 0,
             clock: 0,
             is_held: false,
+            pose: Pose::default(),
         }
     }
 
@@ -71,6 +76,8 @@ impl Body {
                 self.carried.take_one(*resource);
             }
             (Command::Set(resource), false) => self.carried[*resource] = 0,
+            (Command::Forward, true) => self.pose.step(0),
+            (Command::Turn(turn), true) => self.pose.turn(*turn),
             _ => {}
         }
     }

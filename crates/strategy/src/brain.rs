@@ -4,6 +4,7 @@
 //! of its team drops the rest of a plan.
 
 mod alone;
+mod camp;
 #[cfg(test)]
 mod tests;
 
@@ -11,16 +12,17 @@ use std::collections::VecDeque;
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use trantor_model::{Command, Level, Sight};
+use trantor_model::{Command, Counts, Level, Sight};
 
 use self::alone::Diary;
+use self::camp::{Camp, Opening};
 use crate::body::Body;
 use crate::flight::{AnswerKind, Flight};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::percept::Percept;
 use crate::signal::{RELAYED_MAX, Relayed, Signal, SignalCodec, Status, Verb};
 use crate::steering::{direction_after, towards_sound};
-use crate::team::{Team, second_level};
+use crate::team::Team;
 
 /// How old what is known of one's food may be in a meeting. Where answers are slow to come more time passes
 /// than is counted, so this is asked for and not computed.
@@ -57,6 +59,9 @@ pub struct Brain {
     sent: u32,
     diary: Diary,
     has_free_place: bool,
+    opening: Opening,
+    /// The camp that this agent supplies.
+    camp: Option<Camp>,
     /// The last call of the caller with the lowest number.
     heard_call: Option<HeardCall>,
 }
@@ -92,6 +97,8 @@ impl Brain {
             sent: 0,
             diary: Diary::default(),
             has_free_place: false,
+            opening: Opening::default(),
+            camp: None,
             heard_call: None,
         }
     }
@@ -126,7 +133,7 @@ impl Brain {
                 if let Some(Meeting::Following(following)) = &self.meeting
                     && following.has_arrived()
                 {
-                    self.gather(following.caller);
+                    self.gather(following.caller, false);
                 }
                 self.meeting_progressed();
             }
@@ -177,6 +184,7 @@ impl Brain {
     pub fn forget(&mut self, units: u64) {
         self.flight.forget();
         self.plan.clear();
+        self.sights = None;
         self.body.is_held = false;
         self.body.clock += units;
     }
@@ -205,7 +213,10 @@ impl Brain {
             self.has_free_place = true;
         }
         if let (Command::Incantation, Some(Meeting::Leading(leading))) = (&command, &mut self.meeting) {
-            leading.ritual_ended(answer == AnswerKind::Done, self.body.clock);
+            match answer {
+                AnswerKind::Refused => leading.refused(self.body.clock),
+                _ => leading.ritual_ended(true, self.body.clock),
+            }
         }
     }
 
@@ -247,7 +258,10 @@ impl Brain {
     /// Reacts to a message of the team.
     fn received(&mut self, signal: &Signal, direction: u8) {
         match signal.verb {
-            Verb::Call { level } => {
+            Verb::Call { level, eggs } => {
+                if level == Level::FIRST {
+                    self.called_to_camp(signal.sender, eggs, direction);
+                }
                 let call = HeardCall {
                     caller: signal.sender,
                     number: signal.number,
@@ -264,23 +278,48 @@ impl Brain {
                     && direction == 0
                 {
                     calling.arrived(signal.sender, food);
+                    if calling.level() == Level::FIRST {
+                        self.team.meet(signal, food, self.body.clock);
+                    }
                 }
             }
-            Verb::Go => {
+            Verb::Go { last } => {
                 if let Some(Meeting::Following(following)) = &self.meeting
                     && following.caller == signal.sender
                 {
-                    if direction == 0 && following.has_arrived() {
-                        self.gather(signal.sender);
+                    if direction == 0 && following.has_arrived() && self.me <= last {
+                        self.gather(signal.sender, last < u32::MAX);
                     } else {
                         self.leave_meeting();
+                        if last < u32::MAX {
+                            let ground = Counts::ZERO;
+                            self.receive_camp(
+                                signal.sender,
+                                signal.sender,
+                                self.body.level,
+                                &ground,
+                                direction,
+                            );
+                            // Out of the way: the first elevation begins.
+                            self.plan.push_back(Command::Forward);
+                        }
                     }
                 }
+            }
+            Verb::Camp {
+                leader,
+                level,
+                ground,
+            } => {
+                self.receive_camp(signal.sender, leader, level, &ground, direction);
             }
             // The most frequent message by far: nothing else is looked at.
             Verb::Status(_) if !self.team.is_lossy(self.body.clock) => {}
             // In a meeting none says what it has: the end was not received.
             Verb::End | Verb::Status(_) => {
+                if signal.verb == Verb::End {
+                    self.camp_ended(signal.sender);
+                }
                 let caller = match &self.meeting {
                     Some(Meeting::Following(following)) => Some(following.caller),
                     Some(Meeting::Gathered(gathered)) => Some(gathered.caller),
@@ -295,7 +334,7 @@ impl Brain {
 
     /// Reacts to a message of the team that another member repeats.
     fn received_relayed(&mut self, relayed: &Relayed, direction: u8) {
-        let Verb::Call { level } = relayed.verb else {
+        let Verb::Call { level, .. } = relayed.verb else {
             return;
         };
         let call = HeardCall {
@@ -325,7 +364,9 @@ impl Brain {
     /// An agent calls those of a level, itself or by another member.
     fn called(&mut self, call: &HeardCall, direction: u8, is_direct: bool) {
         let &HeardCall { caller, level, .. } = call;
-        if level != self.body.level || level < second_level() || self.body.food() < FOOD_TO_SPARE {
+        // To a camp come those that hatch there; the others will supply it.
+        let is_supplier = self.camp.is_some() || level == Level::FIRST && direction > 0;
+        if level != self.body.level || is_supplier || self.body.food() < FOOD_TO_SPARE {
             return;
         }
         // Of two callers, all follow the one with the lower number, the other caller included.
@@ -357,6 +398,8 @@ impl Brain {
     /// Pushed off its tile: its last sight is outdated. From a meeting it walks back at once.
     fn pushed(&mut self, direction: u8) {
         self.sights = None;
+        // From ahead is one tile back; directions count counter-clockwise, and quarters clockwise.
+        self.body.pose.step(6 - direction.min(8) / 2);
         let stays = matches!(self.meeting, Some(Meeting::Leading(_) | Meeting::Gathered(_)));
         if stays && let Some(back) = direction_after(direction, self.flight.iter()) {
             let rest = std::mem::take(&mut self.plan);
@@ -366,9 +409,10 @@ impl Brain {
     }
 
     /// Puts its stones down and stays for elevations.
-    fn gather(&mut self, caller: u32) {
+    fn gather(&mut self, caller: u32, is_camp: bool) {
         self.plan = put_all_down(&self.body).into();
-        self.meeting = Some(Meeting::Gathered(Gathered::new(caller, self.body.clock)));
+        self.sights = None;
+        self.meeting = Some(Meeting::Gathered(Gathered::new(caller, self.body.clock, is_camp)));
     }
 
     fn leave_meeting(&mut self) {
@@ -398,18 +442,28 @@ impl Brain {
         if matches!(self.meeting, Some(Meeting::Following(_))) && self.has_call_to_relay() {
             self.say(Verb::Status(self.status()));
         }
+        let eggs = self.eggs_wanted();
+        if self.lay_egg_at_camp() {
+            return;
+        }
         let step = match &mut self.meeting {
             None => return self.think_alone(),
-            Some(Meeting::Calling(calling)) => calling.next(&self.body, is_lossy),
-            Some(Meeting::Leading(leading)) => leading.next(&self.body, self.sights.take(), is_lossy),
+            Some(Meeting::Calling(calling)) => calling.next(&self.body, eggs, is_lossy),
+            Some(Meeting::Leading(leading)) => {
+                leading.next(self.me, &self.body, self.sights.take(), is_lossy)
+            }
             Some(Meeting::Following(following)) => following.next(&self.body, is_lossy),
-            Some(Meeting::Gathered(gathered)) => gathered.next(&self.body),
+            Some(Meeting::Gathered(gathered)) => gathered.next(&self.body, self.sights.take()),
         };
         match step {
             Step::Do(commands) => self.plan.extend(commands),
             Step::Say(verb) => self.say(verb),
+            Step::SayAndDo(verb, commands) => {
+                self.say(verb);
+                self.plan.extend(commands);
+            }
             Step::Begin(leading) => {
-                self.say(Verb::Go);
+                self.say(leading.go());
                 self.plan.extend(put_all_down(&self.body));
                 self.sights = None;
                 self.meeting = Some(Meeting::Leading(leading));
@@ -461,7 +515,10 @@ impl Brain {
                 sender: call.caller,
                 number: call.number,
                 age: u32::try_from(now - call.sent_at).unwrap_or(u32::MAX),
-                verb: Verb::Call { level: call.level },
+                verb: Verb::Call {
+                    level: call.level,
+                    eggs: 0,
+                },
             });
         }
         relays

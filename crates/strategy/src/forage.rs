@@ -8,6 +8,9 @@ use crate::steering::Pose;
 /// Commands of one tour, so that an agent that is called can come soon.
 const TOUR_COMMANDS_MAX: usize = 10;
 
+/// So many agents on a tile are there for an elevation: what lies there is for it.
+pub(crate) const MEETING_AGENTS: u32 = 6;
+
 /// What an agent would like to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
@@ -24,7 +27,8 @@ pub(crate) fn tour(sights: &[Sight], wish: &Wish, rng: &mut impl Rng) -> Vec<Com
         .enumerate()
         .map(|(index, sight)| {
             let (ahead, right) = place_in_sight(index);
-            (ahead, right, sight.ground)
+            let is_meeting = sight.agents >= MEETING_AGENTS;
+            (ahead, right, if is_meeting { Counts::ZERO } else { sight.ground })
         })
         .collect();
     let mut wanted = wish.wanted;
@@ -53,7 +57,7 @@ pub(crate) fn tour(sights: &[Sight], wish: &Wish, rng: &mut impl Rng) -> Vec<Com
 }
 
 /// Where the tile at `index` of a look lies: tiles ahead, and tiles to the right.
-fn place_in_sight(index: usize) -> (i32, i32) {
+pub(crate) fn place_in_sight(index: usize) -> (i32, i32) {
     let row = index.isqrt();
     (row as i32, index as i32 - (row * row + row) as i32)
 }

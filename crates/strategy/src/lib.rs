@@ -7,12 +7,14 @@
 //!
 //! The plan of a team, in short:
 //!
-//! 1. Each agent rises to level 2 alone, as soon as it has a linemate, to see more.
-//! 2. All forage: food first, then whatever stones the team still lacks for the whole climb, which needs each
+//! 1. A team of six or more makes a camp at once: it lays eggs on one tile, six climb there from the first level to the last, and
+//!    the others bring stones and food (`brain::camp`).
+//! 2. Where that cannot work each agent rises to level 2 alone, as soon as it has a linemate, to see more.
+//! 3. All forage: food first, then whatever stones the team still lacks for the whole climb, which needs each
 //!    stone once and not once per agent. Now and then each sends the others what it has ([`signal`]).
-//! 3. Once six are fed and together have all stones, one calls; the others walk towards the sound ([`meeting`]).
-//! 4. They put all stones down on one tile, and rise from level to level together, in one go.
-//! 5. Missing agents are replaced: an egg is laid, and the new agent climbs after the others ([`team`]).
+//! 4. Once six are fed and together have all stones, one calls; the others walk towards the sound ([`meeting`]).
+//! 5. They put all stones down on one tile, and rise from level to level together, in one go.
+//! 6. Missing agents are replaced: an egg is laid, and the new agent climbs after the others ([`team`]).
 
 mod body;
 mod brain;

@@ -15,15 +15,35 @@
 
 use std::collections::BTreeMap;
 
-use trantor_model::{Command, Level, Resource, Sight};
+use trantor_model::{Command, Counts, Level, Resource, Sight};
 
 use crate::body::{Body, FOOD_UNITS, RITUAL_UNITS};
 use crate::signal::Verb;
 use crate::steering::{is_ahead, towards_sound};
-use crate::team::Climb;
+use crate::team::{Climb, FOOD_RESERVE, food_for};
 
 /// How long a caller waits for all before it makes do with enough.
 const ALL_UNITS: u64 = 500;
+
+/// How long the caller of a camp waits for all, and for the first egg to hatch; and for how long it wants eggs: what
+/// hatches after it began does not hear of it.
+const CAMP_ALL_UNITS: u64 = 300;
+const CAMP_FIRST_UNITS: u64 = 130;
+const CAMP_EGGS_UNITS: u64 = 190;
+
+/// Agents with which a camp begins, and those of them that climb.
+const CAMP_AGENTS: usize = 8;
+const CAMP_CLIMBERS: usize = 6;
+
+/// How long the leader of a camp waits for what suppliers bring, and for them to leave before the first elevation.
+const SUPPLY_UNITS: u64 = 500;
+const LEAVING_UNITS: u64 = 30;
+
+/// How often it says what lies there while it waits.
+const CAMP_SAY_UNITS: u64 = 60;
+
+/// Meals between two elevations at most, so that all eat at the same time.
+const MEALS_MAX: u32 = 3;
 
 /// How long a caller waits for enough.
 const ENOUGH_UNITS: u64 = 800;
@@ -64,6 +84,10 @@ const DIRECT_UNITS: u64 = 50;
 /// Food below which an agent does not stay for another elevation: it takes two, and the way to the next meal more.
 const FOOD_TO_STAY: u32 = 4;
 
+/// The same at a camp, where suppliers bring some, and what it then takes for another elevation.
+const FOOD_TO_WAIT: u32 = 3;
+const FOOD_TO_RISE: u32 = 3;
+
 /// Elevations that may fail in a row before the caller gives up.
 const FAILURES_MAX: u32 = 3;
 
@@ -85,6 +109,8 @@ pub(crate) enum Step {
     /// Carry these out.
     Do(Vec<Command>),
     Say(Verb),
+    /// The one, then the other.
+    SayAndDo(Verb, Vec<Command>),
     /// Announce that all are here, put the stones down, and continue as the leader.
     Begin(Leading),
     /// Leave the meeting; tell the others if it ends for all.
@@ -122,7 +148,21 @@ pub(crate) struct Leading {
     progress_at: u64,
     /// When it last said that all are here; `None` once an elevation showed it to all.
     go_at: Option<u64>,
+    /// The highest number of those that climb.
+    last: u32,
     failures: u32,
+    /// Whether the last one failed at once.
+    was_refused: bool,
+    /// If suppliers bring what is needed.
+    camp: Option<CampCare>,
+}
+
+/// What the leader of a camp has done since the last elevation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct CampCare {
+    /// When it last said what lies there.
+    said_at: Option<u64>,
+    has_eaten: bool,
 }
 
 /// See [`Meeting::Following`].
@@ -145,6 +185,7 @@ pub(crate) struct Following {
 pub(crate) struct Gathered {
     pub(crate) caller: u32,
     progress_at: u64,
+    is_camp: bool,
 }
 
 impl Calling {
@@ -162,6 +203,11 @@ impl Calling {
         self.climb.from
     }
 
+    /// How many have arrived.
+    pub(crate) fn here(&self) -> usize {
+        self.here.len()
+    }
+
     /// Notes the arrival of an agent on the caller's tile.
     pub(crate) fn arrived(&mut self, who: u32, food: u32) {
         self.here.insert(who, food);
@@ -173,27 +219,24 @@ impl Calling {
         others.copied().filter(|number| !self.here.contains_key(number))
     }
 
-    pub(crate) fn next(&mut self, body: &Body, is_lossy: bool) -> Step {
+    /// `eggs` are wanted of those that come to a camp.
+    pub(crate) fn next(&mut self, body: &Body, eggs: u32, is_lossy: bool) -> Step {
         let patience = if is_lossy { LOSSY_PATIENCE } else { 1 };
         let waited = body.clock - self.since;
         let here = self.here.len() + 1;
-        let all = self.missing().next().is_none();
-        let enough = here >= self.agents_needed();
-        if all || (enough && waited > ALL_UNITS) {
-            let food_min = self.here.values().copied().chain([body.food()]).min();
-            return Step::Begin(Leading {
-                to: self.climb.to,
-                agents: here as u32,
-                agents_enough: self.agents_needed() as u32,
-                food_min: food_min.unwrap_or(0),
-                own_food: body.food(),
-                begun_at: body.clock,
-                progress_at: body.clock,
-                go_at: Some(body.clock),
-                failures: 0,
-            });
+        let is_camp = self.climb.is_camp();
+        let is_complete = if is_camp {
+            here >= CAMP_AGENTS && !is_lossy
+        } else {
+            let enough = here >= self.agents_needed();
+            self.missing().next().is_none() || (enough && waited > ALL_UNITS)
+        };
+        if is_complete {
+            return Step::Begin(self.lead(body));
         }
-        if waited > ENOUGH_UNITS * patience || body.food() < FOOD_TO_STAY {
+        let has_grown = waited <= CAMP_FIRST_UNITS || here > 1 && waited <= CAMP_ALL_UNITS;
+        let is_vain = is_camp && (is_lossy || !has_grown);
+        if is_vain || waited > ENOUGH_UNITS * patience || body.food() < FOOD_TO_STAY {
             return Step::Leave { ends_for_all: true };
         }
         if is_lossy && body.clock > self.moved_at + MOVE_UNITS {
@@ -203,7 +246,36 @@ impl Calling {
         }
         Step::Say(Verb::Call {
             level: self.climb.from,
+            eggs: if waited < CAMP_EGGS_UNITS { eggs } else { 0 },
         })
+    }
+
+    /// The part after it, with those of the cohort that have come, or the climbers of a camp.
+    fn lead(&self, body: &Body) -> Leading {
+        let is_camp = self.climb.is_camp();
+        let others = if is_camp { CAMP_CLIMBERS - 1 } else { usize::MAX };
+        let is_meant = |number: &u32| is_camp || self.climb.cohort.contains(number);
+        let came = self
+            .here
+            .iter()
+            .filter(|(number, _)| is_meant(number))
+            .take(others);
+        let food_min = came.clone().map(|(_, &food)| food).chain([body.food()]).min();
+        let last = came.clone().map(|(&number, _)| number).max().filter(|_| is_camp);
+        Leading {
+            to: self.climb.to,
+            agents: came.count() as u32 + 1,
+            agents_enough: self.agents_needed() as u32,
+            food_min: food_min.unwrap_or(0),
+            own_food: body.food(),
+            begun_at: body.clock,
+            progress_at: body.clock,
+            go_at: Some(body.clock),
+            last: last.unwrap_or(u32::MAX),
+            failures: 0,
+            was_refused: false,
+            camp: is_camp.then(CampCare::default),
+        }
     }
 
     fn agents_needed(&self) -> usize {
@@ -214,18 +286,34 @@ impl Calling {
 }
 
 impl Leading {
+    /// The message that all are here.
+    pub(crate) fn go(&self) -> Verb {
+        Verb::Go { last: self.last }
+    }
+
     pub(crate) fn ritual_ended(&mut self, success: bool, clock: u64) {
         self.progress_at = clock;
         self.go_at = None;
+        self.camp = self.camp.take().map(|_| CampCare::default());
+        self.was_refused = false;
         self.failures = if success { 0 } else { self.failures + 1 };
     }
 
-    pub(crate) fn next(&mut self, body: &Body, sights: Option<Vec<Sight>>, is_lossy: bool) -> Step {
-        let food_left = self.least_food_left(body);
+    /// The server did not let an elevation begin.
+    pub(crate) fn refused(&mut self, clock: u64) {
+        self.ritual_ended(false, clock);
+        self.was_refused = true;
+    }
+
+    pub(crate) fn next(&mut self, me: u32, body: &Body, sights: Option<Vec<Sight>>, is_lossy: bool) -> Step {
         let Some(needed) = body.level.requirement() else {
             return Step::Leave { ends_for_all: true };
         };
-        if body.level >= self.to || food_left < FOOD_TO_STAY || self.failures >= FAILURES_MAX {
+        let (food_left, food_to_stay) = match self.camp {
+            Some(_) => (body.food(), FOOD_TO_WAIT),
+            None => (self.least_food_left(body), FOOD_TO_STAY),
+        };
+        if body.level >= self.to || food_left < food_to_stay || self.failures >= FAILURES_MAX {
             return Step::Leave { ends_for_all: true };
         }
         let Some(here) = sights.and_then(|sights| sights.first().copied()) else {
@@ -237,10 +325,23 @@ impl Leading {
         } else {
             self.agents
         };
-        if here.agents >= wanted.max(needed.agents) && here.ground.covers(&needed.stones) {
+        let can_begin = here.agents >= wanted.max(needed.agents) && here.ground.covers(&needed.stones);
+        if let Some(step) = self.care_for_camp(me, body, &here, can_begin) {
+            return step;
+        }
+        let swap = self.exact_stones(&body.stones(), &here.ground, &needed.stones);
+        if !swap.is_empty() {
+            return Step::Do(swap);
+        }
+        if can_begin {
             return Step::Do(vec![Command::Incantation]);
         }
-        if waited > GATHERED_UNITS {
+        let patience = if self.camp.is_some() {
+            SUPPLY_UNITS
+        } else {
+            GATHERED_UNITS
+        };
+        if waited > patience {
             return Step::Leave { ends_for_all: true };
         }
         if let Some(go_at) = &mut self.go_at
@@ -248,9 +349,66 @@ impl Leading {
             && body.clock >= *go_at + REPEAT_UNITS
         {
             *go_at = body.clock;
-            return Step::Say(Verb::Go);
+            return Step::Say(self.go());
         }
         Step::Do(vec![Command::Look])
+    }
+
+    /// Says what lies at the camp, eats, and waits for food and for suppliers to leave; `None` if nothing of it is due.
+    fn care_for_camp(&mut self, me: u32, body: &Body, here: &Sight, can_begin: bool) -> Option<Step> {
+        let camp = self.camp.as_mut()?;
+        // Suppliers that have not left yet would be held, too.
+        let waited = body.clock - self.progress_at;
+        if self.go_at.is_some() && here.agents > self.agents && waited < LEAVING_UNITS {
+            return Some(Step::Do(vec![Command::Look]));
+        }
+        let mut commands = Vec::new();
+        if !camp.has_eaten || body.food() <= FOOD_TO_RISE {
+            commands = meal(body, here);
+            camp.has_eaten |= !commands.is_empty();
+        }
+        let is_fed = body.food() + commands.len() as u32 >= FOOD_TO_RISE;
+        let is_to_say = camp.said_at.is_none_or(|at| body.clock >= at + CAMP_SAY_UNITS);
+        if commands.is_empty() && is_fed && !is_to_say {
+            return None;
+        }
+        let begins = can_begin && is_fed && !self.was_refused;
+        commands.push(if begins {
+            Command::Incantation
+        } else {
+            Command::Look
+        });
+        if !is_to_say {
+            return Some(Step::Do(commands));
+        }
+        camp.said_at = Some(body.clock);
+        let camp = Verb::Camp {
+            leader: me,
+            level: body.level,
+            ground: here.ground,
+        };
+        Some(Step::SayAndDo(camp, commands))
+    }
+
+    /// Some servers want no stone too many on the tile: after a refusal the leader picks those up, and puts down what it
+    /// carries when it is needed.
+    fn exact_stones(&self, carried: &Counts, ground: &Counts, needed: &Counts) -> Vec<Command> {
+        let mut commands = Vec::new();
+        for (resource, need) in needed.iter().filter(|(resource, _)| *resource != Resource::Food) {
+            let lies = ground[resource];
+            let lacking = need.saturating_sub(lies).min(carried[resource]);
+            let surplus = if self.was_refused {
+                lies.saturating_sub(need)
+            } else {
+                0
+            };
+            commands.extend((0..lacking).map(|_| Command::Set(resource)));
+            commands.extend((0..surplus).map(|_| Command::Take(resource)));
+        }
+        if !commands.is_empty() {
+            commands.push(Command::Look);
+        }
+        commands
     }
 
     /// What the agent that came with the least food should still have.
@@ -341,17 +499,19 @@ impl Following {
             None if is_lossy && !self.has_arrived() && !self.is_in_range(body.clock) => {
                 Step::Do(vec![Command::Forward])
             }
-            // A look passes the time until the caller's next message.
-            None => Step::Do(vec![Command::Look]),
+            None if self.has_arrived() => Step::Do(vec![Command::Look]),
+            // Little time passes until the caller's next message.
+            None => Step::Do(vec![Command::Inventory]),
         }
     }
 }
 
 impl Gathered {
-    pub(crate) fn new(caller: u32, clock: u64) -> Self {
+    pub(crate) fn new(caller: u32, clock: u64, is_camp: bool) -> Self {
         Self {
             caller,
             progress_at: clock,
+            is_camp,
         }
     }
 
@@ -360,12 +520,26 @@ impl Gathered {
         self.progress_at = clock;
     }
 
-    pub(crate) fn next(&self, body: &Body) -> Step {
-        if body.clock - self.progress_at > RISEN_UNITS || body.food() < FOOD_TO_STAY {
+    pub(crate) fn next(&self, body: &Body, sights: Option<Vec<Sight>>) -> Step {
+        let (supply_units, food_to_stay) = match self.is_camp {
+            true => (SUPPLY_UNITS, FOOD_TO_WAIT),
+            false => (0, FOOD_TO_STAY),
+        };
+        if body.clock - self.progress_at > RISEN_UNITS + supply_units || body.food() < food_to_stay {
             return Step::Leave { ends_for_all: false };
         }
-        Step::Do(vec![Command::Look])
+        let here = sights.and_then(|sights| sights.first().copied());
+        let meal = here.filter(|_| self.is_camp).map(|here| meal(body, &here));
+        let look = || vec![Command::Look];
+        Step::Do(meal.filter(|meal| !meal.is_empty()).unwrap_or_else(look))
     }
+}
+
+/// What to eat now of what lies here, so that all can.
+fn meal(body: &Body, here: &Sight) -> Vec<Command> {
+    let share = here.ground[Resource::Food].div_ceil(here.agents.max(1));
+    let lacking = (food_for(body.level, Level::LAST) - FOOD_RESERVE + 1).saturating_sub(body.food());
+    vec![Command::Take(Resource::Food); share.min(lacking).min(MEALS_MAX) as usize]
 }
 
 /// Puts every stone down.

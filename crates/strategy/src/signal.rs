@@ -1,8 +1,8 @@
 //! Messages between agents of a team, each one word of ASCII.
 //!
 //! ```text
-//! t1.SENDER.NUMBER.VERB[.FIELD…][.r.SENDER.NUMBER.AGE.VERB[.FIELD…]]….CHECK
-//! t1.48271.12.s.2.19.1.0.0.2.0.0.2877912345
+//! t2.SENDER.NUMBER.VERB[.FIELD…][.r.SENDER.NUMBER.AGE.VERB[.FIELD…]]….CHECK
+//! t2.48271.12.s.2.19.1.0.0.2.0.0.2877912345
 //! ```
 //!
 //! What follows an `r` is a message of another member that the sender repeats, for members out of that one's range.
@@ -13,10 +13,10 @@
 
 use std::fmt::Write;
 
-use trantor_model::{Counts, Level, Resource};
+use trantor_model::{Counts, Level};
 
 /// The first word of every message; raised with the layout.
-const VERSION: &str = "t1";
+const VERSION: &str = "t2";
 
 /// Messages of others that one message repeats at most: a slow line still carries one in a few units.
 pub(crate) const RELAYED_MAX: usize = 8;
@@ -57,12 +57,18 @@ impl Signal {
 pub(crate) enum Verb {
     /// What the sender is and has.
     Status(Status),
-    /// "You of my level, come here."
-    Call { level: Level },
+    /// "You of my level, come here", and "so many eggs are wanted".
+    Call { level: Level, eggs: u32 },
     /// "I stand where the caller does", with the food left.
     Here { caller: u32, food: u32 },
-    /// "All are here: put your stones down and stay."
-    Go,
+    /// "All are here: you with numbers up to `last` put your stones down and stay, the others supply us."
+    Go { last: u32 },
+    /// "I stand at this leader's camp: its climbers have this level, and this lies there."
+    Camp {
+        leader: u32,
+        level: Level,
+        ground: Counts,
+    },
     /// "It is over: go your ways."
     End,
 }
@@ -151,14 +157,19 @@ fn write_verb(text: &mut String, verb: &Verb) {
     match verb {
         Verb::Status(status) => {
             push(text, format_args!(".s.{}.{}", status.level.get(), status.food));
-            for (resource, count) in status.stones.iter().skip(1) {
-                debug_assert_ne!(resource, Resource::Food);
-                push(text, format_args!(".{count}"));
-            }
+            write_counts(text, &status.stones.0[1..]);
         }
-        Verb::Call { level } => push(text, format_args!(".c.{}", level.get())),
+        Verb::Call { level, eggs } => push(text, format_args!(".c.{}.{eggs}", level.get())),
         Verb::Here { caller, food } => push(text, format_args!(".h.{caller}.{food}")),
-        Verb::Go => text.push_str(".g"),
+        Verb::Go { last } => push(text, format_args!(".g.{last}")),
+        Verb::Camp {
+            leader,
+            level,
+            ground,
+        } => {
+            push(text, format_args!(".k.{leader}.{}", level.get()));
+            write_counts(text, &ground.0);
+        }
         Verb::End => text.push_str(".e"),
     }
 }
@@ -169,22 +180,47 @@ fn read_verb<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Verb> {
             let level = read_level(fields.next()?)?;
             let food = fields.next()?.parse().ok()?;
             let mut stones = Counts::ZERO;
-            for count in &mut stones.0[1..] {
-                *count = fields.next()?.parse().ok()?;
-            }
+            read_counts(fields, &mut stones.0[1..])?;
             Verb::Status(Status { level, food, stones })
         }
         "c" => Verb::Call {
             level: read_level(fields.next()?)?,
+            eggs: fields.next()?.parse().ok()?,
         },
         "h" => Verb::Here {
             caller: fields.next()?.parse().ok()?,
             food: fields.next()?.parse().ok()?,
         },
-        "g" => Verb::Go,
+        "g" => Verb::Go {
+            last: fields.next()?.parse().ok()?,
+        },
+        "k" => {
+            let leader = fields.next()?.parse().ok()?;
+            let level = read_level(fields.next()?)?;
+            let mut ground = Counts::ZERO;
+            read_counts(fields, &mut ground.0)?;
+            Verb::Camp {
+                leader,
+                level,
+                ground,
+            }
+        }
         "e" => Verb::End,
         _ => return None,
     })
+}
+
+fn write_counts(text: &mut String, counts: &[u32]) {
+    for count in counts {
+        push(text, format_args!(".{count}"));
+    }
+}
+
+fn read_counts<'a>(fields: &mut impl Iterator<Item = &'a str>, counts: &mut [u32]) -> Option<()> {
+    for count in counts {
+        *count = fields.next()?.parse().ok()?;
+    }
+    Some(())
 }
 
 fn read_level(field: &str) -> Option<Level> {
@@ -209,9 +245,17 @@ mod tests {
                 stones.0[1..].copy_from_slice(&six);
                 Verb::Status(Status { level, food, stones })
             }),
-            level().prop_map(|level| Verb::Call { level }),
+            (level(), any::<u32>()).prop_map(|(level, eggs)| Verb::Call { level, eggs }),
             any::<(u32, u32)>().prop_map(|(caller, food)| Verb::Here { caller, food }),
-            Just(Verb::Go),
+            any::<u32>().prop_map(|last| Verb::Go { last }),
+            (level(), any::<u32>(), any::<[u32; 7]>()).prop_map(|(level, leader, seven)| {
+                let ground = Counts(seven);
+                Verb::Camp {
+                    leader,
+                    level,
+                    ground,
+                }
+            }),
             Just(Verb::End),
         ]
     }

@@ -14,6 +14,32 @@ pub(crate) struct Pose {
 }
 
 impl Pose {
+    /// One tile, so many quarter turns to the right of ahead.
+    pub(crate) fn step(&mut self, quarters: u8) {
+        match (self.quarter + quarters) % 4 {
+            0 => self.ahead += 1,
+            1 => self.right += 1,
+            2 => self.ahead -= 1,
+            _ => self.right -= 1,
+        }
+    }
+
+    pub(crate) fn turn(&mut self, turn: Turn) {
+        let quarters = if turn == Turn::Right { 1 } else { 3 };
+        self.quarter = (self.quarter + quarters) % 4;
+    }
+
+    /// The place that lies so many tiles ahead and to the right.
+    pub(crate) fn place_of(self, ahead: i32, right: i32) -> (i32, i32) {
+        let (da, dr) = match self.quarter {
+            0 => (ahead, right),
+            1 => (-right, ahead),
+            2 => (-ahead, -right),
+            _ => (right, -ahead),
+        };
+        (self.ahead + da, self.right + dr)
+    }
+
     /// The commands that lead to the tile `ahead` and `right` of the origin, and the pose there.
     pub(crate) fn route_to(self, ahead: i32, right: i32) -> (Vec<Command>, Pose) {
         let (da, dr) = (ahead - self.ahead, right - self.right);
@@ -66,8 +92,7 @@ impl Walk {
     }
 
     fn turn(&mut self, turn: Turn) {
-        let quarters = if turn == Turn::Right { 1 } else { 3 };
-        self.pose.quarter = (self.pose.quarter + quarters) % 4;
+        self.pose.turn(turn);
         self.commands.push(Command::Turn(turn));
     }
 }

@@ -16,13 +16,19 @@ use crate::signal::{RELAYED_MAX, Relayed, Signal, Status, Verb};
 /// Agents of the last level that win, and agents that the highest elevations need.
 const QUORUM: usize = 6;
 
+/// Agents that climb together at most: of more, those with enough food and then the most stones.
+const COHORT_MAX: usize = 7;
+
 /// Agents beyond the six that a team wants at most.
 const SPARES_MAX: usize = 3;
+
+/// Agents that a young team grows to: six that climb, and suppliers.
+pub(crate) const AGENTS_AT_CAMP: usize = 24;
 
 /// How many agents a team may have that began with `size`: room to make good for losses, and for a small team to
 /// grow until it can win. A team that only multiplied would eat the map bare.
 pub fn agents_at_most(size: usize) -> usize {
-    size.saturating_mul(2).max(QUORUM + SPARES_MAX)
+    size.saturating_mul(2).max(AGENTS_AT_CAMP)
 }
 
 /// Members remembered at most: a bound against forged names. While all of them are fresh, new ones are ignored.
@@ -39,7 +45,7 @@ const FRESH_UNITS_LOSSY: u64 = 1_000;
 const LOSSY_UNITS: u64 = 1_500;
 
 /// Food that must be left when a climb is over, and for the way to it.
-const FOOD_RESERVE: u32 = 5;
+pub(crate) const FOOD_RESERVE: u32 = 5;
 
 /// What is known of the others, in no order.
 ///
@@ -79,6 +85,13 @@ pub(crate) struct Climb {
     pub(crate) cohort: Vec<u32>,
 }
 
+impl Climb {
+    /// Whether it is that of a camp, which begins at the first level: others rise alone to the second.
+    pub(crate) fn is_camp(&self) -> bool {
+        self.from == Level::FIRST
+    }
+}
+
 impl Numbers {
     /// Those of a status that was not repeated yet.
     fn of(last: u32, status: u32) -> Self {
@@ -111,6 +124,21 @@ impl Team {
             self.insert(place, signal.sender, clock, numbers, *status);
         }
         true
+    }
+
+    /// Takes note of a newborn that says with its first message that it has come to a camp.
+    pub(crate) fn meet(&mut self, signal: &Signal, food: u32, clock: u64) {
+        let &Signal { sender, number, .. } = signal;
+        if self.place(sender).is_none()
+            && let Some(place) = self.free_place(clock)
+        {
+            if number > 1 {
+                self.lossy_before = clock + LOSSY_UNITS + 1;
+            }
+            let (level, stones) = (Level::FIRST, Counts::ZERO);
+            let status = Status { level, food, stones };
+            self.insert(place, sender, clock, Numbers::of(number, number), status);
+        }
     }
 
     /// Takes note of a message that another member repeats.
@@ -181,9 +209,9 @@ impl Team {
         let status = &mut self.statuses[place];
         match *verb {
             Verb::Status(new) => *status = new,
-            Verb::Call { level } => status.level = level,
+            Verb::Call { level, .. } => status.level = level,
             Verb::Here { food, .. } => status.food = food,
-            Verb::Go | Verb::End => {}
+            Verb::Go { .. } | Verb::Camp { .. } | Verb::End => {}
         }
     }
 
@@ -246,6 +274,15 @@ impl Team {
         let of_level = |wanted: Level| -> Vec<u32> {
             let same = levels.iter().filter(|(level, _)| *level == wanted);
             let mut numbers: Vec<u32> = same.map(|&(_, number)| number).collect();
+            if numbers.len() > COHORT_MAX {
+                // Others come when they are called, too, but are not waited for.
+                let store = |number| {
+                    self.place(number)
+                        .map_or((u32::MAX, 0), |place| store(&self.statuses[place], wanted))
+                };
+                numbers.sort_by_key(|&number| std::cmp::Reverse((store(number), number)));
+                numbers.truncate(COHORT_MAX);
+            }
             numbers.sort_unstable();
             numbers
         };
@@ -283,18 +320,30 @@ impl Team {
         levels().count() >= QUORUM && levels().any(|level| level == Level::FIRST)
     }
 
+    /// Stones that a camp lacks for its climb from `level` on, beside what lies there and what its suppliers carry.
+    pub(crate) fn stones_lacking_at_camp(&self, level: Level, have: [&Counts; 2], clock: u64) -> Counts {
+        let mut lacking = stones_for(level, Level::LAST);
+        let others = self.alive(clock).map(|(_, status)| &status.stones);
+        for stones in others.chain(have) {
+            subtract(&mut lacking, stones);
+        }
+        lacking
+    }
+
     /// Stones that the team still lacks for the whole climb of the agents with the level of `me`.
     pub(crate) fn stones_lacking(&self, my_level: Level, mine: &Counts, clock: u64) -> Counts {
         let from = my_level.max(second_level());
         let mut lacking = stones_for(from, Level::LAST);
-        let others = self
-            .alive(clock)
-            .filter(|(_, status)| status.level.max(second_level()) == from)
+        let is_of_level = |&(_, status): &(u32, &Status)| status.level.max(second_level()) == from;
+        let mut others: Vec<_> = self.alive(clock).filter(is_of_level).collect();
+        // Those that are not waited for may not bring theirs.
+        others.sort_by_key(|&(number, status)| std::cmp::Reverse((store(status, from), number)));
+        let others = others
+            .iter()
+            .take(COHORT_MAX - 1)
             .map(|(_, status)| &status.stones);
         for stones in others.chain([mine]) {
-            for (lack, have) in lacking.0.iter_mut().zip(stones.0) {
-                *lack = lack.saturating_sub(have);
-            }
+            subtract(&mut lacking, stones);
         }
         lacking
     }
@@ -312,9 +361,7 @@ impl Team {
             if status.food < food_needed {
                 return false;
             }
-            for (lack, have) in lacking.0.iter_mut().zip(status.stones.0) {
-                *lack = lack.saturating_sub(have);
-            }
+            subtract(&mut lacking, &status.stones);
         }
         lacking == Counts::ZERO
     }
@@ -349,6 +396,14 @@ pub(crate) fn second_level() -> Level {
     Level::FIRST.next().expect("the first level is not the last")
 }
 
+/// What a member of that level brings to a climb: food as far as it is needed, and stones.
+fn store(status: &Status, level: Level) -> (u32, u64) {
+    (
+        status.food.min(food_for(level, Level::LAST)),
+        status.stones.total(),
+    )
+}
+
 /// Stones used up by all elevations from one level to another.
 pub(crate) fn stones_for(from: Level, to: Level) -> Counts {
     let mut total = Counts::ZERO;
@@ -378,6 +433,12 @@ fn highest_reachable(from: Level, goal: Level, agents: usize) -> Level {
         .last()
         .and_then(Level::next)
         .unwrap_or(from)
+}
+
+fn subtract(lacking: &mut Counts, have: &Counts) {
+    for (lack, have) in lacking.0.iter_mut().zip(have.0) {
+        *lack = lack.saturating_sub(have);
+    }
 }
 
 fn levels_between(from: Level, to: Level) -> impl Iterator<Item = Level> {
@@ -498,7 +559,17 @@ mod tests {
     fn members_repeat_each_status_once_while_messages_are_lost() {
         let mut near = team(&[2, 3]);
         assert_eq!(near.take_relays(1), [], "nothing was lost");
-        near.receive(&signal(10, 3, Verb::Call { level: level(2) }), 50);
+        near.receive(
+            &signal(
+                10,
+                3,
+                Verb::Call {
+                    level: level(2),
+                    eggs: 0,
+                },
+            ),
+            50,
+        );
         let relays = near.take_relays(60);
         let described = |relay: &Relayed| (relay.sender, relay.number, relay.age);
         let said: Vec<_> = relays.iter().map(described).collect();
@@ -524,7 +595,17 @@ mod tests {
         let said: Vec<_> = far.take_relays(110).iter().map(described).collect();
         assert_eq!(said, [(10, 3, 20)], "from member to member, as old as it is");
         assert!(
-            far.receive(&signal(10, 3, Verb::Call { level: level(2) }), 120),
+            far.receive(
+                &signal(
+                    10,
+                    3,
+                    Verb::Call {
+                        level: level(2),
+                        eggs: 0
+                    }
+                ),
+                120
+            ),
             "it came by itself, late"
         );
         assert_eq!(

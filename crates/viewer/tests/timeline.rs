@@ -287,7 +287,10 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
 /// After a jump to the end, or on coming to it, the winners are seen, and not the moment that was shown before.
 #[test]
 fn at_the_end_of_a_recording_the_winners_are_seen() {
-    let (playing, mut person) = Person::watching("victory", "-c 6 --minds team team --until 100000");
+    let (playing, mut person) = Person::watching(
+        "victory",
+        "-c 6 --minds team team --team-size-max 6 --until 100000",
+    );
     let standings = |person: &mut Person| {
         let scene = person.state().scene();
         let winner = scene.winner.map(|team| usize::from(team.0));

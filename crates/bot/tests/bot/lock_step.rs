@@ -55,7 +55,7 @@ fn played(split: &[u32]) -> (String, i128) {
 
 #[test]
 fn bots_as_processes_play_the_game_of_a_leap() {
-    const CALL: &str = "sim --seed 7 -x 10 -y 10 -c 6";
+    const CALL: &str = "sim --seed 7 -x 10 -y 10 -c 6 --team-size-max 6";
     let summary = headless::simulate(CALL.split(' ').map(OsString::from)).expect(CALL);
     let summary: serde_json::Value = serde_json::from_str(&summary).expect("it is JSON");
     assert_eq!(summary["ended"], "won");

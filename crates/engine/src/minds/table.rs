@@ -492,6 +492,7 @@ impl Minds {
                     team: name,
                     index: team.joined,
                     seed,
+                    places,
                     tile: born.tile,
                     direction: born.facing,
                     map: game.config().size,
@@ -620,6 +621,7 @@ impl Minds {
             name: group.source.name(),
             rate: group.rate,
             count: group.count,
+            joined: group.joined,
             living: group.living,
             decisions: group.decisions,
         })

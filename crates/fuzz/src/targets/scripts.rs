@@ -75,6 +75,7 @@ fn play_once(source: &str, percepts: &[u8]) -> Played {
         team: "red",
         index: 0,
         seed: 1,
+        places: 0,
         tile: Tile { x: 0, y: 0 },
         direction: Direction::North,
         map: MapSize::new(10, 10).expect("a size"),

@@ -59,11 +59,15 @@ impl Brain {
             return;
         };
         self.speak_if_due();
+        if self.think_of_camp(&sights) {
+            return;
+        }
         self.watch_team();
         if let Some(climb) = self.climb_to_call() {
             self.meeting = Some(Meeting::Calling(Calling::new(climb, self.me, self.body.clock)));
             self.say(Verb::Call {
                 level: self.body.level,
+                eggs: 0,
             });
             return;
         }
@@ -83,8 +87,10 @@ impl Brain {
             .first()
             .is_some_and(|here| here.ground[Resource::Linemate] > 0);
         let is_carried = self.body.stones()[Resource::Linemate] > 0;
-        let can =
-            self.body.level == Level::FIRST && self.body.food() >= FOOD_TO_SPARE && (lies_here || is_carried);
+        let can = self.body.level == Level::FIRST
+            && self.body.clock > self.opening.rises_at
+            && self.body.food() >= FOOD_TO_SPARE
+            && (lies_here || is_carried);
         if can {
             if !lies_here {
                 self.plan.push_back(Command::Set(Resource::Linemate));
@@ -95,7 +101,7 @@ impl Brain {
     }
 
     /// What would be good to have now, and how good.
-    fn wish(&self) -> Wish {
+    pub(super) fn wish(&self) -> Wish {
         let food = self.body.food();
         let goal = food_for(self.body.level.max(second_level()), Level::LAST) + 4;
         let mut wanted = self

@@ -1,8 +1,10 @@
 //! Quirks of servers that are not ours and of lossy messages, as a brain meets them.
 
-use trantor_model::Counts;
+use trantor_model::{Counts, Resource};
 
 use crate::body::RITUAL_UNITS;
+use crate::meeting::Calling;
+use crate::team::{Climb, second_level};
 
 use super::*;
 
@@ -20,7 +22,7 @@ fn sent(brain: &mut Brain) -> Vec<Command> {
 
 fn carried() -> Counts {
     let mut carried = Counts::ZERO;
-    carried[trantor_model::Resource::Food] = 20;
+    carried[Resource::Food] = 20;
     carried
 }
 
@@ -34,7 +36,7 @@ fn sights(tiles: usize) -> Vec<Sight> {
 #[test]
 fn an_agent_without_the_end_of_its_ritual_continues_at_the_next_answer() {
     let (mut brain, _) = born();
-    brain.meeting = Some(Meeting::Gathered(Gathered::new(7, 0)));
+    brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock, false)));
     brain.perceive(Percept::ElevationUnderway);
     brain.perceive(Percept::Inventory(&carried()));
     brain.perceive(Percept::Look(&sights(4)));
@@ -53,7 +55,7 @@ fn an_agent_waits_for_a_ritual_announced_only_at_its_end() {
     let (mut brain, _) = born();
     brain.perceive(Percept::Inventory(&carried()));
     brain.perceive(Percept::Look(&sights(4)));
-    brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock)));
+    brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock, false)));
     // Stones are put down, of which each takes a while; then it takes its time.
     let end = brain.body.clock + 100 + RITUAL_UNITS;
     while brain.body.clock < end {
@@ -106,7 +108,7 @@ fn a_look_tells_the_level_where_it_did_so_before() {
         brain.flight.forget();
     }
     // The next ritual is not announced either: it is waited for.
-    brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock)));
+    brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock, false)));
     brain.flight.sent(Command::Look);
     brain.perceive(Percept::Look(&sights(36)));
     let end = brain.body.clock + RITUAL_UNITS;
@@ -157,6 +159,7 @@ fn a_call_out_of_range_is_followed_to_the_member_that_repeats_it_and_repeated_on
         age: 20,
         verb: Verb::Call {
             level: second_level(),
+            eggs: 0,
         },
     };
     let status = Verb::Status(brain.status());
@@ -186,7 +189,7 @@ fn a_member_without_the_message_that_all_are_here_joins_when_the_elevation_begin
     let level = second_level();
     let status = Verb::Status(brain.status());
     message(&mut brain, 3, 1, status, &[], 1);
-    message(&mut brain, 3, 2, Verb::Call { level }, &[], 0);
+    message(&mut brain, 3, 2, Verb::Call { level, eggs: 0 }, &[], 0);
     brain.perceive(Percept::Inventory(&carried()));
     brain.perceive(Percept::Look(&sights(9)));
     assert!(
@@ -198,4 +201,100 @@ fn a_member_without_the_message_that_all_are_here_joins_when_the_elevation_begin
     // Nor does it wait for an end that it did not receive: members say what they have when a meeting is over.
     message(&mut brain, 3, 9, status, &[], 1);
     assert!(brain.meeting.is_none());
+}
+
+#[test]
+fn a_supplier_finds_back_to_its_camp_by_counting_its_steps() {
+    use trantor_model::Turn::Right;
+    let (mut brain, _) = born();
+    let (leader, level) = (3, Level::FIRST);
+    let ground = Counts::ZERO;
+    message(
+        &mut brain,
+        3,
+        1,
+        Verb::Camp {
+            leader,
+            level,
+            ground,
+        },
+        &[],
+        0,
+    );
+    let away = [
+        Command::Forward,
+        Command::Forward,
+        Command::Turn(Right),
+        Command::Forward,
+    ];
+    for command in &away {
+        brain.body.carried_out(command, true);
+    }
+    // From behind, so one tile ahead.
+    brain.perceive(Percept::Pushed { direction: 5 });
+    brain.perceive(Percept::Inventory(&carried()));
+    brain.perceive(Percept::Look(&sights(4)));
+    let back = [
+        Command::Turn(Right),
+        Command::Forward,
+        Command::Forward,
+        Command::Turn(Right),
+        Command::Forward,
+        Command::Forward,
+    ];
+    let sent = sent(&mut brain);
+    assert_eq!(sent[2..8], back, "after its status and a question: {sent:?}");
+    for command in &back {
+        brain.body.carried_out(command, true);
+    }
+    brain.flight.forget();
+    brain.plan.clear();
+    brain.sights = Some(self::sights(4));
+    let food = Command::Set(Resource::Food);
+    assert_eq!(
+        self::sent(&mut brain)[..4],
+        [food.clone(), food.clone(), food.clone(), food]
+    );
+}
+
+#[test]
+fn a_leader_puts_exactly_the_stones_down_that_a_server_wants() {
+    let (level, cohort) = (second_level(), vec![1, 2]);
+    let climb = Climb {
+        from: level,
+        to: level.next().unwrap(),
+        cohort,
+    };
+    let mut body = Body::newborn();
+    body.level = level;
+    let mut calling = Calling::new(climb, 1, 0);
+    calling.arrived(2, 9);
+    let Step::Begin(mut leading) = calling.next(&body, 0, false) else {
+        panic!("all are here");
+    };
+    let mut here = Sight {
+        agents: 2,
+        ..Sight::default()
+    };
+    let mut next = |leading: &mut crate::meeting::Leading, body: &Body, linemates: u32| {
+        here.ground = Counts([5, linemates, 1, 1, 0, 0, 0]);
+        leading.next(1, body, Some(vec![here]), false)
+    };
+    let linemate = Resource::Linemate;
+    assert_eq!(
+        next(&mut leading, &body, 3),
+        Step::Do(vec![Command::Incantation]),
+        "most servers take more"
+    );
+    leading.refused(0);
+    let surplus = vec![Command::Take(linemate), Command::Take(linemate), Command::Look];
+    assert_eq!(next(&mut leading, &body, 3), Step::Do(surplus));
+    assert_eq!(next(&mut leading, &body, 1), Step::Do(vec![Command::Incantation]));
+    body.clock = 300;
+    leading.ritual_ended(true, 300);
+    body.carried_out(&Command::Take(linemate), true);
+    assert_eq!(
+        next(&mut leading, &body, 0),
+        Step::Do(vec![Command::Set(linemate), Command::Look])
+    );
 }
