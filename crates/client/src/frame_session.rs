@@ -379,12 +379,12 @@ impl Joined {
         Ok(())
     }
 
-    /// The recording was moved. A world that was being received is of no use any more; what is shown stays until
-    /// the one of the new moment is complete.
+    /// The recording was moved, or another game has begun. A world that was being received is of no use any more; what is shown
+    /// stays until the new one is complete.
     fn jump(&mut self, anchor: &ClockAnchor, session: &mut Session) -> Result<(), ProtocolError> {
-        (session.recording.as_mut())
-            .ok_or(out_of_place("another moment", "in a game that is being played"))?
-            .jumped(anchor.game);
+        if let Some(recording) = &mut session.recording {
+            recording.jumped(anchor.game);
+        }
         self.loading = None;
         session.clock.forget_anchors();
         self.anchor(anchor, session)

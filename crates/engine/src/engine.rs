@@ -408,6 +408,11 @@ impl Engine {
         self.pace.is_started()
     }
 
+    /// Whether a viewer is connected.
+    pub fn is_watched(&self) -> bool {
+        self.watch.is_some() || !self.sessions.text_viewers.is_empty()
+    }
+
     /// Whether a viewer is up to date: a frame viewer until the last tick, unless it is too slow or receives a snapshot;
     /// a text viewer unless it receives the world, or a turn of text viewers is pending.
     pub fn is_up_to_date(&self, conn: ConnId) -> bool {

@@ -121,36 +121,51 @@ impl Leap {
 
     /// Plays until a team has won, nothing is due any more, or, if given, game time would pass `until`.
     pub fn run(&mut self, until: Option<GameTime>) -> Ended {
-        self.begin();
         loop {
-            let game = &mut self.stage.game;
-            if let Some(team) = game.winner() {
-                return Ended::Won(team);
+            if let Some(ended) = self.step(until) {
+                return ended;
             }
-            let deadline = game.next_deadline();
-            // What is due in the game comes first.
-            let is_first = |wake: &GameTime| deadline.is_none_or(|deadline| *wake < deadline);
-            let wake = self.minds.next_wake().filter(is_first);
-            let Some(next) = wake.or(deadline) else {
-                return Ended::NothingDue;
-            };
-            if let Some(until) = until
-                && next > until
-            {
-                game.advance_to(until);
-                return Ended::TimeReached;
-            }
-            if wake.is_some() {
-                game.advance_to(next);
-                self.minds.wake(&mut self.stage);
-            } else {
-                game.fire_next(next);
-                if let Some(journal) = &mut self.stage.journal {
-                    journal.stepped(&self.stage.game);
-                }
-            }
-            self.attend();
         }
+    }
+
+    /// Carries out one deadline, or answers why there is none to carry out.
+    pub fn step(&mut self, until: Option<GameTime>) -> Option<Ended> {
+        self.begin();
+        let game = &mut self.stage.game;
+        if let Some(team) = game.winner() {
+            return Some(Ended::Won(team));
+        }
+        let deadline = game.next_deadline();
+        // What is due in the game comes first.
+        let is_first = |wake: &GameTime| deadline.is_none_or(|deadline| *wake < deadline);
+        let wake = self.minds.next_wake().filter(is_first);
+        let Some(next) = wake.or(deadline) else {
+            return Some(Ended::NothingDue);
+        };
+        if let Some(until) = until
+            && next > until
+        {
+            game.advance_to(until);
+            return Some(Ended::TimeReached);
+        }
+        if wake.is_some() {
+            game.advance_to(next);
+            self.minds.wake(&mut self.stage);
+        } else {
+            game.fire_next(next);
+            if let Some(journal) = &mut self.stage.journal {
+                journal.stepped(&self.stage.game);
+            }
+        }
+        self.attend();
+        None
+    }
+
+    /// Whether a server in lock-step would now wait for its agents: all that is due at this instant is done, but for starts of
+    /// commands.
+    pub fn awaits_commands(&self) -> bool {
+        let game = self.game();
+        game.next_deadline() != Some(game.now()) || game.is_start_next()
     }
 
     /// Carries out an operator's action.
@@ -176,20 +191,39 @@ impl Leap {
         self.attend();
     }
 
+    /// An agent leaves, as if its connection had closed.
+    ///
+    /// # Panics
+    /// In debug builds, if it is not in the world.
+    pub fn leave(&mut self, agent: AgentId) {
+        self.remove(agent, LeaveCause::Disconnected);
+        self.attend();
+    }
+
     /// Removes all agents in the order of their numbers, as a server does once a team has won.
     pub fn remove_agents(&mut self) {
         let agents: Vec<AgentId> = self.game().world().agents().map(|agent| agent.id).collect();
         for agent in agents {
-            let cause = LeaveCause::Dismissed;
-            let left = self.stage.hand_in(GameInput::Leave { agent, cause });
-            debug_assert_eq!(left, Handled::Done, "an agent in the world can leave it");
+            self.remove(agent, LeaveCause::Dismissed);
         }
         self.attend();
+    }
+
+    fn remove(&mut self, agent: AgentId, cause: LeaveCause) {
+        let left = self.stage.hand_in(GameInput::Leave { agent, cause });
+        debug_assert_eq!(left, Handled::Done, "an agent in the world can leave it");
     }
 
     /// Records a journal from now on: the whole game, if the leap has not begun. Take its bytes regularly with [`Self::take_journal`].
     pub fn start_recording(&mut self, program: &str) {
         self.stage.journal = Some(PieceWriter::new(&self.stage.game, program, 0));
+    }
+
+    /// Notes in the journal how far game time has come, for a replay that is to reach it before anything else happens.
+    pub fn record_time(&mut self) {
+        if let Some(journal) = &mut self.stage.journal {
+            journal.reached(&self.stage.game);
+        }
     }
 
     /// The bytes of the journal since the last call; none if nothing is recorded.

@@ -21,6 +21,7 @@ pub mod headless;
 mod histogram;
 pub mod keep_alive;
 pub mod listener;
+pub mod live;
 pub mod logging;
 mod metrics;
 pub mod minds;

@@ -218,6 +218,9 @@ fn outputs(shell: &mut Shell, turn: &mut Turn<'_>) {
     shell.carry_out_outputs(|| {
         turn.admits("output");
     });
+    if let Some(shown) = &shell.shown {
+        shown.report(&shell.engine);
+    }
     if shell.take_won() {
         shell.storage.save_soon();
         if shell.ends_at_win {

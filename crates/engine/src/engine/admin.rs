@@ -120,6 +120,9 @@ pub enum AdminRefusal {
     /// At the end of a recording there is nothing to go on to.
     #[error("the recording is over; go back in it first")]
     RecordingOver,
+    /// Nothing more of the game that is shown was received.
+    #[error("the game waits for the program that plays it")]
+    Awaited,
     /// In lock-step, time goes from moment to moment and takes no steps.
     #[error("in lock-step there are no steps")]
     LockStep,
@@ -207,12 +210,17 @@ impl Engine {
             AdminRequest::Pause => {
                 match self.lock_step {
                     Some(_) => self.hold_leaps(true)?,
+                    // It stands still until more comes, and is to do so beyond that.
+                    None if self.is_live() && self.is_stopped_at_end() => {}
                     None => self.pace.pause(now)?,
                 }
                 self.pace_changed(PaceChange::Paused, now);
             }
             AdminRequest::Resume | AdminRequest::Step(_) if self.is_recording_over() => {
-                return Err(AdminRefusal::RecordingOver);
+                return Err(match self.is_live() {
+                    true => AdminRefusal::Awaited,
+                    false => AdminRefusal::RecordingOver,
+                });
             }
             AdminRequest::Resume => {
                 match self.lock_step {

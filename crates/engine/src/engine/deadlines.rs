@@ -166,10 +166,7 @@ impl Engine {
     /// Whether meals are to be carried out at their instants: viewers are sent them; in lock-step time goes from one deadline
     /// to the next; and a recording is played as it is.
     fn are_meals_observed(&self) -> bool {
-        self.watch.is_some()
-            || !self.sessions.text_viewers.is_empty()
-            || self.lock_step.is_some()
-            || self.playback.is_some()
+        self.is_watched() || self.lock_step.is_some() || self.playback.is_some()
     }
 
     /// Carries out the meals before the game time of the pass that the server did not wake up for. Input that comes in now then

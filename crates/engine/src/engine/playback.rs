@@ -38,6 +38,7 @@ impl Engine {
             follows_speed: start.follows_speed,
             is_stopped_at_end: false,
             is_broken: false,
+            is_live: false,
         };
         let config = EngineConfig {
             game: recording.config().clone(),
@@ -58,14 +59,59 @@ impl Engine {
         Ok(engine)
     }
 
+    /// An engine that shows a game while it is being played elsewhere: `begun` is what its journal holds so far, and more comes
+    /// with [`Self::extend`]. Viewers see it as any game: it has no end that they could seek.
+    ///
+    /// # Errors
+    /// As [`Self::play`].
+    pub fn follow(config: EngineConfig, begun: &Arc<Recording>, now: RealTime) -> Result<Self, Divergence> {
+        let start = PlaybackStart {
+            at: begun.end(),
+            follows_speed: false,
+            is_paused: false,
+        };
+        let mut engine = Self::play(config, begun, start, now)?;
+        engine.playback.as_mut().expect("it plays").is_live = true;
+        Ok(engine)
+    }
+
+    /// Shows the end of another recording: another game that is being played elsewhere, with the map and the teams of the one
+    /// before.
+    ///
+    /// # Errors
+    /// If there is no recording, or nothing can be played of this one. Nothing has changed then.
+    pub fn follow_another(&mut self, begun: &Arc<Recording>, now: RealTime) -> Result<(), AdminRefusal> {
+        self.go_to(begun, begun.end(), now)?;
+        self.config.game = begun.config().clone();
+        self.settle();
+        Ok(())
+    }
+
+    /// Continues what is followed with `journal`, which its writer gave after the bytes before.
+    pub fn extend(&mut self, journal: &[u8], now: RealTime) {
+        if let Some(playback) = &mut self.playback {
+            playback.cursor.extend(journal);
+        }
+        self.sessions.set_now(now);
+        self.resume_at_end(now);
+        self.send_clock_with_tick();
+        self.settle();
+    }
+
     /// Moves a recording to another moment, or the nearer end, and shows every viewer the world at it. A recording
     /// that had ended resumes; one that was paused stays paused.
     ///
     /// # Errors
     /// If there is no recording. Nothing has changed then.
     pub fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), AdminRefusal> {
+        let playback = self.playback.as_ref().filter(|playback| !playback.is_live);
+        let recording = playback.map(|playback| Arc::clone(playback.cursor.recording()));
+        self.go_to(&recording.ok_or(AdminRefusal::NotARecording)?, to, now)
+    }
+
+    fn go_to(&mut self, recording: &Arc<Recording>, to: GameTime, now: RealTime) -> Result<(), AdminRefusal> {
         let playback = self.playback.as_mut().ok_or(AdminRefusal::NotARecording)?;
-        let (game, cursor) = playback.cursor.recording().seek(to).map_err(|divergence| {
+        let (game, cursor) = recording.seek(to).map_err(|divergence| {
             log::error!("the recording cannot be moved to {to:?}: {divergence}");
             AdminRefusal::Unplayable
         })?;
@@ -81,12 +127,7 @@ impl Engine {
             // A journal may hold a speed out of range; then the present one stays.
             let _refused = self.pace.set_frequency(now, frequency.get());
         }
-        if playback.is_stopped_at_end {
-            playback.is_stopped_at_end = false;
-            self.pace
-                .resume(now)
-                .expect("it was stopped at the end of the recording");
-        }
+        self.resume_at_end(now);
         self.stop_if_over(now);
         self.counters.seeks += 1;
         self.show_jump_in_text(&before, now);
@@ -97,6 +138,11 @@ impl Engine {
     /// Whether what is shown was recorded.
     pub fn is_playback(&self) -> bool {
         self.playback.is_some()
+    }
+
+    /// Whether what is shown is a game that is being played elsewhere.
+    pub(super) fn is_live(&self) -> bool {
+        self.playback.as_ref().is_some_and(|playback| playback.is_live)
     }
 
     pub(super) fn next_game_deadline(&self) -> Option<GameTime> {
@@ -115,13 +161,21 @@ impl Engine {
 
     /// The last moment of what is shown; none in a game.
     pub(super) fn recording_end(&self) -> Option<GameTime> {
-        self.playback.as_ref().map(|playback| playback.info.end)
+        let playback = self.playback.as_ref().filter(|playback| !playback.is_live);
+        playback.map(|playback| playback.info.end)
     }
 
-    /// At the end of a recording there is nothing that time could go on to.
-    pub(super) fn is_recording_over(&self) -> bool {
+    /// Whether nothing is left to be shown: at the end of a recording, or where more of a game that is followed is yet to come.
+    pub fn is_recording_over(&self) -> bool {
         let playback = self.playback.as_ref();
         playback.is_some_and(|playback| playback.next_time(&self.game).is_none())
+    }
+
+    /// Whether time stands still only because nothing is left to be shown.
+    pub(super) fn is_stopped_at_end(&self) -> bool {
+        self.playback
+            .as_ref()
+            .is_some_and(|playback| playback.is_stopped_at_end)
     }
 
     /// An operator or viewer changed the pace: playback keeps it.
@@ -167,7 +221,10 @@ impl Engine {
             Replayed::Checked(_) | Replayed::Reached => FiredKind::Recorded,
         };
         if self.stop_if_over(now) {
-            self.send_clock(now);
+            match self.is_live() {
+                true => self.send_clock_with_tick(),
+                false => self.send_clock(now),
+            }
         }
         Some(Fired {
             kind,
@@ -190,6 +247,23 @@ impl Engine {
         }
         self.pace.jump(now, self.game.now());
         true
+    }
+
+    /// Game time that stands still only because the recording was over moves again.
+    fn resume_at_end(&mut self, now: RealTime) {
+        let playback = self.playback.as_mut();
+        if playback.is_some_and(|playback| std::mem::take(&mut playback.is_stopped_at_end)) {
+            self.pace
+                .resume(now)
+                .expect("it was stopped at the end of the recording");
+        }
+    }
+
+    /// Viewers are sent the clock with the next tick: what is played elsewhere may stop and go on many times between two.
+    fn send_clock_with_tick(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.has_slipped = true;
+        }
     }
 
     /// Frame viewers get the new anchor, and then the world of that moment as when they joined.
@@ -250,6 +324,8 @@ pub(crate) struct Playback {
     pub(crate) is_stopped_at_end: bool,
     /// Whether nothing can be played from here on.
     is_broken: bool,
+    /// Whether the game is being played elsewhere, and more of it comes.
+    pub(crate) is_live: bool,
 }
 
 impl Playback {

@@ -139,7 +139,7 @@ impl Engine {
         self.counters.snapshots += 1;
         send_at_once(&mut self.sessions, conn, &message);
         self.send_clock_to(conn, now);
-        if let Some(playback) = &self.playback {
+        if let Some(playback) = self.playback.as_ref().filter(|playback| !playback.is_live) {
             let message = ToClient::Recording(playback.info.clone());
             send(&mut self.sessions, conn, &message);
         }

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use trantor_engine::{AdminRequest, Engine, EngineConfig, PlaybackStart, limits};
+use trantor_engine::leap::Leap;
+use trantor_engine::minds::MindKind;
+use trantor_engine::{AdminRefusal, AdminRequest, Engine, EngineConfig, PlaybackStart, limits};
 use trantor_game::AdminAction;
 use trantor_game::replay::{IndexedPiece, Recording};
 use trantor_model::{AgentId, TeamId, Tile};
 use trantor_protocol::wire::{History, MarkKind, ToServer};
-use trantor_time::{GameTime, RealSpan, RealTime};
+use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
 use super::ms;
 use crate::harness::viewer::assert_same;
@@ -180,6 +182,100 @@ fn text_viewers_are_sent_the_difference() {
         }
     }
     assert!(ripe_eggs.len() > 1, "they ripen meanwhile: {ripe_eggs:?}");
+}
+
+/// A game as another program plays it, seven units at a time.
+struct Elsewhere {
+    leap: Leap,
+    at: GameTime,
+}
+
+impl Elsewhere {
+    fn begin(seed: u64) -> (Self, Arc<Recording>) {
+        let mut config = game_config(6, 5, 4);
+        config.seed = seed;
+        let mut leap = Leap::new(config, &[MindKind::Team]);
+        leap.start_recording("test");
+        leap.begin();
+        let begun = IndexedPiece::new(leap.take_journal(), 0).expect("a piece");
+        let begun = Recording::join(vec![begun]).expect("it fits itself");
+        (
+            Self {
+                leap,
+                at: GameTime::ZERO,
+            },
+            Arc::new(begun),
+        )
+    }
+
+    /// What is played further is shown from now on.
+    fn play(&mut self, units: i64, bench: &mut Bench) {
+        self.at += GameSpan::from_units(units);
+        self.leap.run(Some(self.at));
+        self.leap.record_time();
+        let (journal, now) = (self.leap.take_journal(), bench.now);
+        bench.engine.extend(&journal, now);
+    }
+
+    fn assert_is_shown(&self, bench: &mut Bench, viewer: usize) {
+        assert_eq!(bench.engine.game().digest(), self.leap.game().digest());
+        assert!(bench.engine.is_recording_over());
+        assert_eq!(bench.engine.game_now(), self.at, "and no further");
+        let copy = bench.viewer(viewer).copy.clone().expect("it is complete");
+        assert_same(&copy, bench.engine.game().world(), self.at);
+    }
+}
+
+#[test]
+fn a_game_that_is_followed_is_shown_as_far_as_it_came_and_so_is_the_next() {
+    let (mut game, begun) = Elsewhere::begin(1);
+    let now = RealTime::from_nanos(5_000_000_000);
+    let config = EngineConfig::new(game_config(1, 1, 1));
+    let engine = Engine::follow(config, &begun, now).expect("it can be played");
+    let mut bench = Bench::around(engine, now);
+    let (viewer, text) = (bench.watch("V"), bench.join("G", "GRAPHIC"));
+    assert!(
+        bench.viewer(viewer).recording.is_none(),
+        "it has no end to be sought"
+    );
+    for _ in 0..60 {
+        game.play(7, &mut bench);
+        bench.run_for(ms(140));
+        game.assert_is_shown(&mut bench, viewer);
+    }
+    // At a tenth of the speed as long a time is a tenth of it; while it is paused nothing.
+    bench.say(viewer, &ToServer::SetFrequency { frequency: 10 });
+    game.play(14, &mut bench);
+    bench.run_for(ms(700));
+    assert_eq!(bench.engine.game_now(), units(427));
+    bench.say(viewer, &ToServer::Pause);
+    bench.run_for(ms(5_000));
+    assert_eq!(bench.engine.game_now(), units(427));
+    bench.say(viewer, &ToServer::Resume);
+    bench.run_for(ms(800));
+    game.assert_is_shown(&mut bench, viewer);
+    // It waits for more, and can be paused before that comes.
+    assert_eq!(bench.admin(AdminRequest::Resume), Err(AdminRefusal::Awaited));
+    bench.say(viewer, &ToServer::Pause);
+    game.play(7, &mut bench);
+    bench.run_for(ms(5_000));
+    assert_eq!(bench.engine.game_now(), units(434));
+    bench.say(viewer, &ToServer::Resume);
+    bench.say(viewer, &ToServer::Seek { at: units(3) });
+    bench.run_for(ms(800));
+    game.assert_is_shown(&mut bench, viewer);
+
+    let (mut next, begun) = Elsewhere::begin(2);
+    let now = bench.now;
+    bench.engine.follow_another(&begun, now).expect("another game");
+    bench.run_for(ms(70));
+    assert_eq!(bench.viewer(viewer).jumps, 1);
+    next.play(70, &mut bench);
+    bench.run_for(ms(8_000));
+    next.assert_is_shown(&mut bench, viewer);
+    let late = bench.join("H", "GRAPHIC");
+    let worlds = bench.text_worlds();
+    worlds[text].assert_knows(&worlds[late]);
 }
 
 /// A game in which an agent joins in every unit, and now and then one dies, or an egg is laid.

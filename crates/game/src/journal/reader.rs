@@ -167,6 +167,16 @@ impl Entries {
         })
     }
 
+    /// Continues with `more`, which the writer gave after the bytes there were. What was read is forgotten.
+    pub(crate) fn extend(&mut self, more: &[u8]) {
+        let frames = &mut self.frames;
+        let unread = &frames.bytes[frames.at - self.frame.len()..];
+        frames.bytes = [unread, more].concat().into();
+        self.frame = 0..self.frame.len();
+        frames.at = self.frame.end;
+        self.ending.take_if(|ending| !ending.is_in_order());
+    }
+
     fn end(&mut self, ending: Ending) {
         self.frame = 0..0;
         self.ending = Some(ending);

@@ -86,8 +86,13 @@ impl PieceWriter {
     /// Notes the progress of the game, if no record contains it: a replay then reaches it.
     pub fn progress(&mut self, game: &Game) {
         if self.is_behind(game) {
-            self.entry(stamp(game, game.now()), Record::Progress);
+            self.reached(game);
         }
+    }
+
+    /// Notes how far the game has come, also where only time has passed: a replay of a journal that grows reaches it.
+    pub fn reached(&mut self, game: &Game) {
+        self.entry(stamp(game, game.now()), Record::Progress);
     }
 
     /// The bytes written since the last call, ending with a whole frame; empty if there are none.

@@ -312,6 +312,12 @@ impl Cursor {
             && game.steps() >= recording.last().end_steps
     }
 
+    /// Continues with `more`, which the writer of a journal gave after the bytes of this recording: one of a game that is being
+    /// played. Only this cursor knows of it.
+    pub fn extend(&mut self, more: &[u8]) {
+        self.track.extend(more);
+    }
+
     /// Plays one deadline or one record on `game`, if it lies no later than `until`; `None` without one.
     ///
     /// # Errors

@@ -35,6 +35,14 @@ impl Track {
         }
     }
 
+    /// Continues with `more`, which the writer of the piece gave after the bytes there were.
+    pub(super) fn extend(&mut self, more: &[u8]) {
+        self.entries.extend(more);
+        if self.ahead.is_none() {
+            self.ahead = self.entries.next();
+        }
+    }
+
     /// How far it has come.
     pub fn played(&self) -> Played {
         self.played

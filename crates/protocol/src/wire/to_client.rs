@@ -72,7 +72,7 @@ pub enum ToClient {
     Goodbye { reason: String },
     /// What is watched is a recording. Comes once, right after the first clock, and only then.
     Recording(RecordingInfo),
-    /// The recording was moved: from now on game time is that of the anchor, which may lie before what was sent.
+    /// The recording was moved, or another game has begun: from now on game time is that of the anchor, which may lie before what was sent.
     /// The world of that moment follows in pieces, and changes only behind it.
     Sought(ClockAnchor),
     /// The commands of the agent watched that wait behind the one it is doing. Comes with a tick when they have

@@ -4,6 +4,7 @@
 
 pub(crate) mod disk;
 mod scripts;
+pub(crate) mod shown;
 pub mod tasks;
 mod timers;
 
@@ -18,6 +19,7 @@ use trantor_runtime::{RealClock, StopSignal, UserToken};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
 use self::disk::Disk;
+use self::shown::Report;
 use self::tasks::TaskQueue;
 use self::timers::{TimerCallback, Timers};
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, WriteOutcome};
@@ -63,6 +65,8 @@ pub struct Shell {
     pub(crate) user_token: Option<UserToken>,
     pub(crate) manager: ServiceManager,
     pub(crate) scripts: Scripts,
+    /// Reports how far a game that is played elsewhere was shown.
+    pub(crate) shown: Option<Report>,
     pub(crate) ends_at_win: bool,
     /// Whether to spin for the last microseconds before the game's deadlines.
     pub(crate) is_precise: bool,
@@ -116,6 +120,7 @@ impl Shell {
             user_token: None,
             manager: ServiceManager::default(),
             scripts: Scripts::default(),
+            shown: None,
             ends_at_win: false,
             is_precise: false,
             has_won: false,
