@@ -79,12 +79,14 @@ fn install(profile: &str) -> Result<(PathBuf, String)> {
 }
 
 fn check(python: &Path, profile: &str) -> Result<()> {
-    let [server] = process::build(profile, ["trantor-server"])?;
+    let [server, bot] = process::build(profile, ["trantor-server", "trantor-bot"])?;
     let run = |words: &[&str]| {
         let mut run = Command::new(python);
-        run.current_dir(package()).env("TRANTOR_SERVER", &server);
+        run.current_dir(package())
+            .env("TRANTOR_SERVER", &server)
+            .env("TRANTOR_BOT", &bot);
         process::check(run.arg("-m").args(words))
     };
-    run(&["mypy", "--strict", "python/trantor"])?;
+    run(&["mypy", "--strict", "python/trantor", "examples"])?;
     run(&["pytest", "--quiet", "tests"])
 }

@@ -30,7 +30,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("bench", "bot sim server engine game protocol runtime time"),
     ("fuzz", "server script engine game protocol model runtime time"),
     ("sim", "client server engine game model protocol runtime time"),
-    ("python", "server engine game protocol model time"),
+    ("python", "server engine game protocol runtime model time"),
     ("xtask", ""),
 ];
 

@@ -5,17 +5,21 @@
 //! at no cost of game time, and only what its agent could have seen with a `Look`.
 
 use std::cell::RefCell;
-use std::ops::Range;
+use std::io;
 use std::rc::Rc;
 
 use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::{Act, Mind, MindFactory, MindGroup, MindRate, MindSource, Newborn, Percept};
+use trantor_engine::minds::{Act, MindGroup, MindRate, MindSource};
 use trantor_game::{Agent, Game, GameConfig};
-use trantor_model::{AgentId, Command, Resource, TeamId, Turn};
+use trantor_model::{Command, Resource, TeamId};
+use trantor_server::live::LiveServer;
 use trantor_server::minds::MindSpecs;
 use trantor_server::options::PROGRAM;
 use trantor_server::scripts::Scripts;
 use trantor_time::{GameSpan, GameTime};
+
+use crate::actions::{ACTIONS, command, write_mask};
+use crate::seats::{MESSAGES_MAX, Seat, Seating, Seats, command_in};
 
 /// Tiles in sight at the last level.
 pub(crate) const SIGHT_TILES: usize = 81;
@@ -23,27 +27,6 @@ pub(crate) const SIGHT_TILES: usize = 81;
 pub(crate) const TILE_FIGURES: usize = Resource::COUNT + 2;
 /// Figures of an agent's own state; [`state_names`] names them.
 pub(crate) const STATE_FIGURES: usize = 3 + Resource::COUNT + 3;
-/// Messages that a seat keeps: as many as six agents and their answers in one step. Older ones are dropped.
-pub(crate) const MESSAGES_MAX: usize = 12;
-/// Words of the messages that seats send each other.
-pub(crate) const WORDS: usize = 16;
-/// A message that is none of these words.
-const OTHER_WORD: u8 = u8::MAX;
-/// The first byte of a message of seats; the word follows as a letter.
-const WORD_MARK: u8 = b'#';
-/// Actions of a seat: waiting, the commands, and one broadcast for each word.
-pub(crate) const ACTIONS: usize = BROADCAST + WORDS;
-
-const FORWARD: usize = 1;
-const RIGHT: usize = 2;
-const LEFT: usize = 3;
-const TAKE: usize = 4;
-const SET: usize = TAKE + Resource::COUNT;
-const EJECT: usize = SET + Resource::COUNT;
-const FORK: usize = EJECT + 1;
-const INCANTATION: usize = FORK + 1;
-const BROADCAST: usize = INCANTATION + 1;
-
 /// What the figures of an agent's own state are: three, what it carries, and three more.
 pub(crate) fn state_names() -> Vec<&'static str> {
     let carried = Resource::ALL.map(Resource::name);
@@ -53,48 +36,6 @@ pub(crate) fn state_names() -> Vec<&'static str> {
         &["life_units", "busy_units", "free_places"],
     ]
     .concat()
-}
-
-/// What actions are called, in their order.
-pub(crate) fn action_names() -> Vec<String> {
-    let of_resources =
-        |verb: &'static str| Resource::ALL.map(|resource| format!("{verb} {}", resource.name()));
-    let mut names: Vec<String> = ["wait", "forward", "right", "left"].map(String::from).into();
-    names.extend(of_resources("take"));
-    names.extend(of_resources("set"));
-    names.extend(["eject", "fork", "incantation"].map(String::from));
-    names.extend((0..WORDS).map(|word| format!("broadcast {word}")));
-    names
-}
-
-/// The command of an action; `None`: to wait.
-fn command(action: usize) -> Option<Command> {
-    Some(match action {
-        FORWARD => Command::Forward,
-        RIGHT => Command::Turn(Turn::Right),
-        LEFT => Command::Turn(Turn::Left),
-        TAKE..SET => Command::Take(Resource::ALL[action - TAKE]),
-        SET..EJECT => Command::Set(Resource::ALL[action - SET]),
-        EJECT => Command::Eject,
-        FORK => Command::Fork,
-        INCANTATION => Command::Incantation,
-        BROADCAST..ACTIONS => {
-            let word = u8::try_from(action - BROADCAST).expect("there are few words");
-            Command::Broadcast([WORD_MARK, b'a' + word].into())
-        }
-        _ => return None,
-    })
-}
-
-/// The word of a message, counted from 1.
-fn word(text: &[u8]) -> u8 {
-    match text {
-        [WORD_MARK, letter] => match letter.checked_sub(b'a') {
-            Some(word) if usize::from(word) < WORDS => word + 1,
-            _ => OTHER_WORD,
-        },
-        _ => OTHER_WORD,
-    }
 }
 
 /// What a game is played with.
@@ -122,6 +63,8 @@ pub(crate) struct SeatTeam {
     pub agents: u32,
     /// Seats: agents that the team may have one after the other.
     pub seats: usize,
+    /// Its agents are sent the lines of the text protocol, and send lines.
+    pub is_raw: bool,
 }
 
 /// What one unit, one level and so on are worth.
@@ -144,6 +87,13 @@ pub(crate) struct Rewards {
 }
 
 impl Setup {
+    /// The journal of a game before its first agent: what viewers see until one begins.
+    pub(crate) fn empty_journal(&self) -> Vec<u8> {
+        let mut leap = Leap::with_groups(self.config.clone(), Vec::new());
+        leap.start_recording(PROGRAM);
+        leap.take_journal()
+    }
+
     fn growing(&self) -> Vec<TeamId> {
         let grow = self.teams.iter().filter(|team| team.seats > team.agents as usize);
         grow.map(|team| team.team).collect()
@@ -152,79 +102,6 @@ impl Setup {
     /// Seats of one game.
     pub(crate) fn seats(&self) -> usize {
         self.teams.iter().map(|team| team.seats).sum()
-    }
-}
-
-/// A place for one agent.
-#[derive(Clone, Debug, Default)]
-struct Seat {
-    agent: Option<AgentId>,
-    /// Its agent has lived and is gone.
-    is_gone: bool,
-    /// Direction and word of what it heard in this step, the oldest first.
-    heard: Vec<(u8, u8)>,
-    /// It waits until then.
-    waits_until: GameTime,
-    /// What it had when it saw something last; level 0: it has seen nothing yet.
-    level: u8,
-    food: u32,
-    stones: u32,
-}
-
-/// The seats of a game, shared with the minds that hold them.
-type Seats = Rc<RefCell<Vec<Seat>>>;
-
-/// The mind of an agent that the caller decides for: it remembers, and decides nothing.
-struct Sitter {
-    seats: Seats,
-    seat: usize,
-}
-
-impl Mind for Sitter {
-    fn perceive(&mut self, percept: Percept<'_>) {
-        if let Percept::Message { direction, text } = percept {
-            let heard = &mut self.seats.borrow_mut()[self.seat].heard;
-            if heard.len() == MESSAGES_MAX {
-                heard.remove(0);
-            }
-            heard.push((direction, word(text)));
-        }
-    }
-
-    fn decide(&mut self, _now: GameTime, _acts: &mut Vec<Act>) {}
-
-    fn wake_at(&self) -> Option<GameTime> {
-        None
-    }
-}
-
-impl Drop for Sitter {
-    fn drop(&mut self) {
-        if let Ok(mut seats) = self.seats.try_borrow_mut() {
-            let seat = &mut seats[self.seat];
-            seat.agent = None;
-            seat.is_gone = true;
-        }
-    }
-}
-
-/// Gives the newborn of a team its seats, one after the other.
-struct Seating {
-    seats: Seats,
-    left: Range<usize>,
-}
-
-impl MindFactory for Seating {
-    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
-        let seat = self.left.next().expect("each newborn has a seat");
-        self.seats.borrow_mut()[seat] = Seat {
-            agent: Some(born.agent),
-            ..Seat::default()
-        };
-        Box::new(Sitter {
-            seats: self.seats.clone(),
-            seat,
-        })
     }
 }
 
@@ -263,9 +140,21 @@ impl<'a> Views<'a> {
     }
 }
 
+/// Why a game stopped for its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// The agent of that seat can act.
+    Acts(usize),
+    /// The time was reached.
+    TimeReached,
+    /// Nothing more happens.
+    Over,
+}
+
 /// One game with seats.
 pub(crate) struct Arena {
     leap: Leap,
+    scripts: Scripts,
     seats: Seats,
     /// By seat: of which team.
     teams: Vec<TeamId>,
@@ -279,6 +168,9 @@ pub(crate) struct Arena {
     /// When the seats saw something last.
     written_at: GameTime,
     is_over: bool,
+    /// The journal so far, and how much of it is shown; nothing of a game that viewers cannot see.
+    journal: Vec<u8>,
+    shown_bytes: usize,
 }
 
 impl Arena {
@@ -306,6 +198,7 @@ impl Arena {
                     factory: Box::new(Seating {
                         seats: seats.clone(),
                         left,
+                        is_raw: team.is_raw,
                     }),
                 },
                 count: team.agents,
@@ -319,6 +212,7 @@ impl Arena {
         leap.begin();
         Ok(Self {
             leap,
+            scripts,
             // Whatever the game before has left there.
             seen: vec![SIGHT_TILES; teams.len()],
             seats,
@@ -329,12 +223,58 @@ impl Arena {
             rewards: setup.rewards,
             written_at: GameTime::ZERO,
             is_over: false,
+            journal: Vec::new(),
+            shown_bytes: 0,
         })
     }
 
     /// The game.
     pub(crate) fn game(&self) -> &Game {
         self.leap.game()
+    }
+
+    /// The game and its minds.
+    pub(crate) fn leap(&mut self) -> &mut Leap {
+        &mut self.leap
+    }
+
+    /// The scripts of its minds.
+    pub(crate) fn scripts(&self) -> &Scripts {
+        &self.scripts
+    }
+
+    /// Whether the agent of a seat has lived and is gone.
+    pub(crate) fn is_gone(&self, seat: usize) -> bool {
+        self.seats.borrow()[seat].is_gone
+    }
+
+    /// The lines that the agent of a raw seat was sent since it last did something.
+    pub(crate) fn text(&self, seat: usize) -> Vec<u8> {
+        self.seats.borrow()[seat].text.clone().unwrap_or_default()
+    }
+
+    /// The same since the last call.
+    pub(crate) fn take_text(&mut self, seat: usize) -> Vec<u8> {
+        let seat = &mut self.seats.borrow_mut()[seat];
+        seat.text.as_mut().map_or_else(Vec::new, std::mem::take)
+    }
+
+    /// Hands in a line of one seat, without its end. Answers whether it begins with a command.
+    pub(crate) fn say(&mut self, seat: usize, line: &[u8]) -> bool {
+        let command = command_in(line);
+        let is_known = command != Command::Refused(None);
+        let agent = self.seats.borrow()[seat].agent;
+        if let Some(agent) = agent {
+            self.leap.act(agent, Act::Command(command));
+        }
+        is_known
+    }
+
+    /// The agent of a seat leaves the game, if it lives. Answers its team then.
+    pub(crate) fn leave(&mut self, seat: usize) -> Option<TeamId> {
+        let agent = self.seats.borrow()[seat].agent?;
+        self.leap.leave(agent);
+        Some(self.teams[seat])
     }
 
     /// Whether nothing more happens in it.
@@ -346,7 +286,11 @@ impl Arena {
     pub(crate) fn step(&mut self, actions: &[u8]) {
         self.fill_places();
         for (seat, action) in actions.iter().enumerate() {
-            let agent = self.seats.borrow()[seat].agent;
+            let agent = {
+                let seat = &mut self.seats.borrow_mut()[seat];
+                seat.forget_text();
+                seat.agent
+            };
             let agent = agent.and_then(|agent| self.leap.game().world().agent(agent));
             let idle = agent.filter(|agent| agent.is_idle()).map(|agent| agent.id);
             if let Some((agent, command)) = idle.zip(command(usize::from(*action))) {
@@ -359,87 +303,93 @@ impl Arena {
 
     /// Writes what each seat sees now, what the last step was worth, and what may be done next.
     pub(crate) fn write(&mut self, views: Views<'_>) {
+        let now = self.game().now();
+        let units = (now - std::mem::replace(&mut self.written_at, now)).as_units_f64() as f32;
+        for (index, row) in views.split(1).enumerate() {
+            self.write_seat(index, row, units);
+        }
+    }
+
+    /// The same for one seat, so many units after the last time.
+    pub(crate) fn write_seat(&mut self, index: usize, row: Views<'_>, units: f32) {
         let game = self.leap.game();
         let world = game.world();
         let now = game.now();
-        let mut seats = self.seats.borrow_mut();
-        let units = (now - std::mem::replace(&mut self.written_at, now)).as_units_f64() as f32;
         let has_ended = self.is_over && now < self.until;
-        for (index, (seat, row)) in seats.iter_mut().zip(views.split(1)).enumerate() {
-            let Views {
-                sight,
-                state,
-                messages,
-                mask,
-                ..
-            } = row;
-            let team = self.teams[index];
-            let agent = seat.agent.and_then(|id| world.agent(id));
-            let mut reward = 0.0;
-            let was_there = seat.level > 0;
-            let has_died = agent.is_none() && was_there;
-            messages.fill(0);
-            for (place, (direction, word)) in seat.heard.drain(..).enumerate() {
-                messages[2 * place] = direction;
-                messages[2 * place + 1] = word;
-            }
-            let written = match agent {
-                Some(agent) => write_sight(sight, world.sights(agent)),
-                None => 0,
-            };
-            if written < self.seen[index] {
-                sight[written * TILE_FIGURES..self.seen[index] * TILE_FIGURES].fill(0);
-            }
-            self.seen[index] = written;
-            mask.fill(0);
-            mask[0] = 1;
-            if let Some(agent) = agent {
-                // A participant of an elevation has no command of its own.
-                let ritual = agent.ritual.and_then(|ritual| world.ritual(ritual));
-                let end = ritual.map(|ritual| ritual.end).into_iter();
-                let end = end.chain(agent.action().map(|action| action.end)).max();
-                let carried = &agent.inventory;
-                state[0] = 1;
-                state[1] = i32::from(team.0);
-                state[2] = i32::from(agent.level.get());
-                for (figure, count) in state[3..10].iter_mut().zip(carried.0) {
-                    *figure = i32::try_from(count).unwrap_or(i32::MAX);
-                }
-                let food = carried[Resource::Food];
-                state[10] = i32::try_from(agent.life_units(now)).unwrap_or(i32::MAX);
-                state[11] = end.map_or(0, |end| units_left(now, end));
-                let places = world.team(team).map_or(0, |team| team.places());
-                state[12] = i32::try_from(places).unwrap_or(i32::MAX);
-                if agent.is_idle() {
-                    write_mask(mask, agent, world);
-                }
-                let stones = u32::try_from(carried.total()).unwrap_or(u32::MAX) - food;
-                let level = agent.level.get();
-                if was_there {
-                    reward += self.rewards.level * f32::from(level.saturating_sub(seat.level));
-                    reward += self.rewards.food * (food as f32 - seat.food as f32);
-                    reward += self.rewards.stone * (stones as f32 - seat.stones as f32);
-                    reward += self.rewards.unit * units;
-                }
-                (seat.level, seat.food, seat.stones) = (level, food, stones);
-            } else {
-                state.fill(0);
-                state[1] = i32::from(team.0);
-                if has_died {
-                    reward += self.rewards.death;
-                    seat.level = 0;
-                }
-            }
-            match game.winner() {
-                Some(TeamId::DRAW) | None => {}
-                Some(winner) if was_there && winner == team => reward += self.rewards.win,
-                Some(_) if was_there => reward += self.rewards.lose,
-                Some(_) => {}
-            }
-            row.rewards[0] = reward;
-            row.terminations[0] = agent.is_none() && seat.is_gone || has_ended;
-            row.truncations[0] = self.is_over && !has_ended;
+        let seat = &mut self.seats.borrow_mut()[index];
+        let Views {
+            sight,
+            state,
+            messages,
+            mask,
+            ..
+        } = row;
+        let team = self.teams[index];
+        let agent = seat.agent.and_then(|id| world.agent(id));
+        let mut reward = 0.0;
+        let was_there = seat.level > 0;
+        let has_died = agent.is_none() && was_there;
+        messages.fill(0);
+        for (place, (direction, word)) in seat.heard.drain(..).enumerate() {
+            messages[2 * place] = direction;
+            messages[2 * place + 1] = word;
         }
+        let written = match agent {
+            Some(agent) => write_sight(sight, world.sights(agent)),
+            None => 0,
+        };
+        if written < self.seen[index] {
+            sight[written * TILE_FIGURES..self.seen[index] * TILE_FIGURES].fill(0);
+        }
+        self.seen[index] = written;
+        mask.fill(0);
+        mask[0] = 1;
+        if let Some(agent) = agent {
+            // A participant of an elevation has no command of its own.
+            let ritual = agent.ritual.and_then(|ritual| world.ritual(ritual));
+            let end = ritual.map(|ritual| ritual.end).into_iter();
+            let end = end.chain(agent.action().map(|action| action.end)).max();
+            let carried = &agent.inventory;
+            state[0] = 1;
+            state[1] = i32::from(team.0);
+            state[2] = i32::from(agent.level.get());
+            for (figure, count) in state[3..10].iter_mut().zip(carried.0) {
+                *figure = i32::try_from(count).unwrap_or(i32::MAX);
+            }
+            let food = carried[Resource::Food];
+            state[10] = i32::try_from(agent.life_units(now)).unwrap_or(i32::MAX);
+            state[11] = end.map_or(0, |end| units_left(now, end));
+            let places = world.team(team).map_or(0, |team| team.places());
+            state[12] = i32::try_from(places).unwrap_or(i32::MAX);
+            if agent.is_idle() {
+                write_mask(mask, agent, world);
+            }
+            let stones = u32::try_from(carried.total()).unwrap_or(u32::MAX) - food;
+            let level = agent.level.get();
+            if was_there {
+                reward += self.rewards.level * f32::from(level.saturating_sub(seat.level));
+                reward += self.rewards.food * (food as f32 - seat.food as f32);
+                reward += self.rewards.stone * (stones as f32 - seat.stones as f32);
+                reward += self.rewards.unit * units;
+            }
+            (seat.level, seat.food, seat.stones) = (level, food, stones);
+        } else {
+            state.fill(0);
+            state[1] = i32::from(team.0);
+            if has_died {
+                reward += self.rewards.death;
+                seat.level = 0;
+            }
+        }
+        match game.winner() {
+            Some(TeamId::DRAW) | None => {}
+            Some(winner) if was_there && winner == team => reward += self.rewards.win,
+            Some(_) if was_there => reward += self.rewards.lose,
+            Some(_) => {}
+        }
+        row.rewards[0] = reward;
+        row.terminations[0] = agent.is_none() && seat.is_gone || has_ended;
+        row.truncations[0] = self.is_over && !has_ended;
     }
 
     /// Hands in an action of one seat. It can act again when the action has ended, and no earlier than after the time of a
@@ -448,6 +398,7 @@ impl Arena {
         let agent = {
             let seat = &mut self.seats.borrow_mut()[seat];
             seat.waits_until = self.leap.game().now() + self.every;
+            seat.forget_text();
             seat.agent
         };
         if let Some((agent, command)) = agent.zip(command(usize::from(action))) {
@@ -455,26 +406,34 @@ impl Arena {
         }
     }
 
-    /// Plays until an agent can act, and answers its seat; `None`: the game is over.
-    pub(crate) fn advance(&mut self) -> Option<usize> {
-        loop {
-            self.fill_places();
-            if self.is_over {
-                return None;
-            }
-            let game = self.leap.game();
-            let mut next = game.next_deadline().unwrap_or(self.until).min(self.until);
-            for (index, seat) in self.seats.borrow().iter().enumerate() {
-                let agent = seat.agent.and_then(|agent| game.world().agent(agent));
-                if agent.is_some_and(Agent::is_idle) {
-                    if seat.waits_until <= game.now() {
-                        return Some(index);
+    /// Plays until an agent can act, but no further than `until`. As on a server in lock-step, agents act once all is done that
+    /// ends at an instant, and before anything starts at it.
+    pub(crate) fn advance(&mut self, until: GameTime) -> Pause {
+        let until = until.min(self.until);
+        while !self.is_over {
+            let mut next = until;
+            let has_ended = self.game().winner().is_some() || self.game().now() >= self.until;
+            if self.leap.awaits_commands() && !has_ended {
+                self.fill_places();
+                let game = self.leap.game();
+                for (index, seat) in self.seats.borrow().iter().enumerate() {
+                    let agent = seat.agent.and_then(|agent| game.world().agent(agent));
+                    if agent.is_some_and(Agent::is_idle) {
+                        if seat.waits_until <= game.now() {
+                            return Pause::Acts(index);
+                        }
+                        next = next.min(seat.waits_until);
                     }
-                    next = next.min(seat.waits_until);
                 }
             }
-            self.run(next);
+            match self.leap.step(Some(next)) {
+                None => {}
+                Some(Ended::TimeReached) if next < until => {}
+                Some(Ended::TimeReached) if until < self.until => return Pause::TimeReached,
+                Some(_) => self.is_over = true,
+            }
         }
+        Pause::Over
     }
 
     fn run(&mut self, until: GameTime) {
@@ -484,7 +443,23 @@ impl Arena {
 
     /// The game so far as a recording, if it is recorded. Its length is bounded by the last unit of the game.
     pub(crate) fn recording(&self) -> Vec<u8> {
-        self.leap.journal_so_far()
+        [&self.journal[..], &self.leap.journal_so_far()].concat()
+    }
+
+    /// Shows viewers what they have not seen yet.
+    ///
+    /// # Errors
+    /// If the server has failed.
+    pub(crate) fn show(&mut self, live: &mut LiveServer) -> io::Result<()> {
+        if !live.is_watched() {
+            self.shown_bytes = 0;
+            return Ok(());
+        }
+        self.leap.record_time();
+        self.journal.extend(self.leap.take_journal());
+        live.show(&self.journal, self.shown_bytes, self.game().now())?;
+        self.shown_bytes = self.journal.len();
+        Ok(())
     }
 
     /// Has newborns take the places that forks have made, while their team has seats that were never taken.
@@ -522,18 +497,4 @@ fn write_sight(out: &mut [u8], sights: impl Iterator<Item = trantor_model::Sight
         written += 1;
     }
     written
-}
-
-/// What an idle agent may do: what could only be answered `ko` is left out.
-fn write_mask(mask: &mut [i8], agent: &Agent, world: &trantor_game::World) {
-    mask[FORWARD..TAKE].fill(1);
-    let ground = world.ground(agent.tile);
-    for resource in Resource::ALL {
-        mask[TAKE + resource.index()] = i8::from(ground[resource] > 0);
-        mask[SET + resource.index()] = i8::from(agent.inventory[resource] > 0);
-    }
-    mask[EJECT] = 1;
-    mask[FORK] = 1;
-    mask[INCANTATION] = i8::from(world.can_elevate(agent));
-    mask[BROADCAST..].fill(1);
 }

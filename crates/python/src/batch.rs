@@ -4,26 +4,38 @@
 //! first share is the caller's, since waking another thread takes longer than some steps of a game; a pool has the others.
 //! The interpreter is released while games are played.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
+use std::time::Duration;
 
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use trantor_runtime::RealClock;
+use trantor_server::live::LiveServer;
+use trantor_time::{Clock, RealSpan};
 
-use crate::arena::{ACTIONS, Arena, MESSAGES_MAX, SIGHT_TILES, STATE_FIGURES, Setup, TILE_FIGURES, Views};
+use crate::actions::ACTIONS;
+use crate::arena::{Arena, Pause, SIGHT_TILES, STATE_FIGURES, Setup, TILE_FIGURES, Views};
 use crate::scene::{Scene, digest};
+use crate::seats::MESSAGES_MAX;
 use crate::setup;
 
 /// Games of one batch: as many as fit into the memory of a small machine.
 const GAMES_MAX: usize = 65_536;
 /// Threads of one batch: as many cores as large machines have.
 const THREADS_MAX: usize = 256;
+/// A thread that has done its share stays awake so long: what it takes to wake it. The next step often comes earlier.
+const AWAKE_MAX: RealSpan = RealSpan::from_micros(50);
+
+/// How long viewers are waited for between two looks for Ctrl-C.
+const WAIT: Duration = Duration::from_millis(100);
 
 thread_local! {
     /// The games of this thread by batch, in their order.
@@ -38,6 +50,8 @@ struct Players {
     maker: ThreadId,
     /// For the other shares.
     helpers: Option<ThreadPool>,
+    /// Times that they were all given a share.
+    rounds: Arc<AtomicU64>,
 }
 
 /// A place for one game after the other.
@@ -79,19 +93,22 @@ pub(crate) struct Batch {
     games_a_thread: usize,
     seats: usize,
     records: bool,
+    /// Shows the one game to viewers.
+    live: Option<Mutex<LiveServer>>,
     arrays: Arrays,
 }
 
 #[pymethods]
 impl Batch {
     #[new]
-    #[pyo3(signature = (setup, games, threads, records))]
+    #[pyo3(signature = (setup, games, threads, records, port=None))]
     fn new(
         py: Python<'_>,
         setup: &Bound<'_, PyAny>,
         games: usize,
         threads: usize,
         records: bool,
+        port: Option<u16>,
     ) -> PyResult<Self> {
         let setup = setup::read(setup)?;
         in_range("games", games, GAMES_MAX)?;
@@ -110,19 +127,28 @@ impl Batch {
                 .build();
             helpers = Some(pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?);
         }
+        let live = port.map(|port| {
+            LiveServer::start(port, &setup.empty_journal()).map_err(|error| {
+                let advice = "choose another with port=, 0 for any that is free";
+                PyOSError::new_err(format!("cannot listen on port {port}: {error}; {advice}"))
+            })
+        });
+        let live = live.transpose()?.map(Mutex::new);
         let rows = games * seats;
         Ok(Self {
             number: NEXT_BATCH.fetch_add(1, Ordering::Relaxed),
             players: Some(Players {
                 maker: std::thread::current().id(),
                 helpers,
+                rounds: Arc::default(),
             }),
             process: std::process::id(),
             setup,
             games,
             games_a_thread,
             seats,
-            records,
+            records: records || live.is_some(),
+            live,
             arrays: Arrays {
                 sight: PyArray3::zeros(py, [rows, SIGHT_TILES, TILE_FIGURES], false).unbind(),
                 state: PyArray2::zeros(py, [rows, STATE_FIGURES], false).unbind(),
@@ -141,6 +167,8 @@ impl Batch {
             let why = format!("{} seeds for {} games", seeds.len(), self.games);
             return Err(PyValueError::new_err(why));
         }
+        // Viewers see how the game before ends.
+        self.wait_for_viewers(py, true)?;
         self.on_all(py, None, |game, slot, _| {
             let seed = seeds[game];
             *slot = Slot {
@@ -207,12 +235,24 @@ impl Batch {
                 if let Some(row) = row {
                     arena.act(row, action);
                 }
-                *next.lock().map_err(|error| error.to_string())? = arena.advance();
+                if let Pause::Acts(row) = arena.advance(self.setup.until) {
+                    *next.lock().map_err(|error| error.to_string())? = Some(row);
+                }
             }
             Ok(())
         })?;
         next.into_inner()
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// For one game: the lines that the agent of a row was sent since it last did something.
+    fn text(&self, py: Python<'_>, row: usize) -> PyResult<Cow<'static, [u8]>> {
+        self.of_game(py, 0, |arena| Cow::Owned(arena.text(row)))
+    }
+
+    /// For one game: hands in a line of a row, without its end.
+    fn say(&self, py: Python<'_>, row: usize, line: &[u8]) -> PyResult<bool> {
+        self.of_game(py, 0, |arena| arena.say(row, line))
     }
 
     /// The state of a game: time, ground, agents, eggs, winner.
@@ -241,6 +281,11 @@ impl Batch {
         self.of_game(py, game, |arena| arena.game().now().as_units_f64())
     }
 
+    /// The port on which viewers are served.
+    fn port(&self) -> Option<u16> {
+        self.live.as_ref()?.lock().ok().map(|live| live.port())
+    }
+
     /// The arrays by name.
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -257,6 +302,11 @@ impl Batch {
     /// Ends all games and threads. Nothing can be done with it afterwards.
     fn close(&mut self) {
         self.players = None;
+        let live = self.live.take();
+        if self.process != std::process::id() {
+            // Its thread is not in this process, and would be waited for without end.
+            std::mem::forget(live);
+        }
         // On another thread than the one that made it, they stay until that one ends.
         let _: Result<_, std::thread::AccessError> =
             GAMES.try_with(|games| games.borrow_mut().remove(&self.number));
@@ -278,6 +328,15 @@ fn in_range(name: &str, value: usize, max: usize) -> PyResult<()> {
     }
 }
 
+/// Keeps a thread of the pool awake until the next round, or for [`AWAKE_MAX`].
+fn stay_awake(rounds: &AtomicU64, round: u64) {
+    let clock = RealClock::new();
+    let until = clock.now() + AWAKE_MAX;
+    while rounds.load(Ordering::Relaxed) == round && clock.now() < until {
+        std::hint::spin_loop();
+    }
+}
+
 /// The seed of a later game of a row of games, by the finalizer of SplitMix64.
 fn next_seed(seed: u64, episode: u64) -> u64 {
     let mut mixed = seed.wrapping_add(episode.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -287,33 +346,42 @@ fn next_seed(seed: u64, episode: u64) -> u64 {
 }
 
 impl Batch {
-    /// Has each thread do something with its games; `work` is also given the number of the thread.
-    fn on_each<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl Fn(usize, &mut Vec<Slot>) -> T + Sync,
-    ) -> PyResult<Vec<T>> {
+    /// Those who play, if this is the process and the thread for it.
+    fn players(&self) -> PyResult<&Players> {
         if self.process != std::process::id() {
             let why = "games do not survive a fork of the process: make them in the child, or start it with 'spawn'";
             return Err(PyRuntimeError::new_err(why));
         }
-        let here = |thread: usize| {
-            GAMES.with_borrow_mut(|games| work(thread, games.entry(self.number).or_default()))
-        };
         let closed = || PyRuntimeError::new_err("it is closed: make another");
         let players = self.players.as_ref().ok_or_else(closed)?;
         if players.maker != std::thread::current().id() {
             let why = "games are played on the thread that made them: use them there, or make them here";
             return Err(PyRuntimeError::new_err(why));
         }
+        Ok(players)
+    }
+
+    /// Has each thread do something with its games; `work` is also given the number of the thread.
+    fn on_each<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl Fn(usize, &mut Vec<Slot>) -> T + Sync,
+    ) -> PyResult<Vec<T>> {
+        let players = self.players()?;
+        let here = |thread: usize| {
+            GAMES.with_borrow_mut(|games| work(thread, games.entry(self.number).or_default()))
+        };
         Ok(py.detach(|| match &players.helpers {
             None => vec![here(0)],
             Some(helpers) => {
                 let results = Mutex::new(Vec::new());
+                let round = players.rounds.fetch_add(1, Ordering::Relaxed) + 1;
                 let first = helpers.in_place_scope(|scope| {
                     scope.spawn_broadcast(|_, context| {
                         let result = here(1 + context.index());
                         results.lock().expect("no other holds it in a panic").push(result);
+                        let rounds = Arc::clone(&players.rounds);
+                        rayon::spawn(move || stay_awake(&rounds, round));
                     });
                     here(0)
                 });
@@ -371,24 +439,43 @@ impl Batch {
                 work(first + place, slot, actions.next().unwrap_or_default())?;
                 if let (Some(arena), Some(views)) = (&mut slot.arena, views.next()) {
                     arena.write(views);
+                    if let Some(mut live) = self.live.as_ref().and_then(|live| live.lock().ok()) {
+                        arena.show(&mut live).map_err(|error| error.to_string())?;
+                    }
                 }
             }
             Ok::<_, String>(())
         })?;
         let first = results.into_iter().find_map(Result::err);
-        first.map_or(Ok(()), |why| Err(PyValueError::new_err(why)))
+        first.map_or(Ok(()), |why| Err(PyValueError::new_err(why)))?;
+        self.wait_for_viewers(py, false)
+    }
+
+    /// Waits until viewers have seen nearly as much as was played, or all of it; other threads of Python run meanwhile.
+    fn wait_for_viewers(&self, py: Python<'_>, to_end: bool) -> PyResult<()> {
+        self.players()?;
+        let Some(live) = &self.live else { return Ok(()) };
+        while !py.detach(|| live.lock().map_or(true, |live| live.wait(to_end, WAIT))) {
+            py.check_signals()?;
+        }
+        Ok(())
     }
 
     /// Asks one game, on its thread.
-    fn of_game<T: Send>(&self, py: Python<'_>, game: usize, ask: impl Fn(&Arena) -> T + Sync) -> PyResult<T> {
+    fn of_game<T: Send>(
+        &self,
+        py: Python<'_>,
+        game: usize,
+        ask: impl Fn(&mut Arena) -> T + Sync,
+    ) -> PyResult<T> {
         if game >= self.games {
             let why = format!("game {game} of {}", self.games);
             return Err(PyValueError::new_err(why));
         }
         let (thread, place) = (game / self.games_a_thread, game % self.games_a_thread);
         let answers = self.on_each(py, |this, slots| {
-            let slot = slots.get(place).filter(|_| this == thread);
-            slot.and_then(|slot| slot.arena.as_ref()).map(&ask)
+            let slot = slots.get_mut(place).filter(|_| this == thread);
+            slot.and_then(|slot| slot.arena.as_mut()).map(&ask)
         })?;
         let answer = answers.into_iter().flatten().next();
         answer.ok_or_else(|| PyRuntimeError::new_err("no game has begun: reset first"))

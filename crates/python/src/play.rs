@@ -1,70 +1,185 @@
-//! A whole match between minds of ours, as `trantor-server sim` plays it.
+//! One match, of minds and of players outside this library, which are asked whenever their agent can act.
+//!
+//! Starting programs, speaking to them and judging how they behave is Python's, in `trantor/matches.py` and `trantor/programs.py`.
 
+use std::borrow::Cow;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trantor_engine::leap::{Ended, Leap};
-use trantor_game::GameConfig;
-use trantor_server::options::PROGRAM;
-use trantor_server::scripts::Scripts;
-use trantor_time::GameSpan;
+use trantor_time::{GameSpan, GameTime};
 
+use crate::actions::ACTIONS;
+use crate::arena::{Arena, Pause, SIGHT_TILES, STATE_FIGURES, Setup, TILE_FIGURES, Views};
 use crate::scene::{digest, winner};
+use crate::seats::MESSAGES_MAX;
 use crate::setup;
 
 /// How far a match is played between two looks for Ctrl-C: milliseconds, even with a thousand agents.
 const STRIDE: GameSpan = GameSpan::from_units(500);
 
-/// Plays a match of the opponents of a setup to its end, or to the setup's last unit.
-#[pyfunction]
-pub(crate) fn play<'py>(
-    py: Python<'py>,
-    setup: &Bound<'py, PyAny>,
-    seed: u64,
-    record: bool,
-) -> PyResult<Bound<'py, PyDict>> {
-    let setup = setup::read(setup)?;
-    if !setup.teams.is_empty() {
-        return Err(PyValueError::new_err(
-            "a match of minds has no seats: use an environment",
-        ));
+/// A match with seats for players outside.
+#[pyclass(module = "trantor._core", unsendable)]
+pub(crate) struct Match {
+    arena: Arena,
+    /// By seat: its agent has lived and is gone, and the caller knows.
+    noted: Vec<bool>,
+    /// By team: agents that have left.
+    left: Vec<u32>,
+    /// Levels of each team by unit, one row a stride.
+    levels: Vec<(f64, Vec<u32>)>,
+    /// The end of the stride.
+    until: GameTime,
+    records: bool,
+}
+
+#[pymethods]
+impl Match {
+    #[new]
+    fn new(setup: &Bound<'_, PyAny>, seed: u64, record: bool) -> PyResult<Self> {
+        let setup: Setup = setup::read(setup)?;
+        Ok(Self {
+            arena: Arena::new(&setup, seed, record).map_err(PyValueError::new_err)?,
+            noted: vec![false; setup.seats()],
+            left: vec![0; setup.config.teams.len()],
+            levels: Vec::new(),
+            until: GameTime::ZERO + STRIDE,
+            records: record,
+        })
     }
-    let config = GameConfig { seed, ..setup.config };
-    let mut scripts = Scripts::default();
-    let groups = setup.opponents.groups(&config, &mut scripts);
-    let mut leap = Leap::with_groups(config, groups.map_err(PyValueError::new_err)?);
-    if record {
-        leap.start_recording(PROGRAM);
-    }
-    // Levels of each team by unit, one row a stride.
-    let mut levels: Vec<(f64, Vec<u32>)> = Vec::new();
-    let ended = loop {
-        let until = (leap.game().now() + STRIDE).min(setup.until);
-        let ended = leap.run(Some(until));
-        let highest = leap.highest_levels().into_iter().map(u32::from).collect();
-        levels.push((leap.game().now().as_units_f64(), highest));
-        py.check_signals()?;
-        // Scripts cannot move to a thread without the interpreter; other threads have their turn between two strides.
-        py.detach(|| ());
-        if ended != Ended::TimeReached || leap.game().now() >= setup.until {
-            break ended;
+
+    /// Plays on until the agent of a seat can act, or is gone. Answers the seat and whether the agent lives; `None`: the match is
+    /// over.
+    fn advance(&mut self, py: Python<'_>) -> PyResult<Option<(usize, bool)>> {
+        loop {
+            let turn = self.arena.advance(self.until);
+            let unnoted = |seat: &usize| !self.noted[*seat] && self.arena.is_gone(*seat);
+            if let Some(seat) = (0..self.noted.len()).find(unnoted) {
+                self.noted[seat] = true;
+                return Ok(Some((seat, false)));
+            }
+            if let Pause::Acts(seat) = turn {
+                return Ok(Some((seat, true)));
+            }
+            let leap = self.arena.leap();
+            let highest = leap.highest_levels().into_iter().map(u32::from).collect();
+            self.levels.push((leap.game().now().as_units_f64(), highest));
+            if turn == Pause::Over {
+                return Ok(None);
+            }
+            self.until += STRIDE;
+            py.check_signals()?;
+            // Scripts cannot move to a thread without the interpreter; other threads have their turn between two strides.
+            py.detach(|| ());
         }
-    };
-    if let Ended::Won(_) = ended {
-        leap.remove_agents();
     }
-    let journal = leap.stop_recording();
-    let result = PyDict::new(py);
-    let game = leap.game();
-    result.set_item("winner", winner(game))?;
-    result.set_item("units", game.now().as_units_f64())?;
-    result.set_item("deadlines", game.steps())?;
-    result.set_item("actions", leap.actions())?;
-    result.set_item("joins", leap.joins())?;
-    result.set_item("levels", levels)?;
-    result.set_item("digest", digest(game))?;
-    result.set_item("recording", record.then_some(journal))?;
-    let reports = scripts.reports().into_iter().map(|report| report.text);
-    result.set_item("reports", reports.collect::<Vec<_>>())?;
-    Ok(result)
+
+    /// Hands in an action of a seat; 0 waits for the time of a step.
+    fn act(&mut self, seat: usize, action: u8) -> PyResult<()> {
+        self.check(seat)?;
+        if usize::from(action) >= ACTIONS {
+            let why = format!("action {action}: actions are 0 to {}", ACTIONS - 1);
+            return Err(PyValueError::new_err(why));
+        }
+        self.arena.act(seat, action);
+        Ok(())
+    }
+
+    /// What the agent of a seat sees and may do, as in the arrays of a batch.
+    fn observe<'py>(&mut self, py: Python<'py>, seat: usize) -> PyResult<Bound<'py, PyDict>> {
+        self.check(seat)?;
+        let sight = PyArray2::zeros(py, [SIGHT_TILES, TILE_FIGURES], false);
+        let state = PyArray1::zeros(py, STATE_FIGURES, false);
+        let messages = PyArray2::zeros(py, [MESSAGES_MAX, 2], false);
+        let mask = PyArray1::zeros(py, ACTIONS, false);
+        self.arena.write_seat(
+            seat,
+            Views {
+                sight: sight.readwrite().as_slice_mut()?,
+                state: state.readwrite().as_slice_mut()?,
+                messages: messages.readwrite().as_slice_mut()?,
+                mask: mask.readwrite().as_slice_mut()?,
+                rewards: &mut [0.0],
+                terminations: &mut [false],
+                truncations: &mut [false],
+            },
+            0.0,
+        );
+        let dict = PyDict::new(py);
+        dict.set_item("sight", sight)?;
+        dict.set_item("state", state)?;
+        dict.set_item("messages", messages)?;
+        dict.set_item("mask", mask)?;
+        Ok(dict)
+    }
+
+    /// Takes the lines that the agent of a raw seat was sent since the last call.
+    fn hear(&mut self, seat: usize) -> PyResult<Cow<'static, [u8]>> {
+        self.check(seat)?;
+        Ok(Cow::Owned(self.arena.take_text(seat)))
+    }
+
+    /// Hands in a line of a seat, without its end. Answers whether it begins with a command.
+    fn say(&mut self, seat: usize, line: &[u8]) -> PyResult<bool> {
+        self.check(seat)?;
+        Ok(self.arena.say(seat, line))
+    }
+
+    /// The agent of a seat leaves the game, if it lives.
+    fn leave(&mut self, seat: usize) -> PyResult<()> {
+        self.check(seat)?;
+        if let Some(team) = self.arena.leave(seat) {
+            self.left[usize::from(team.0)] += 1;
+        }
+        Ok(())
+    }
+
+    /// Game time.
+    #[getter]
+    fn units(&self) -> f64 {
+        self.arena.game().now().as_units_f64()
+    }
+
+    /// Ends the match. Teams are in the order of the game.
+    fn result<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let leap = self.arena.leap();
+        let mut deaths: Vec<u32> = vec![0; self.left.len()];
+        for group in leap.mind_groups() {
+            deaths[usize::from(group.team.0)] += group.joined - group.living;
+        }
+        for (deaths, left) in deaths.iter_mut().zip(&self.left) {
+            *deaths -= left;
+        }
+        if leap.game().winner().is_some() {
+            leap.remove_agents();
+        }
+        let journal = leap.stop_recording();
+        let result = PyDict::new(py);
+        let game = leap.game();
+        result.set_item("winner", winner(game))?;
+        result.set_item("units", game.now().as_units_f64())?;
+        result.set_item("deadlines", game.steps())?;
+        result.set_item("actions", leap.actions())?;
+        result.set_item("joins", leap.joins())?;
+        result.set_item("levels", std::mem::take(&mut self.levels))?;
+        result.set_item("digest", digest(game))?;
+        result.set_item("teams", &game.config().teams)?;
+        result.set_item("deaths", deaths)?;
+        result.set_item("recording", self.records.then_some(Cow::<[u8]>::Owned(journal)))?;
+        let reports = self.arena.scripts().reports().into_iter();
+        let reports: Vec<String> = reports.map(|report| report.text).collect();
+        result.set_item("reports", reports)?;
+        Ok(result)
+    }
+}
+
+impl Match {
+    fn check(&self, seat: usize) -> PyResult<()> {
+        let seats = self.noted.len();
+        match seat < seats {
+            true => Ok(()),
+            false => Err(PyValueError::new_err(format!("seat {seat} of {seats}"))),
+        }
+    }
 }

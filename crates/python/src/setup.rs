@@ -18,7 +18,10 @@ const UNITS_MAX: u32 = 10_000_000;
 #[derive(FromPyObject)]
 struct Fields {
     map: (u32, u32),
-    teams: Vec<(String, u32, usize)>,
+    /// By team: its name, agents at the start, seats, whether they are raw.
+    teams: Vec<(String, u32, usize, bool)>,
+    /// The order of the teams; those that are not in it follow.
+    order: Vec<String>,
     opponents: Vec<String>,
     every: u32,
     max_units: u32,
@@ -41,10 +44,11 @@ fn checked(fields: Fields) -> Result<Setup, String> {
     let specs = fields.opponents.iter().map(|spec| minds::read(spec));
     let specs = specs.collect::<Result<Vec<_>, _>>();
     let opponents = MindSpecs(specs.map_err(|accepted| format!("opponents: {accepted}"))?);
-    let mut names: Vec<String> = fields.teams.iter().map(|team| team.0.clone()).collect();
-    for spec in &opponents.0 {
-        if !names.contains(&spec.team) {
-            names.push(spec.team.clone());
+    let mut names = fields.order;
+    let seated = fields.teams.iter().map(|team| &team.0);
+    for name in seated.chain(opponents.0.iter().map(|spec| &spec.team)) {
+        if !names.contains(name) {
+            names.push(name.clone());
         }
     }
     let counts = opponents.0.iter().map(minds::MindSpec::count);
@@ -67,17 +71,18 @@ fn checked(fields: Fields) -> Result<Setup, String> {
     if config.teams.is_empty() {
         return Err("no players: agents={'red': 6}, or players such as 'blue=team:6'".to_owned());
     }
-    for (name, agents, seats) in &fields.teams {
+    for (name, agents, seats, _) in &fields.teams {
         if *agents == 0 || *seats < *agents as usize || *seats > SEATS_MAX {
             let most = format!("most_agents from so many to {SEATS_MAX}");
             return Err(format!("agents of {name}: at least 1, and {most}"));
         }
     }
     config.check().map_err(|error| error.to_string())?;
-    let teams = fields.teams.iter().map(|(name, agents, seats)| SeatTeam {
+    let teams = fields.teams.iter().map(|(name, agents, seats, is_raw)| SeatTeam {
         team: config.team_named(name.as_bytes()).expect("it was named above"),
         agents: *agents,
         seats: *seats,
+        is_raw: *is_raw,
     });
     let teams = teams.collect();
     let range = |name: &str, value: u32| match (1..=UNITS_MAX).contains(&value) {

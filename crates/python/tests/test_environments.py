@@ -3,6 +3,7 @@
 import concurrent.futures
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -100,6 +101,38 @@ def test_threads_and_other_games_change_nothing():
     assert len(set(digests[0])) == 2
 
 
+def test_raw_agents_send_and_are_sent_lines():
+    options = {"map": (5, 5), "agents": {"red": 2}, "observations": "raw", "max_cycles": 40}
+    parallel_api_test(trantor.parallel_env(**options), 60)
+    env = trantor.parallel_env(**options)
+    observations, _ = env.reset(seed=1)
+    assert observations == {"red_0": "1\n5 5\n", "red_1": "0\n5 5\n"}
+    observations, *_ = env.step({"red_0": "Broadcast caf\udce9", "red_1": "Inventory"})
+    assert observations["red_0"] == "ok\n"
+    assert re.fullmatch(r"\[ food \d+, .* thystame 0 \]\nmessage [0-8], caf\udce9\n", observations["red_1"])
+    # Commands queue, as on a server; who sends nothing waits.
+    for line in ["Fork", "Left", ""]:
+        observations, *_ = env.step({"red_0": line})
+    assert observations == {"red_0": "", "red_1": ""}
+    steps = [env.step({"red_0": "", "red_1": ""})[0]["red_0"] for _ in range(5)]
+    assert steps == ["", "", "ok\n", "ok\n", ""]
+    aec = trantor.aec_env(**options)
+    aec.reset(seed=1)
+    heard = {"red_0": [], "red_1": []}
+    for agent in aec.agent_iter():
+        text, _, termination, truncation, _ = aec.last()
+        heard[agent].append(text)
+        aec.step(None if termination or truncation else ["Fork", "Jump"][agent == "red_1"])
+    assert heard["red_0"][:3] == ["1\n5 5\n", "ok\n", "ok\n"] and heard["red_1"][1:3] == ["ko\n", "ko\n"]
+    before = env.digest()
+    for action, error in [(1, TypeError), (None, TypeError), ("Left\nLeft", ValueError), ("x" * 20_000, ValueError)]:
+        with pytest.raises(error):
+            env.step({"red_0": action})
+    assert env.digest() == before
+    with pytest.raises(ValueError, match="raw"):
+        trantor.make_vec(1, observations="raw")
+
+
 def test_what_is_seen_is_what_lies_and_stands_there():
     env = trantor.parallel_env(**SMALL)
     observations, _ = env.reset(seed=4)
@@ -168,6 +201,7 @@ def test_a_team_grows_by_forks_as_far_as_it_has_names():
         ({"rewards": {"fun": 1.0}}, "fun"),
         ({"rewards": {"win": float("nan")}}, "finite"),
         ({"render_mode": "ascii"}, "render_mode"),
+        ({"observations": "text"}, "raw"),
     ],
 )
 def test_wrong_options_are_refused_in_words(options, word):

@@ -1,5 +1,6 @@
 """Matches of minds: the same game that the server plays, and recordings of them."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -41,6 +42,8 @@ def test_a_recorded_match_is_read_back(tmp_path):
     assert first["agents"].shape == (6, 13) and first["ground"].shape == (10, 10, 7)
     table = recording.to_pandas()
     assert (table["event"] == "joined").sum() == match.joins
+    if importlib.util.find_spec("pyarrow"):
+        assert recording.to_arrow().num_rows == len(table)
     with pytest.raises(ValueError, match="record=True"):
         trantor.play(["red=team:1"], max_units=1).save_recording(path)
 

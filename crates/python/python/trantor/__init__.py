@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import ACTION_NAMES, STATE_NAMES
 from ._setup import Setup
-from .matches import Match, play
+from .matches import Match, Policy, TeamResult, play
+from .programs import Program
 from .recordings import Recording
 
 if TYPE_CHECKING:
@@ -20,8 +21,11 @@ __all__ = [
     "ACTION_NAMES",
     "STATE_NAMES",
     "Match",
+    "Policy",
+    "Program",
     "Recording",
     "Setup",
+    "TeamResult",
     "aec_env",
     "make_vec",
     "parallel_env",

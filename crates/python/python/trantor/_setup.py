@@ -1,12 +1,18 @@
 """What a game is played with."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from ._core import ACTION_NAMES
 
 SEED_MAX = 2**63
 """Seeds of games are drawn below it."""
 DEFAULT_REWARDS: Mapping[str, float] = {"win": 10.0, "lose": -1.0, "level": 1.0, "death": -1.0}
 """A victory is worth more than all levels of an agent together."""
+LINE_BYTES_MAX = 16 * 1024
+"""Longest command line, as on the server."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,7 @@ class Setup:
         most_agents: agents that a team of the caller may have one after the other, those of the start included. More than at
             the start lets a team grow by `fork`. Default: as many as at the start.
         lag: how broadcasts travel, as the server's option `--lag`: `"off"`, `"radio"`, `"noisy"` or settings.
+        observations: `"arrays"`, or `"raw"`: agents observe and send lines of the text protocol.
         rewards: what `win`, `lose`, `level`, `death`, `unit`, `food` and `stone` are worth to an agent. What is not named is
             worth nothing.
     """
@@ -34,7 +41,17 @@ class Setup:
     max_cycles: int = 1_000
     most_agents: int | None = None
     lag: str = "off"
+    observations: str = "arrays"
     rewards: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_REWARDS))
+
+    def __post_init__(self) -> None:
+        if self.observations not in ("arrays", "raw"):
+            raise ValueError(f'observations must be "arrays" or "raw", not {self.observations!r}')
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether agents observe and send lines."""
+        return self.observations == "raw"
 
     def seats(self) -> list[str]:
         """The names of all agents that may ever live, in the order of the arrays' rows."""
@@ -51,7 +68,8 @@ class Setup:
         """The same for the native library, which checks it."""
         return NativeSetup(
             map=self.map,
-            teams=[(team, count, self._seats(count)) for team, count in self.agents.items()],
+            teams=[(team, count, self._seats(count), self.is_raw) for team, count in self.agents.items()],
+            order=[],
             opponents=list(self.opponents),
             every=self.every,
             max_units=self.every * self.max_cycles,
@@ -65,9 +83,40 @@ class NativeSetup:
     """The fields that the native library reads."""
 
     map: tuple[int, int]
-    teams: list[tuple[str, int, int]]
+    teams: list[tuple[str, int, int, bool]]
+    order: list[str]
     opponents: list[str]
     every: int
     max_units: int
     lag: str
     rewards: list[tuple[str, float]]
+
+
+def action_number(agent: str, action: Any) -> int:
+    """An action as a place in `ACTION_NAMES`.
+
+    Raises:
+        ValueError, TypeError: it is none.
+    """
+    # Of NumPy too, which is not imported here: matches do without it.
+    is_number = hasattr(action, "__index__") and not isinstance(action, bool)
+    if not is_number:
+        raise TypeError(f"the action of {agent} must be a whole number, not {action!r}")
+    number = operator.index(action)
+    if not 0 <= number < len(ACTION_NAMES):
+        raise ValueError(f"the action of {agent} must be 0 to {len(ACTION_NAMES) - 1}, not {action}")
+    return number
+
+
+def command_line(agent: str, action: Any) -> bytes:
+    """A line of the text protocol without its end, as bytes.
+
+    Raises:
+        ValueError, TypeError: it is none.
+    """
+    if not isinstance(action, str):
+        raise TypeError(f"the action of {agent} must be a line such as 'Take food', not {action!r}")
+    line = action.encode(errors="surrogateescape").removesuffix(b"\n")
+    if b"\n" in line or len(line) > LINE_BYTES_MAX:
+        raise ValueError(f"the action of {agent} must be one line of at most {LINE_BYTES_MAX} bytes")
+    return line

@@ -1,11 +1,13 @@
 """What an agent observes and may do."""
 
+import string
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
 from ._core import ACTION_NAMES
+from ._setup import LINE_BYTES_MAX
 
 if TYPE_CHECKING:
     from ._core import Arrays
@@ -18,8 +20,15 @@ MESSAGES = 12
 """Messages heard since the last decision, the oldest first."""
 
 
-def observation_space(state_figures: int) -> spaces.Dict:
-    """The space of one agent's observations, with its action mask."""
+LINE_CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " _"
+TEXT_CHARACTERS_MAX = 512 * 1024
+"""Of the lines that an agent is sent between two decisions; an answer may follow messages of 256 KiB."""
+
+
+def observation_space(state_figures: int, is_raw: bool = False) -> spaces.Space[Any]:
+    """The space of one agent's observations: arrays with its action mask, or lines of text."""
+    if is_raw:
+        return spaces.Text(TEXT_CHARACTERS_MAX, min_length=0, charset=string.printable)
     observation = spaces.Dict(
         {
             "sight": spaces.Box(0, 255, (SIGHT_TILES, TILE_FIGURES), np.uint8),
@@ -30,8 +39,10 @@ def observation_space(state_figures: int) -> spaces.Dict:
     return spaces.Dict({"observation": observation, "action_mask": spaces.MultiBinary(len(ACTION_NAMES))})
 
 
-def action_space() -> spaces.Discrete[Any]:
-    """The space of one agent's actions: the places in `trantor.ACTION_NAMES`."""
+def action_space(is_raw: bool = False) -> spaces.Space[Any]:
+    """The space of one agent's actions: the places in `trantor.ACTION_NAMES`, or lines."""
+    if is_raw:
+        return spaces.Text(LINE_BYTES_MAX, min_length=0, charset=LINE_CHARACTERS)
     return spaces.Discrete(len(ACTION_NAMES))
 
 

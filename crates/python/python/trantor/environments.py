@@ -1,5 +1,6 @@
 """PettingZoo environments: one game, one name an agent."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +12,44 @@ from pettingzoo import AECEnv
 from pettingzoo import ParallelEnv as PettingZooParallelEnv
 
 from . import _core, _spaces, picture
-from ._setup import SEED_MAX, Setup
+from ._setup import SEED_MAX, Setup, action_number, command_line
 
-RENDER_MODES = ["rgb_array"]
+RENDER_MODES = ["human", "rgb_array"]
 
 
 class _Game(EzPickle):
     """What both kinds of environment have in common: one game and its seats."""
 
-    def __init__(self, render_mode: str | None = None, record: bool = False, **options: Any) -> None:
-        EzPickle.__init__(self, render_mode=render_mode, record=record, **options)
+    def __init__(
+        self, render_mode: str | None = None, record: bool = False, port: int | None = None, **options: Any
+    ) -> None:
+        EzPickle.__init__(self, render_mode=render_mode, record=record, port=port, **options)
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode must be one of {RENDER_MODES} or None, not {render_mode!r}")
+        if port is not None and render_mode != "human":
+            raise ValueError("port is where viewers connect: it goes with render_mode='human'")
+        if render_mode == "human" and port is None:
+            port = 0
+        if port is not None and not 0 <= port <= 65_535:
+            raise ValueError(f"port must be 0 to 65535, not {port}")
         self.setup = Setup(**options)
         self.render_mode = render_mode
         self.possible_agents = self.setup.seats()
         self._rows = {name: row for row, name in enumerate(self.possible_agents)}
-        self._batch = _core.Batch(self.setup.native(), 1, 1, record)
+        self._batch = _core.Batch(self.setup.native(), 1, 1, record, port)
+        if port is not None:
+            print(f"trantor: watch this game with trantor-viewer -p {self.port}", file=sys.stderr)
         self._arrays = self._batch.arrays()
-        self._observation_space = _spaces.observation_space(len(_core.STATE_NAMES))
-        self._action_spaces = {name: _spaces.action_space() for name in self.possible_agents}
+        self._observation_space = _spaces.observation_space(len(_core.STATE_NAMES), self.setup.is_raw)
+        self._action_spaces = {name: _spaces.action_space(self.setup.is_raw) for name in self.possible_agents}
         self._seeds = np.random.default_rng()
 
-    def observation_space(self, agent: str) -> spaces.Dict:
-        """The space of an agent's observations: `sight`, `state`, `messages`, and `action_mask`."""
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The space of an agent's observations: `sight`, `state`, `messages`, and `action_mask`; or text."""
         return self._observation_space
 
-    def action_space(self, agent: str) -> spaces.Discrete[Any]:
-        """The space of an agent's actions: the places in `trantor.ACTION_NAMES`."""
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The space of an agent's actions: the places in `trantor.ACTION_NAMES`; or lines."""
         return self._action_spaces[agent]
 
     def digest(self) -> str:
@@ -50,16 +61,21 @@ class _Game(EzPickle):
         """Game time."""
         return self._batch.units(0)
 
+    @property
+    def port(self) -> int | None:
+        """Where viewers connect, on this machine; None but for the render mode `"human"`."""
+        return self._batch.port()
+
     def save_recording(self, path: str | Path) -> None:
         """Writes what has happened in this game to a file, for `trantor-server replay` and `trantor.Recording`."""
         Path(path).write_bytes(bytes(self._batch.recording(0)))
 
     def render(self) -> npt.NDArray[np.uint8] | None:
-        """A top view, shape (height, width, 3), uint8; None without a render mode."""
-        return None if self.render_mode is None else picture.draw(self._batch.scene(0))
+        """A top view, shape (height, width, 3), uint8; None without a render mode, and where viewers show the game."""
+        return picture.draw(self._batch.scene(0)) if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:
-        """Ends the game and its threads."""
+        """Ends the game and its threads, and closes the port."""
         self._batch.close()
 
     def _begin(self, seed: int | None) -> None:
@@ -67,15 +83,24 @@ class _Game(EzPickle):
             self._seeds = np.random.default_rng(seed)
         self._batch.reset([int(self._seeds.integers(SEED_MAX))])
 
-    def _row(self, agent: str, action: Any) -> tuple[int, int]:
+    def _row(self, agent: str) -> int:
         row = self._rows.get(agent)
         if row is None:
             raise ValueError(f"{agent!r} is none of possible_agents")
-        if isinstance(action, bool) or not isinstance(action, int | np.integer):
-            raise TypeError(f"the action of {agent} must be a whole number, not {action!r}")
-        if not 0 <= action < len(_core.ACTION_NAMES):
-            raise ValueError(f"the action of {agent} must be 0 to {len(_core.ACTION_NAMES) - 1}, not {action}")
-        return row, int(action)
+        return row
+
+    def _say(self, row: int, line: bytes) -> None:
+        """Hands in a line, in raw mode; an empty one waits."""
+        if line:
+            self._batch.say(row, line)
+
+    def _observe(self, names: list[str]) -> dict[str, Any]:
+        rows = [self._rows[name] for name in names]
+        if self.setup.is_raw:
+            seen: list[Any] = [self._batch.text(row).decode(errors="surrogateescape") for row in rows]
+        else:
+            seen = _spaces.observations(self._arrays, rows)
+        return dict(zip(names, seen, strict=True))
 
     def _living(self) -> list[str]:
         living = self._arrays["state"][:, 0]
@@ -85,7 +110,16 @@ class _Game(EzPickle):
 class ParallelEnv(_Game, PettingZooParallelEnv):  # type: ignore[misc]
     """All agents decide together, every `every` units. An agent that is still busy only waits.
 
-    The options are those of `Setup`, `render_mode` (None or `"rgb_array"`) and `record` (keep a recording).
+    The options are those of `Setup` and:
+
+    Args:
+        render_mode: `"rgb_array"` for `render()`; `"human"` for viewers: `trantor-viewer -p PORT` shows the game while it is
+            played, and its pause and speed are the game's. Without a viewer it is as fast as ever.
+        record: keep a recording; `"human"` always does.
+        port: where viewers connect, 0 to 65535; 0, the default, is any that is free. `env.port` has it.
+
+    Raises:
+        OSError: the port is taken.
     """
 
     metadata = {"render_modes": RENDER_MODES, "name": "trantor_v0", "is_parallelizable": True, "render_fps": 10}
@@ -104,7 +138,7 @@ class ParallelEnv(_Game, PettingZooParallelEnv):  # type: ignore[misc]
         return self._observe(self.agents), {name: {} for name in self.agents}
 
     def step(
-        self, actions: dict[str, int]
+        self, actions: dict[str, Any]
     ) -> tuple[
         dict[str, dict[str, Any]], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
     ]:
@@ -114,9 +148,13 @@ class ParallelEnv(_Game, PettingZooParallelEnv):  # type: ignore[misc]
             ValueError, TypeError: an agent or an action that is none; nothing was played.
         """
         self._actions.fill(0)
-        for agent, action in actions.items():
-            row, action = self._row(agent, action)
-            self._actions[row] = action
+        if self.setup.is_raw:
+            lines = [(self._row(agent), command_line(agent, line)) for agent, line in actions.items()]
+            for row, line in lines:
+                self._say(row, line)
+        else:
+            for agent, action in actions.items():
+                self._actions[self._row(agent)] = action_number(agent, action)
         self._batch.step(self._actions)
         born = [name for name in self._living() if name not in self.agents]
         names = self.agents + born
@@ -134,10 +172,6 @@ class ParallelEnv(_Game, PettingZooParallelEnv):  # type: ignore[misc]
             dict(zip(names, truncations, strict=True)),
             {name: {} for name in names},
         )
-
-    def _observe(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        rows = [self._rows[name] for name in names]
-        return dict(zip(names, _spaces.observations(self._arrays, rows), strict=True))
 
 
 class AgentEnv(_Game, AECEnv):  # type: ignore[misc]
@@ -165,11 +199,11 @@ class AgentEnv(_Game, AECEnv):  # type: ignore[misc]
         row = self._batch.act()
         self.agent_selection = self.possible_agents[0 if row is None else row]
 
-    def observe(self, agent: str) -> dict[str, Any]:
+    def observe(self, agent: str) -> Any:
         """What an agent sees now. Messages are those heard since anybody last decided."""
-        return _spaces.observations(self._arrays, [self._rows[agent]])[0]
+        return self._observe([agent])[agent]
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: Any) -> None:
         """Hands in the action of `agent_selection`, and plays until the next agent can act.
 
         Raises:
@@ -179,7 +213,11 @@ class AgentEnv(_Game, AECEnv):  # type: ignore[misc]
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        row, number = self._row(agent, action)
+        row, number = self._row(agent), 0
+        if self.setup.is_raw:
+            self._say(row, command_line(agent, action))
+        else:
+            number = action_number(agent, action)
         self._cumulative_rewards[agent] = 0.0
         next_row = self._batch.act(row, number)
         for name in self._living():

@@ -53,3 +53,9 @@ class Recording:
         import pandas
 
         return pandas.DataFrame.from_records(list(self.events()))
+
+    def to_arrow(self) -> Any:
+        """The same as a `pyarrow.Table`. Needs pyarrow."""
+        from pyarrow import BufferReader, json as arrow_json
+
+        return arrow_json.read_json(BufferReader(self._native.events().encode()))

@@ -31,6 +31,8 @@ class VectorEnv(GymnasiumVectorEnv[dict[str, Any], npt.NDArray[np.uint8], npt.ND
 
     def __init__(self, num_games: int, threads: int = 1, **options: Any) -> None:
         self.setup = Setup(**options)
+        if self.setup.is_raw:
+            raise ValueError('observations="raw" is for parallel_env and aec_env: text is in no array')
         self.agents = self.setup.seats()
         self.num_games = num_games
         self.num_envs = num_games * len(self.agents)

@@ -1,0 +1,68 @@
+"""Results on disk: SQLite, a row a unit, and the same as JSON lines beside it.
+
+What was added is there after a kill at any instant, and the files are whole after a power failure.
+"""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from .unit import Outcome, Unit, from_json, to_json
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS results (
+    key TEXT PRIMARY KEY, first TEXT, second TEXT, columns INTEGER, rows INTEGER, seed INTEGER,
+    winner TEXT, how TEXT, units REAL, digest TEXT, recording TEXT, json TEXT
+)
+"""
+INSERT = "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class Store:
+    """The folder of a league: `results.sqlite`, `results.jsonl` and `recordings/`."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "recordings").mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._table = sqlite3.connect(folder / "results.sqlite")
+        self._table.execute("PRAGMA journal_mode = WAL")
+        # A kill loses nothing either way. After a power failure the last matches may be played again, for which
+        # nothing waits for the disk.
+        self._table.execute("PRAGMA synchronous = NORMAL")
+        self._table.execute(SCHEMA)
+        self._table.commit()
+        rows = [row for (row,) in self._table.execute("SELECT json FROM results ORDER BY rowid")]
+        # A kill between the table and the lines leaves these one short, or the last one torn.
+        lines = folder / "results.jsonl"
+        whole = lines.with_suffix(".new")
+        whole.write_text("".join(f"{row}\n" for row in rows))
+        os.replace(whole, lines)
+        self._lines = lines.open("a")
+        self.outcomes: dict[str, Outcome] = dict(map(from_json, rows))
+
+    def add(self, unit: Unit, outcome: Outcome, recording: bytes | None) -> None:
+        """Keeps an outcome. One that is there already stays as it is."""
+        if unit.key in self.outcomes:
+            return
+        name = self.recording(unit)
+        if recording is not None:
+            (self._folder / name).with_suffix(".new").write_bytes(recording)
+            os.replace((self._folder / name).with_suffix(".new"), self._folder / name)
+        first, second = (player.name for player in unit.players)
+        row = to_json(unit, outcome)
+        values = (unit.key, first, second, *unit.map, str(unit.seed), outcome.winner, outcome.how, outcome.units)
+        with self._table:
+            self._table.execute(INSERT, (*values, outcome.digest, name if recording is not None else None, row))
+        self._lines.write(f"{row}\n")
+        self._lines.flush()
+        self.outcomes[unit.key] = outcome
+
+    def recording(self, unit: Unit) -> str:
+        """Where the recording of a unit is, or would be, within the folder."""
+        names = "-vs-".join(player.name for player in unit.players)
+        return f"recordings/{names}-{unit.map[0]}x{unit.map[1]}-seed{unit.seed}-{unit.key[:8]}.trj"
+
+    def close(self) -> None:
+        """Closes the files."""
+        self._lines.close()
+        self._table.close()

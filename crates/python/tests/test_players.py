@@ -1,0 +1,227 @@
+"""Matches with programs and policies: lock-step, what ends a player, and that nothing else ends with it."""
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trantor
+from trantor import ACTION_NAMES, matches, programs
+
+DOCS = Path(__file__).parents[3] / "docs"
+JOINED = """
+import os, socket, subprocess, sys, time
+server = socket.socket()
+server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+server.connect(("127.0.0.1", int(sys.argv[1])))
+answers = server.makefile()
+def ask(line):
+    server.sendall(f"{line}\\n".encode())
+    return answers.readline().strip()
+answers.readline()
+free = ask("red")
+answers.readline()
+"""
+WALKS = JOINED + "while ask('Forward'): pass\n"
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Makes a player of a script."""
+
+    def make(script, team="red", count=1, **options):
+        path = tmp_path / f"{team}.py"
+        path.write_text(script)
+        command = f"{shlex.quote(sys.executable)} {shlex.quote(str(path))} {{port}}"
+        return trantor.Program(team, command, count=count, **options)
+
+    return make
+
+
+def forward(_observation, _agent):
+    return ACTION_NAMES.index("forward")
+
+
+def test_programs_of_ours_play_the_game_of_sim():
+    words = "-p {port} -h {host} -n {team} --seed {seed} --team-size 1 --team-size-max 1"
+    command = f"{shlex.quote(os.environ['TRANTOR_BOT'])} {words}"
+    players = [trantor.Program(team, command) for team in ("red", "blue")]
+    match = trantor.play(players, seed=7, map=(10, 10))
+    words = "sim --seed 7 -x 10 -y 10 -c 6 --teams red blue --team-size-max 6".split()
+    said = subprocess.run([os.environ["TRANTOR_SERVER"], *words], capture_output=True, text=True, check=True)
+    summary = json.loads(said.stdout)
+    assert (match.winner is not None, match.digest, match.units) == (True, summary["digest"], summary["units"])
+    assert match.teams["red"].lost is None and match.teams["red"].thinking_seconds > 0
+
+
+def test_the_program_of_the_manual_plays_the_same_match_twice(program, tmp_path):
+    [bot] = re.findall(r"^```python\n(.*?)^```", (DOCS / "bots.md").read_text(), re.DOTALL | re.MULTILINE)
+    bot = program(bot, team="blue", count=2)
+    bot = trantor.Program("blue", bot.command.replace("{port}", "-p {port} -n {team}"), count=2)
+    players = ["red=team:3", bot, trantor.Policy("green", forward, count=1)]
+    first, second = (trantor.play(players, seed=5, map=(10, 10), max_units=2_500, record=True) for _ in range(2))
+    assert first.digest == second.digest and first.actions == second.actions
+    assert list(first.teams) == ["red", "blue", "green"]
+    assert first.teams["green"].deaths == 1 and first.teams["blue"].lost is None
+    assert "starved at level" in first.teams["blue"].last_words or first.teams["blue"].deaths == 0
+    assert max(level for _, levels in first.levels for level in levels[1:2]) >= 2
+    first.save_recording(tmp_path / "match.trj")
+    assert trantor.Recording(tmp_path / "match.trj").verify() == first.digest
+
+
+@pytest.mark.parametrize(
+    ("script", "reason", "last_words"),
+    [
+        ("raise SystemExit('no brain')", "did not connect, exit status 1", "no brain"),
+        ("import time; time.sleep(60)", "did not connect within 0.5 seconds", ""),
+        ("import os; os.kill(os.getpid(), 9)", "did not connect, killed by signal 9", ""),
+        (JOINED + "ask('Left'); print('bye'); 1 / 0", "closed its connection, exit status 1", "ZeroDivisionError"),
+        (JOINED + "ask('Left'); time.sleep(60)", "sent no command within 0.5 seconds", ""),
+        (JOINED + "while True: server.sendall(b'Forward\\n' * 5000)", "more than 1000 commands ahead", ""),
+        (JOINED + "server.sendall(b'x' * 99999); time.sleep(60)", "a line of more than 16384 bytes", ""),
+        (JOINED + "while ask('Jump'): pass", "20 unknown commands in a row, the last b'Jump'", ""),
+        (JOINED + "while ask('Connect_nbr'): pass", "more than 1000 commands that take no time", ""),
+        (JOINED + "while True: server.sendall(b'Left\\n'); time.sleep(0.001)", "did not read for 0.5 seconds", ""),
+        (WALKS.replace("'red'", "'green'").replace('"red"', '"green"'), "asked for b'green'", ""),
+        (JOINED + "while True: sys.stderr.write('noise\\n'); ask('Left')", None, "noise\nnoise"),
+    ],
+)
+def test_a_player_that_misbehaves_is_out_and_the_others_play_on(program, monkeypatch, script, reason, last_words):
+    # Short only where the time is waited for: the machine may be busy.
+    seconds = 0.5 if "0.5" in (reason or "") else 10.0
+    monkeypatch.setattr(programs, "CONNECT_SECONDS", seconds)
+    loud = trantor.Policy("blue", lambda _text, _agent: "Broadcast " + "x" * 16_000, count=3, raw=True)
+    match = trantor.play([program(script), loud], map=(8, 8), max_units=700, answer_seconds=seconds)
+    team = match.teams["red"]
+    assert (team.lost is None and reason is None) or reason in team.lost
+    assert last_words in team.last_words and len(team.last_words) <= programs.LAST_WORDS_BYTES
+    assert match.units == 700 and match.teams["blue"] == trantor.TeamResult(
+        0, None, match.teams["blue"].slowest_seconds, match.teams["blue"].thinking_seconds
+    )
+    # The last row of levels: no agent of red is left, and all of blue are.
+    assert match.levels[-1][1] == [0 if reason else 1, 1]
+
+
+def test_a_program_that_is_not_there_is_out(tmp_path):
+    players = [trantor.Program("red", "./no-such-bot {port}", cwd=tmp_path), "blue=random:2"]
+    match = trantor.play(players, max_units=100)
+    assert "cannot be started" in match.teams["red"].lost and "no-such-bot" in match.teams["red"].lost
+    assert match.units == 100
+
+
+def test_what_a_program_has_started_ends_with_the_match_whatever_ends_it(program, tmp_path):
+    script = f"""
+child = subprocess.Popen(["sleep", "1000"])
+open({str(tmp_path / "numbers")!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
+while ask('Forward'): pass
+time.sleep(1000)
+"""
+
+    def fails(_observation, _agent):
+        if (tmp_path / "numbers").exists():
+            raise KeyboardInterrupt
+        return 0
+
+    for ends in (fails, forward):
+        players = [trantor.Policy("blue", ends, count=1), program(JOINED + script)]
+        if ends is fails:
+            with pytest.raises(KeyboardInterrupt):
+                trantor.play(players, max_units=100)
+        else:
+            trantor.play(players, max_units=100)
+        for number in (tmp_path / "numbers").read_text().split():
+            # A child without a parent may wait for its end to be noted.
+            status = Path(f"/proc/{number}/stat")
+            assert not status.exists() or status.read_text().split()[2] == "Z"
+        (tmp_path / "numbers").unlink()
+
+
+def test_a_program_grows_by_forks_if_it_may(program):
+    forks = JOINED + "for _ in range(2): ask('Fork')\nwhile ask('Forward'): pass\n"
+    grown = trantor.play([program(forks, grows=True)], map=(5, 5), max_units=200)
+    assert 3 <= grown.joins <= programs.PROCESSES_MAX and grown.teams["red"].lost is None
+    assert trantor.play([program(forks, grows=True)], map=(5, 5), max_units=200).digest == grown.digest
+    asks = """
+ask('Fork')
+other = socket.create_connection(server.getpeername())
+other.sendall(b"red\\n")
+print(ask('Connect_nbr'), other.makefile().read().split())
+while ask('Forward'): pass
+"""
+    alone = trantor.play([program(JOINED + asks)], map=(5, 5), max_units=200)
+    assert (alone.joins, alone.teams["red"].last_words) == (1, "1 ['WELCOME', 'ko']")
+
+
+COMMANDS = (
+    "Look|Inventory|Forward|Take food|Take|take food|Connect_nbr|Broadcast  two words |Set linemate|Set food|Fork||Eject|"
+    "Incantation|Right|Left now|Look"
+)
+
+
+def test_a_raw_agent_reads_what_a_server_sends():
+    commands = COMMANDS.split("|")
+    words = f"{os.environ['TRANTOR_SERVER']} --lock-step --seed 9 -x 10 -y 10 -n red -c 1 -p 0".split()
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
+        lines = (line.decode() for line in server.stdout)
+        [port] = next(found for line in lines if (found := re.findall(r"listening on \S+:(\d+)", line)))
+        with socket.create_connection(("127.0.0.1", int(port))) as connection, connection.makefile("rb") as answers:
+            connection.sendall(b"red\n")
+            expected = [answers.readline() for _ in range(3)]
+            assert expected.pop(0) == programs._core.WELCOME
+            for command in commands:
+                connection.sendall(command.encode() + b"\n")
+                expected.append(answers.readline())
+        server.kill()
+    heard, left = [], list(commands)
+
+    def speaks(text, agent):
+        heard.append(text)
+        # An empty answer would wait.
+        return (left.pop(0) or " ") if left else ""
+
+    trantor.play([trantor.Policy("red", speaks, count=1, raw=True)], seed=9, map=(10, 10), max_units=200)
+    assert "".join(heard) == b"".join(expected).decode()
+
+
+def test_policies_observe_what_environments_do():
+    seen = []
+
+    def watches(observation, agent):
+        seen.append((agent, observation))
+        return np.uint8(0)
+
+    trantor.play([trantor.Policy("red", watches, count=2)], seed=3, map=(8, 8), max_units=5)
+    env = trantor.aec_env(agents={"red": 2}, map=(8, 8))
+    assert [agent for agent, _ in seen] == ["red_0", "red_1"]
+    for _, observation in seen:
+        assert env.observation_space("red_0").contains(observation)
+        assert observation["observation"]["state"][0] == 1 and observation["action_mask"][1] == 1
+
+
+@pytest.mark.parametrize(
+    ("player", "error", "word"),
+    [
+        (trantor.Policy("red", lambda *_: 37), ValueError, "0 to 36"),
+        (trantor.Policy("red", lambda *_: "forward"), TypeError, "whole number"),
+        (trantor.Policy("red", lambda *_: 1, raw=True), TypeError, "Take food"),
+        (trantor.Policy("red", lambda *_: "Left\nLeft", raw=True), ValueError, "one line"),
+        (trantor.Policy("red", forward, count=0), ValueError, "at least 1"),
+        (trantor.Policy("blue", forward), ValueError, "more than one player"),
+        (trantor.Program("a b", "true"), ValueError, "one word"),
+    ],
+)
+def test_wrong_players_are_refused_in_words(player, error, word):
+    with pytest.raises(error, match=word):
+        trantor.play(["blue=team:1", player], max_units=100)
+
+
+def test_a_policy_that_never_lets_time_pass_is_out():
+    match = trantor.play([trantor.Policy("red", lambda *_: "Connect_nbr", raw=True)], max_units=100)
+    assert str(matches.INSTANT_COMMANDS_MAX) in match.teams["red"].lost

@@ -1,0 +1,362 @@
+"""Tournaments: what counts depends on nothing but the league, and nothing that is played is lost."""
+
+import json
+import multiprocessing
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trantor.tournament import Outcome, Player, Unit, sweep
+from trantor.tournament.league import read
+from trantor.tournament.ratings import rate
+from trantor.tournament.runners import LocalRunner
+from trantor.tournament.schedule import rounds, standing
+from trantor.tournament.stop import Stop
+from trantor.tournament.unit import play_unit, rules
+
+SCRIPTS = Path(__file__).parents[3] / "assets" / "minds"
+SHORT = """
+[tournament]
+maps = [[8, 8], [10, 9]]
+seeds = 6
+max_units = 700
+"""
+BUILT_IN = SHORT + "".join(
+    f'[[player]]\nname = "{name}"\nmind = "{mind}"\n'
+    for name, mind in [("ada", "team"), ("bob", "random"), ("cyd", "team,every=40"), ("dan", "trivial")]
+)
+
+
+def written(folder, text):
+    path = folder / "league.toml"
+    path.write_text(text)
+    return path
+
+
+def command(path, *words):
+    return [sys.executable, "-m", "trantor", "tournament", str(path), *words]
+
+
+def results(folder):
+    """The rows of a league's results by key, without what is of one run."""
+    rows = map(json.loads, (folder / "results.jsonl").read_text().splitlines())
+    own = "words", "slowest_seconds", "attempts", "seconds"
+    return {row["key"]: {name: value for name, value in row.items() if name not in own} for row in rows}
+
+
+def test_the_rule_is_fair_errs_as_rarely_as_it_says_and_knows_no_later_seed():
+    assert (Stop().lead, Stop(0.6, 0.05).lead, Stop(0.75, 0.1).lead, Stop(0.75, 0.25).lead) == (4, 8, 2, 1)
+    draw = random.Random(1)
+    stop, wrong, cases = Stop(0.7, 0.05), 0, 4_000
+    for _ in range(cases):
+        seeds = [draw.choice((0, 1 if draw.random() < 0.7 else -1)) for _ in range(400)]
+        after = stop.settled_after(seeds)
+        assert after is not None
+        wrong += sum(seeds[:after]) < 0
+        assert stop.settled_after([-seed for seed in seeds]) == after
+        assert stop.settled_after(seeds[: after - 1]) is None
+        assert stop.settled_after(seeds[:after] + seeds[:1]) == after
+    assert 0.01 * cases < wrong <= 0.05 * cases
+
+
+def test_ratings_know_neither_order_nor_names():
+    draw = random.Random(2)
+    results = {}
+    for number in range(300):
+        first, second = draw.sample("abcd", 2)
+        results[f"{number:03}"] = first, second, draw.choice([min(first, second), first, second, None])
+    ratings = rate("abcd", results)
+    shuffled = list(results.items())
+    draw.shuffle(shuffled)
+    assert rate("dcba", dict(shuffled)) == ratings
+    assert sorted(ratings, key=lambda name: -ratings[name].strength) == list("abcd")
+    other = dict(zip("abcd", "zyxw", strict=True)) | {None: None}
+    renamed = {key: tuple(other[name] for name in row) for key, row in results.items()}
+    assert {other[name]: rating for name, rating in ratings.items()} == rate("wxyz", renamed)
+    # A win and a loss are one as good as the other, whichever comes first.
+    even = rate("ab", {str(number): ("a", "b", "ab"[number % 2]) for number in range(40)})
+    assert abs(even["a"].strength - even["b"].strength) < even["a"].margin / 10
+    assert even["a"].margin < 8 < 16.3 == round(rate("a", {})["a"].margin, 1)
+
+
+def test_every_seed_is_played_from_both_sides_by_each_pair(tmp_path):
+    league = read(written(tmp_path, BUILT_IN))
+    [pairings] = rounds(league, {})
+    assert [(each.first.name + each.second.name) for each in pairings] == [
+        "adabob", "adacyd", "adadan", "bobcyd", "bobdan", "cyddan",
+    ]
+    for each in pairings:
+        assert len(each.units) == 12
+        for one, two in each.units:
+            assert one.players == two.players[::-1] and (one.seed, one.map) == (two.seed, two.map)
+            assert one.key != two.key
+    assert len({unit.key for each in pairings for pair in each.units for unit in pair}) == 6 * 12 * 2
+    gauntlet = read(written(tmp_path, BUILT_IN.replace("seeds", 'kind = "gauntlet"\nchampion = "cyd"\nseeds')))
+    [pairings] = rounds(gauntlet, {})
+    assert [(each.first.name, each.second.name) for each in pairings] == [("cyd", "ada"), ("cyd", "bob"), ("cyd", "dan")]
+
+
+@pytest.mark.parametrize("players", [4, 5, 9, 16])
+def test_in_a_swiss_tournament_equals_meet_and_none_twice(tmp_path, players):
+    text = SHORT.replace("seeds = 6", f'kind = "swiss"\nseeds = 1\nrounds = {players // 2}')
+    text += "".join(f'[[player]]\nname = "p{number:02}"\nmind = "random"\n' for number in range(players))
+    league = read(written(tmp_path, text))
+    outcomes, met, last = {}, [], []
+    for number, pairings in enumerate(rounds(league, outcomes), 1):
+        last = [{int(each.first.name[1:]), int(each.second.name[1:])} for each in pairings]
+        assert len(last) == players // 2 and len(set().union(*last)) == players - players % 2
+        met += last
+        for each in pairings:
+            for unit in each.units[0] + each.units[1]:
+                # The lower number is better.
+                outcomes[unit.key] = Outcome(min(player.name for player in unit.players), "victory")
+            assert standing(each, league.stop, outcomes).done
+    assert number == players // 2
+    assert len(set(map(frozenset, met))) == len(met)
+    if players == 16:
+        # Those that won all their matches have met.
+        assert {0, 1} in met and all(abs(first - second) < 12 for first, second in map(sorted, last))
+
+
+def test_what_is_part_of_a_match_is_part_of_its_key(tmp_path):
+    script = tmp_path / "bot.luau"
+    script.write_text("-- one")
+    players = Player("ada", "team"), Player("bob", f"script:{script}")
+    unit = Unit(players)
+    others = [
+        Unit(players[::-1]), Unit(players, seed=2), Unit(players, (20, 21)), Unit(players, lag="radio"), Unit(players, agents=5),
+        Unit(players, max_units=9), Unit(players, answer_seconds=1), Unit(players, rules="another"), Unit((players[0], Player("bob", "team"))),
+        Unit((players[0], Player("bob", f"script:{script},every=9"))), Unit((players[0], Player("eve", f"script:{script}"))),
+    ]
+    assert len({unit.key, *(other.key for other in others)}) == 12
+    moved = tmp_path / "moved.luau"
+    script.rename(moved)
+    again = players[0], Player("bob", f"script:{moved}")
+    assert Unit(again, record=True).key == unit.key
+    moved.write_text("-- two")
+    assert Unit((players[0], Player("bob", f"script:{moved}"))).key != unit.key
+
+
+def test_what_a_league_does_not_say_is_as_documented(tmp_path):
+    documented = (SCRIPTS.parents[1] / "docs" / "python.md").read_text().partition("```toml\n")[2].partition("```")[0]
+    [said, players] = documented.split("[[player]]", 1)
+    players = f"[[player]]{players}".replace("scout.luau", str(SCRIPTS / "first.luau"))
+    for name in ("walker", "students/ada", "students/bob"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "bot.py").write_text("")
+    said = read(written(tmp_path, said.replace("Spring league", "league").replace(", [30, 30]", "") + players))
+    assert said == read(written(tmp_path, "[tournament]\n" + players))
+    assert said.stop == Stop() and said.maps == ((20, 20),)
+    assert [player.name for player in said.players] == ["careful", "scout", "walker", "ada", "bob"]
+
+
+def test_the_files_of_a_program_are_those_that_it_names_or_those_of_its_directory(tmp_path):
+    (tmp_path / "own" / "__pycache__").mkdir(parents=True)
+    for name in ("bot.py", "other.py", "own/main.py", "own/__pycache__/main.pyc", "own/.hidden", "own/log.txt"):
+        (tmp_path / name).write_text(name)
+
+    def contents(lines):
+        entries = "".join(f"[[player]]\nname = 'p{number}'\n{line}\n" for number, line in enumerate(lines))
+        return [sorted(player.contents()) for player in read(written(tmp_path, "[tournament]\n" + entries)).players]
+
+    command = f"command = '{sys.executable} {{}} -p {{{{port}}}}'\n"
+    assert contents([
+        command.format("bot.py"), command.format("-m bot"), command.format("main.py") + "directory = 'own'",
+        command.format("main.py") + "directory = 'own'\nfiles = ['*.py']",
+    ]) == [["bot.py"], [], ["log.txt", "main.py"], ["main.py"]]
+    for files, words in (("['/etc/*']", "within its directory"), ("['../*.py']", "within its directory"), ("['*.c']", "no files")):
+        with pytest.raises(ValueError, match=words):
+            contents([command.format("bot.py") + f"files = {files}"] * 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("seeds = 6", "seed = 6"), ["tournament.seed", "did you mean seeds"]),
+        (("seeds = 6", "seeds = 0"), ["tournament.seeds", "1 to 10000"]),
+        (("seeds = 6", "seeds = true"), ["tournament.seeds", "not True"]),
+        (("seeds = 6", 'kind = "cup"'), ["tournament.kind", "gauntlet"]),
+        (("seeds = 6", 'kind = "gauntlet"\nchampion = "eve"'), ["tournament.champion", "name of a player"]),
+        (("seeds = 6", 'kind = "swiss"\nrounds = 3'), ["tournament.rounds", "1 to 2"]),
+        (("seeds = 6", "stop = { share = 0.5 }"), ["tournament.stop.share", "over 0.5"]),
+        (("seeds = 6", 'lag = "fast"'), ["lag"]),
+        (("[8, 8]", "[8, 0]"), ["8x0", "map"]),
+        (("[8, 8]", "8"), ["tournament.maps", "[[20, 20], [10, 10]]"]),
+        (('"ada"', '"a b"'), ["name", "letters"]),
+        (('"ada"', '"bob"'), ["player.name", "bob is there twice"]),
+        (('"random"', '"best"'), ["bob=best:6", "team"]),
+        (('"random"', '"script:none.luau"'), ["bob", "none.luau"]),
+        (('mind = "random"', ""), ["player bob", "command"]),
+        (('mind = "random"', 'command = "python3 bot.py"'), ["player bob", "{port}"]),
+        (("[tournament]", "[league]"), ["tournament", "missing"]),
+        (("seeds = 6", "seeds = "), ["league.toml"]),
+    ],
+)
+def test_an_error_in_a_league_names_the_key_and_what_is_accepted(tmp_path, change, words):
+    with pytest.raises(ValueError) as error:
+        read(written(tmp_path, BUILT_IN.replace(*change, 1)))
+    for word in words:
+        assert word in str(error.value)
+
+
+ENDED = """
+import os, signal, sys
+from pathlib import Path
+from trantor.tournament import run, store
+
+add = store.Store.add
+
+def adds(self, *finished):
+    add(self, *finished)
+    if len(self.outcomes) == 20:
+        os.kill(int(sys.argv[2]) and os.getpid(), int(sys.argv[3]))
+
+store.Store.add = adds
+if __name__ == "__main__":
+    sys.exit(run.run(Path(sys.argv[1]), jobs=2))
+"""
+
+
+def ended(path, alone, number):
+    """Plays a league of which the process, or its group, is sent a signal after 20 matches."""
+    script = path.with_name("ended.py")
+    script.write_text(ENDED)
+    words = [sys.executable, script, path, str(int(alone)), str(int(number))]
+    return subprocess.run(words, capture_output=True, text=True, check=False, start_new_session=True, timeout=120)
+
+
+def test_a_league_goes_on_after_a_kill_and_ends_in_the_same_table(tmp_path):
+    folders = [tmp_path / "whole", tmp_path / "killed"]
+    for folder in folders:
+        folder.mkdir()
+        written(folder, BUILT_IN)
+    whole = subprocess.run(command(folders[0] / "league.toml", "--jobs", "1"), capture_output=True, text=True, check=True)
+    assert ended(folders[1] / "league.toml", True, signal.SIGKILL).returncode == -signal.SIGKILL
+    lines = folders[1] / "league" / "results.jsonl"
+    kept = lines.read_text().splitlines()
+    assert len(kept) == 20 < len(results(folders[0] / "league"))
+    # As if the kill had come between the table and the lines.
+    lines.write_text("\n".join(kept[:-1] + [kept[-1][:20]]))
+    rest = subprocess.run(command(folders[1] / "league.toml", "--jobs", "2"), capture_output=True, text=True, check=True)
+    table = [each.stdout.partition("\n\n")[0] for each in (whole, rest)]
+    assert table[0] == table[1] and "ada" in table[0]
+    first, second = (results(folder / "league") for folder in folders)
+    # Several processes may have played a match more before a pair was settled.
+    assert {key: second[key] for key in first} == first
+    assert lines.read_text().splitlines()[: len(kept)] == kept
+    pages = [(folder / "league" / "report.html").read_text() for folder in folders]
+    assert all(page.count("<details id=") == 6 and ".trj" in page for page in pages)
+    again = subprocess.run(command(folders[1] / "league.toml"), capture_output=True, text=True, check=True)
+    assert again.stdout == rest.stdout and results(folders[1] / "league") == second
+
+
+def test_an_interrupt_ends_a_league_and_keeps_what_was_played(tmp_path):
+    run = ended(written(tmp_path, BUILT_IN), False, signal.SIGINT)
+    assert run.returncode == 130 and "goes on from here" in run.stdout and "Traceback" not in run.stderr
+    assert len(results(tmp_path / "league")) == 20
+    assert "Not all of it is played" in (tmp_path / "league" / "report.html").read_text()
+
+
+def test_a_unit_whose_process_dies_is_played_again():
+    runner = LocalRunner(1)
+    unit = Unit((Player("ada", "team"), Player("bob", "team")), max_units=2_000)
+    try:
+        runner.start(unit)
+        finished = runner.wait()
+        [process] = multiprocessing.active_children()
+        process.kill()
+        process.join()
+        runner.start(unit)
+        again = runner.wait()
+    finally:
+        runner.close()
+    assert (finished.outcome.attempts, again.outcome.attempts, again.outcome.units) == (1, 2, 2_000)
+    assert again.outcome.digest == finished.outcome.digest
+    assert not multiprocessing.active_children()
+
+
+BOT = """
+import os, socket, sys
+server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+server.sendall(f"{sys.argv[2]}\\n".encode())
+answers = server.makefile()
+first = [answers.readline() for _ in range(3)]
+"""
+WALK = "while first: server.sendall(b'Forward\\n'); first = answers.readline()"
+BOTS = {
+    "crashes": "raise SystemExit('no brain')",
+    "silent": BOT + "answers.read()",
+    "floods": BOT + "while True: server.sendall(b'Forward\\n' * 5000)",
+}
+
+
+def test_players_that_misbehave_lose_their_matches_and_nothing_else_is_lost(tmp_path):
+    text = SHORT.replace("seeds = 6", "seeds = 1\nagents = 2\nanswer_seconds = 1").replace(", [10, 9]", "")
+    text += f'[[player]]\nname = "scout"\nmind = "script:{SCRIPTS / "first.luau"}"\n'
+    text += "".join(f'[[player]]\nname = "{name}"\nmind = "{name}"\n' for name in ("team", "random"))
+    for name, source in BOTS.items():
+        (tmp_path / "bots" / name).mkdir(parents=True)
+        (tmp_path / "bots" / name / "bot.py").write_text(source)
+    text += f"[[player]]\neach_directory_of = \"bots\"\ncommand = '\"{sys.executable}\" bot.py {{port}} {{team}}'\n"
+    path = written(tmp_path, text)
+    run = subprocess.run(command(path, "--jobs", "2"), capture_output=True, text=True, check=True)
+    rows = results(tmp_path / "league").values()
+    assert len(rows) == 2 * 15 and not [row for row in rows if row["how"] == "void"]
+    reasons = {"crashes": "did not connect, exit status 1", "silent": "no command within 1 seconds", "floods": "1000 commands ahead"}
+    for row in rows:
+        lost = [name for name in row["players"] if name in reasons]
+        assert sorted(row["troubles"]) == sorted(lost)
+        assert all(reasons[name] in row["troubles"][name] for name in lost)
+        assert row["winner"] not in lost and (len(lost) != 1 or row["winner"] in row["players"])
+    assert [line.split()[1] for line in run.stdout.splitlines()[1:3]] == ["team", "scout"]
+    page = (tmp_path / "league" / "report.html").read_text()
+    assert all(reason in page for reason in reasons.values()) and "<pre>no brain</pre>" in page
+
+
+def test_a_player_that_kills_the_process_makes_its_match_void(tmp_path):
+    (tmp_path / "bot.py").write_text("import os, signal, sys\nos.kill(os.getppid(), signal.SIGKILL)")
+    killer = Player("killer", command=f'"{sys.executable}" bot.py {{port}}', directory=tmp_path)
+    players = Player("ada", "team"), Player("bob", "random")
+    void, whole = sweep([Unit((players[0], killer), max_units=100), Unit(players, max_units=100)])
+    assert (void.how, void.attempts) == ("void", 3) and "died 3 times, by SIGKILL" in void.troubles[""]
+    assert whole.how != "void"
+
+
+def test_an_archive_has_what_a_program_needs(tmp_path):
+    (tmp_path / "bot").mkdir()
+    start = tmp_path / "bot" / "start.sh"
+    start.write_text(f'#!/bin/sh\nexec "{sys.executable}" lib/bot.py "$@"')
+    start.chmod(0o755)
+    (tmp_path / "bot" / "lib").mkdir()
+    (tmp_path / "bot" / "lib" / "bot.py").write_text(BOT + WALK)
+    players = Player("ada", "team"), Player("bob", command="./start.sh {port} {team}", directory=tmp_path / "bot")
+    unit = Unit(players, agents=1, max_units=200)
+    here = play_unit(unit)[0]
+    archives = [player.archive() for player in players]
+    start.unlink()
+    there = play_unit(unit, *archives)[0]
+    assert here.digest == there.digest and not here.troubles and there.slowest_seconds["bob"] > 0
+
+
+def test_processes_that_cannot_start_are_an_error_at_once():
+    script = "from trantor.tournament import *\nsweep([Unit((Player('ada', 'team'), Player('bob', 'team')))])"
+    run = subprocess.run([sys.executable], input=script, capture_output=True, text=True, check=False, timeout=60)
+    assert run.returncode == 1 and "RuntimeError: processes do not start, with status 1" in run.stderr
+
+
+def test_a_sweep_answers_in_order_and_names_what_cannot_be_played(tmp_path):
+    script = tmp_path / "bot.luau"
+    script.write_text((SCRIPTS / "first.luau").read_text())
+    players = Player("ada", "team"), Player("bob", f"script:{script}")
+    units = [Unit(players, seed=seed, max_units=300, record=True) for seed in (3, 1, 2, 3)]
+    outcomes = sweep([*units, Unit(players, rules="another")])
+    assert [outcome.digest for outcome in outcomes[:4]] == [play_unit(unit)[0].digest for unit in units]
+    assert len({outcome.digest for outcome in outcomes[:4]}) == 3
+    assert outcomes[4].how == "void" and "install the same wheel" in outcomes[4].troubles[""]
+    assert rules() in outcomes[4].troubles[""]
+    with pytest.raises(ValueError, match="ray://HOST:PORT"):
+        sweep([], runner="slurm")
