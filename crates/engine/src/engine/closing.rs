@@ -135,11 +135,7 @@ impl Engine {
     /// again later otherwise. Looking now and then is cheaper than moving a limit at each word.
     fn see_whether_idle(&mut self, conn: ConnId, agent: AgentId) {
         let now = self.sessions.now();
-        let is_frozen = match &self.lock_step {
-            Some(lock_step) => lock_step.is_frozen(),
-            None => self.pace.clock().is_paused(),
-        };
-        let may_act = !is_frozen && self.game.world().agent(agent).is_some_and(Agent::is_idle);
+        let may_act = !self.is_paused() && self.game.world().agent(agent).is_some_and(Agent::is_idle);
         let (Some(limit), Some(session)) = (self.config.limits.idle_span, self.sessions.get_mut(conn)) else {
             return;
         };

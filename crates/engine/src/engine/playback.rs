@@ -140,6 +140,14 @@ impl Engine {
         self.playback.is_some()
     }
 
+    /// Whether somebody has paused time. A game that is being played elsewhere, and of which nothing more has come, only waits.
+    pub fn is_paused(&self) -> bool {
+        match &self.lock_step {
+            Some(lock_step) => lock_step.is_frozen(),
+            None => self.pace.clock().is_paused() && !(self.is_live() && self.is_stopped_at_end()),
+        }
+    }
+
     /// Whether what is shown is a game that is being played elsewhere.
     pub(super) fn is_live(&self) -> bool {
         self.playback.as_ref().is_some_and(|playback| playback.is_live)

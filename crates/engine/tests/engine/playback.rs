@@ -256,7 +256,9 @@ fn a_game_that_is_followed_is_shown_as_far_as_it_came_and_so_is_the_next() {
     game.assert_is_shown(&mut bench, viewer);
     // It waits for more, and can be paused before that comes.
     assert_eq!(bench.admin(AdminRequest::Resume), Err(AdminRefusal::Awaited));
+    assert!(!bench.engine.is_paused());
     bench.say(viewer, &ToServer::Pause);
+    assert!(bench.engine.is_paused());
     game.play(7, &mut bench);
     bench.run_for(ms(5_000));
     assert_eq!(bench.engine.game_now(), units(434));

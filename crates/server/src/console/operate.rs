@@ -81,16 +81,10 @@ fn admin(engine: &mut Engine, request: AdminRequest, now: RealTime) -> Answer {
 /// Commands about the speed and the course of time, which are answered with the pace of the game.
 fn time_request(engine: &Engine, line: &Line<'_>) -> Option<AdminRequest> {
     Some(match (line.name, &line.arguments[..]) {
-        ("pause", []) => {
-            let is_paused = match engine.lock_step_state() {
-                Some(state) => matches!(state, LockStepState::Frozen),
-                None => engine.game_clock().is_paused(),
-            };
-            match is_paused {
-                true => AdminRequest::Resume,
-                false => AdminRequest::Pause,
-            }
-        }
+        ("pause", []) => match engine.is_paused() {
+            true => AdminRequest::Resume,
+            false => AdminRequest::Pause,
+        },
         ("tick rate", [hertz]) => AdminRequest::SetFrequency(number(hertz)?),
         ("tick freeze", []) => AdminRequest::Pause,
         ("tick unfreeze", []) => AdminRequest::Resume,
