@@ -339,7 +339,7 @@ def test_an_archive_has_what_a_program_needs(tmp_path):
     archives = [player.archive() for player in players]
     start.unlink()
     there = play_unit(unit, *archives)[0]
-    assert here.digest == there.digest and not here.troubles and there.slowest_seconds["bob"] > 0
+    assert (here.troubles, there.troubles) == ({}, {}) and here.digest == there.digest and there.slowest_seconds["bob"] > 0
 
 
 def test_processes_that_cannot_start_are_an_error_at_once():

@@ -111,8 +111,8 @@ class Player:
         return buffer.getvalue()
 
     def unpacked(self, archive: bytes) -> "Player":
-        """The same player with its files in a directory of this machine, which is made once for each digest."""
-        folder = Path(tempfile.gettempdir(), f"trantor-player-{self.digest}")
+        """The same player with its files in a directory of this machine, which is made once for each archive."""
+        folder = Path(tempfile.gettempdir(), f"trantor-player-{hashlib.sha256(archive).hexdigest()}")
         if not folder.exists():
             # A task beside this one may unpack the same: the first to finish leaves it, whole.
             made = Path(tempfile.mkdtemp(dir=folder.parent))
