@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import random
 import signal
 import subprocess
@@ -137,6 +138,12 @@ def test_what_is_part_of_a_match_is_part_of_its_key(tmp_path):
     script.rename(moved)
     again = players[0], Player("bob", f"script:{moved}")
     assert Unit(again, record=True).key == unit.key
+    archive = again[1].archive()
+    os.utime(moved, (0, 0))
+    assert again[1].archive() == archive
+    moved.chmod(0o700)
+    assert Unit((players[0], Player("bob", f"script:{moved}"))).key != unit.key
+    moved.chmod(0o600)
     moved.write_text("-- two")
     assert Unit((players[0], Player("bob", f"script:{moved}"))).key != unit.key
 

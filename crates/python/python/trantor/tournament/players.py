@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import tempfile
 import zipfile
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,8 @@ NAME = re.compile(r"[A-Za-z0-9_.-]{1,32}")
 """A team can have it, and so can a file."""
 RESERVED = ("GRAPHIC", "TRANTOR", "OPERATOR", "draw")
 """Words of viewers and operators, and that of a match without a winner."""
+EXECUTABLE = 0o100
+"""The bit of a file's mode that lets its owner run it."""
 FILES_MAX = 10_000
 FILES_BYTES_MAX = 256 << 20
 """Read at the start of every league: a second's work. What a program plays with is far less."""
@@ -77,7 +80,10 @@ class Player:
         """What it is, apart from its name and from where it lies: SHA-256 of its command or mind and of its files."""
         script = self.script
         what = f"{self.command} {self.grows}" if self.command else (self.mind or "").replace(str(script), "")
-        lines = [f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for name, path in self.contents().items()]
+        lines = [
+            f"{name} {path.stat().st_mode & EXECUTABLE} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+            for name, path in self.contents().items()
+        ]
         return hashlib.sha256("\n".join([what, *lines]).encode()).hexdigest()
 
     def contents(self) -> dict[str, Path]:
@@ -107,7 +113,10 @@ class Player:
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, path in self.contents().items():
-                archive.write(path, name)
+                # Without its time: the same files make the same archive.
+                entry = zipfile.ZipInfo(name)
+                entry.external_attr = path.stat().st_mode << 16
+                archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
         return buffer.getvalue()
 
     def unpacked(self, archive: bytes) -> "Player":
@@ -118,11 +127,11 @@ class Player:
             made = Path(tempfile.mkdtemp(dir=folder.parent))
             with zipfile.ZipFile(io.BytesIO(archive)) as packed:
                 for entry in packed.infolist():
-                    Path(packed.extract(entry, made)).chmod(0o700 if entry.external_attr >> 16 & 0o100 else 0o600)
+                    Path(packed.extract(entry, made)).chmod(0o700 if entry.external_attr >> 16 & EXECUTABLE else 0o600)
             try:
                 made.rename(folder)
             except OSError:
-                pass
+                shutil.rmtree(made)
         if folder.stat().st_uid != getattr(os, "getuid", int)():
             raise ValueError(f"{folder} belongs to another user, and its files may be others")
         if self.script is not None:
