@@ -224,6 +224,8 @@ def adds(self, *finished):
 
 store.Store.add = adds
 if __name__ == "__main__":
+    # As at a terminal, wherever the tests were started.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(run.run(Path(sys.argv[1]), jobs=2))
 """
 
