@@ -2,12 +2,10 @@
 //!
 //! Starting programs, speaking to them and judging how they behave is Python's, in `trantor/matches.py` and `trantor/programs.py`.
 
-use std::borrow::Cow;
-
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::actions::ACTIONS;
@@ -31,7 +29,6 @@ pub(crate) struct Match {
     levels: Vec<(f64, Vec<u32>)>,
     /// The end of the stride.
     until: GameTime,
-    records: bool,
 }
 
 #[pymethods]
@@ -45,7 +42,6 @@ impl Match {
             left: vec![0; setup.config.teams.len()],
             levels: Vec::new(),
             until: GameTime::ZERO + STRIDE,
-            records: record,
         })
     }
 
@@ -76,19 +72,12 @@ impl Match {
     }
 
     /// Hands in an action of a seat; 0 waits for the time of a step.
-    fn act(&mut self, seat: usize, action: u8) -> PyResult<()> {
-        self.check(seat)?;
-        if usize::from(action) >= ACTIONS {
-            let why = format!("action {action}: actions are 0 to {}", ACTIONS - 1);
-            return Err(PyValueError::new_err(why));
-        }
+    fn act(&mut self, seat: usize, action: u8) {
         self.arena.act(seat, action);
-        Ok(())
     }
 
-    /// What the agent of a seat sees and may do, as in the arrays of a batch.
+    /// What the agent of a seat sees and may do, as environments have it.
     fn observe<'py>(&mut self, py: Python<'py>, seat: usize) -> PyResult<Bound<'py, PyDict>> {
-        self.check(seat)?;
         let sight = PyArray2::zeros(py, [SIGHT_TILES, TILE_FIGURES], false);
         let state = PyArray1::zeros(py, STATE_FIGURES, false);
         let messages = PyArray2::zeros(py, [MESSAGES_MAX, 2], false);
@@ -106,33 +95,30 @@ impl Match {
             },
             0.0,
         );
-        let dict = PyDict::new(py);
-        dict.set_item("sight", sight)?;
-        dict.set_item("state", state)?;
-        dict.set_item("messages", messages)?;
-        dict.set_item("mask", mask)?;
-        Ok(dict)
+        let seen = [
+            ("sight", sight.as_any()),
+            ("state", state.as_any()),
+            ("messages", messages.as_any()),
+        ];
+        let seen = seen.into_py_dict(py)?;
+        [("observation", seen.as_any()), ("action_mask", mask.as_any())].into_py_dict(py)
     }
 
     /// Takes the lines that the agent of a raw seat was sent since the last call.
-    fn hear(&mut self, seat: usize) -> PyResult<Cow<'static, [u8]>> {
-        self.check(seat)?;
-        Ok(Cow::Owned(self.arena.take_text(seat)))
+    fn hear(&mut self, seat: usize) -> Vec<u8> {
+        self.arena.take_text(seat)
     }
 
     /// Hands in a line of a seat, without its end. Answers whether it begins with a command.
-    fn say(&mut self, seat: usize, line: &[u8]) -> PyResult<bool> {
-        self.check(seat)?;
-        Ok(self.arena.say(seat, line))
+    fn say(&mut self, seat: usize, line: &[u8]) -> bool {
+        self.arena.say(seat, line)
     }
 
     /// The agent of a seat leaves the game, if it lives.
-    fn leave(&mut self, seat: usize) -> PyResult<()> {
-        self.check(seat)?;
+    fn leave(&mut self, seat: usize) {
         if let Some(team) = self.arena.leave(seat) {
             self.left[usize::from(team.0)] += 1;
         }
-        Ok(())
     }
 
     /// Game time.
@@ -164,22 +150,11 @@ impl Match {
         result.set_item("joins", leap.joins())?;
         result.set_item("levels", std::mem::take(&mut self.levels))?;
         result.set_item("digest", digest(game))?;
-        result.set_item("teams", &game.config().teams)?;
-        result.set_item("deaths", deaths)?;
-        result.set_item("recording", self.records.then_some(Cow::<[u8]>::Owned(journal)))?;
+        let teams = game.config().teams.iter().zip(deaths);
+        result.set_item("deaths", teams.into_py_dict(py)?)?;
+        result.set_item("recording", Some(journal).filter(|journal| !journal.is_empty()))?;
         let reports = self.arena.scripts().reports().into_iter();
-        let reports: Vec<String> = reports.map(|report| report.text).collect();
-        result.set_item("reports", reports)?;
+        result.set_item("reports", reports.map(|report| report.text).collect::<Vec<_>>())?;
         Ok(result)
-    }
-}
-
-impl Match {
-    fn check(&self, seat: usize) -> PyResult<()> {
-        let seats = self.noted.len();
-        match seat < seats {
-            true => Ok(()),
-            false => Err(PyValueError::new_err(format!("seat {seat} of {seats}"))),
-        }
     }
 }

@@ -1,13 +1,15 @@
 //! Recordings: what happened, the state at any unit, and whether all of it can be played again.
 
+use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use trantor_game::Replay;
-use trantor_game::replay::{Cursor, IndexedPiece, Recording as Indexed};
+use trantor_game::replay::{IndexedPiece, Recording as Indexed};
 use trantor_server::replay::{export_bytes, pieces_in, read};
 use trantor_time::GameTime;
 
@@ -22,7 +24,7 @@ pub(crate) struct Recording {
     /// The bytes of each piece, in order.
     pieces: Vec<Arc<[u8]>>,
     /// Made when it is first asked for.
-    index: Mutex<Option<Arc<Indexed>>>,
+    index: PyOnceLock<Arc<Indexed>>,
 }
 
 #[pymethods]
@@ -30,45 +32,38 @@ impl Recording {
     /// Reads a recording: a file, or a directory of pieces.
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        py.detach(|| {
+        let pieces = py.detach(|| {
             let files = pieces_in(std::slice::from_ref(&path))?;
             let pieces = files.iter().map(|file| read(file).map(Arc::from));
-            Ok::<_, std::io::Error>(Self {
-                pieces: pieces.collect::<Result<_, _>>()?,
-                index: Mutex::new(None),
-            })
+            pieces.collect::<io::Result<_>>()
+        });
+        Ok(Self {
+            pieces: pieces.map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))?,
+            index: PyOnceLock::new(),
         })
-        .map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
     }
 
     /// All that happened, an event a line, as JSON.
-    fn events(&self, py: Python<'_>) -> PyResult<String> {
-        let lines = py.detach(|| {
+    fn events(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        py.detach(|| {
             let mut lines = Vec::new();
             for piece in &self.pieces {
                 export_bytes(piece.clone(), &mut lines)?;
             }
-            Ok::<_, std::io::Error>(lines)
-        });
-        let lines = lines.map_err(|error| PyOSError::new_err(error.to_string()))?;
-        String::from_utf8(lines).map_err(|error| PyValueError::new_err(error.to_string()))
+            Ok(lines)
+        })
     }
 
-    /// Plays it again and compares every digest; answers inputs, deadlines, digests compared, and the digest at the end.
-    fn verify(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, String)> {
-        let checked = py.detach(|| {
-            let mut sums = (0, 0, 0, String::new());
+    /// Plays it again and compares every digest; answers the one at the end.
+    fn verify(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let mut end = String::new();
             for piece in &self.pieces {
-                let replay = Replay::open(piece.clone()).map_err(|error| error.to_string())?;
-                let verified = replay.verify().map_err(|error| error.to_string())?;
-                sums.0 += verified.played.inputs;
-                sums.1 = verified.end.steps;
-                sums.2 += verified.played.digests;
-                sums.3 = digest(&verified.game);
+                let replay = Replay::open(piece.clone()).map_err(invalid)?;
+                end = digest(&replay.verify().map_err(invalid)?.game);
             }
-            Ok::<_, String>(sums)
-        });
-        checked.map_err(PyValueError::new_err)
+            Ok(end)
+        })
     }
 
     /// Its first and last moment, in units.
@@ -80,34 +75,27 @@ impl Recording {
     /// The state at a moment, in whole units; the beginning or the end if it lies outside.
     fn state<'py>(&self, py: Python<'py>, units: i64) -> PyResult<Bound<'py, PyDict>> {
         let index = self.indexed(py)?;
-        let scene = py.detach(|| {
-            let (game, _): (_, Cursor) = index
-                .seek(GameTime::from_units(units))
-                .map_err(|error| error.to_string())?;
-            Ok::<_, String>(Scene::of(&game))
-        });
-        scene.map_err(PyValueError::new_err)?.into_dict(py)
+        let at = GameTime::from_units(units);
+        let scene = py.detach(|| index.seek(at).map(|(game, _)| Scene::of(&game)));
+        scene.map_err(invalid)?.into_dict(py)
     }
 }
 
 impl Recording {
-    fn indexed(&self, py: Python<'_>) -> PyResult<Arc<Indexed>> {
-        let index = py.detach(|| {
-            let mut index = self.index.lock().map_err(|error| error.to_string())?;
-            if let Some(index) = &*index {
-                return Ok(Arc::clone(index));
-            }
+    fn indexed(&self, py: Python<'_>) -> PyResult<&Arc<Indexed>> {
+        let index = || {
             let share = STATES_BYTES_MAX / self.pieces.len().max(1);
             let pieces = self
                 .pieces
                 .iter()
                 .map(|piece| IndexedPiece::new(piece.clone(), share));
-            let pieces: Vec<_> = pieces
-                .collect::<Result<_, _>>()
-                .map_err(|error| error.to_string())?;
-            let joined = Indexed::join(pieces).map_err(|error| error.to_string())?;
-            Ok::<_, String>(Arc::clone(index.insert(Arc::new(joined))))
-        });
-        index.map_err(PyValueError::new_err)
+            let pieces = pieces.collect::<Result<_, _>>().map_err(invalid)?;
+            Indexed::join(pieces).map(Arc::new).map_err(invalid)
+        };
+        self.index.get_or_try_init(py, || py.detach(index))
     }
+}
+
+fn invalid(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }

@@ -1,25 +1,30 @@
 //! The state of a game as arrays: what pictures and tables are made from.
 
-use numpy::{PyArray2, PyArray3, PyArrayMethods};
+use std::borrow::Cow;
+
+use numpy::ndarray::{Array, Array2, Array3, Dimension};
+use numpy::{Element, IntoPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trantor_game::Game;
 use trantor_model::{Resource, TeamId};
 
 /// A game's state, copied, so that it can be read while the game goes on.
+#[derive(IntoPyObject)]
 pub(crate) struct Scene {
     units: f64,
     digest: String,
     winner: Option<String>,
-    /// Rows, columns.
-    sides: (usize, usize),
-    /// By row, column and resource.
-    ground: Vec<u16>,
-    /// By agent: [`agent_columns`].
-    agents: Vec<[i32; AGENT_FIGURES]>,
-    /// By egg: number, team, x, y.
-    eggs: Vec<[i32; 4]>,
     teams: Vec<String>,
+    /// By row, column and resource.
+    #[pyo3(into_py_with = to_numpy)]
+    ground: Array3<u16>,
+    agent_columns: Vec<&'static str>,
+    #[pyo3(into_py_with = to_numpy)]
+    agents: Array2<i32>,
+    /// By egg: number, team, x, y.
+    #[pyo3(into_py_with = to_numpy)]
+    eggs: Array2<i32>,
 }
 
 /// Figures of an agent: six, and what it carries.
@@ -57,45 +62,34 @@ impl Scene {
             let (team, tile) = (i32::from(egg.team.0), egg.tile);
             [figure(egg.id.0), team, i32::from(tile.x), i32::from(tile.y)]
         });
+        let ground = tiles.flat_map(|ground| ground.0.map(small)).collect();
+        let sides = (
+            usize::from(size.height()),
+            usize::from(size.width()),
+            Resource::COUNT,
+        );
         Self {
             units: game.now().as_units_f64(),
             digest: digest(game),
             winner: winner(game),
-            sides: (usize::from(size.height()), usize::from(size.width())),
-            ground: tiles.flat_map(|ground| ground.0.map(small)).collect(),
-            agents: agents.collect(),
-            eggs: eggs.collect(),
             teams: game.config().teams.clone(),
+            ground: Array3::from_shape_vec(sides, ground).expect("each tile has all resources"),
+            agent_columns: agent_columns(),
+            agents: agents.collect::<Vec<_>>().into(),
+            eggs: eggs.collect::<Vec<_>>().into(),
         }
     }
 
     pub(crate) fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-        let dict = PyDict::new(py);
-        let (rows, columns) = self.sides;
-        let ground = PyArray3::zeros(py, [rows, columns, Resource::COUNT], false);
-        ground.readwrite().as_slice_mut()?.copy_from_slice(&self.ground);
-        dict.set_item("units", self.units)?;
-        dict.set_item("digest", self.digest)?;
-        dict.set_item("winner", self.winner)?;
-        dict.set_item("teams", self.teams)?;
-        dict.set_item("ground", ground)?;
-        dict.set_item("agents", table(py, &self.agents)?)?;
-        dict.set_item("eggs", table(py, &self.eggs)?)?;
-        dict.set_item("agent_columns", agent_columns())?;
-        Ok(dict)
+        self.into_pyobject(py)
     }
 }
 
-fn table<'py, const COLUMNS: usize>(
+fn to_numpy<'py, T: Element + Clone, D: Dimension>(
+    array: Cow<'_, Array<T, D>>,
     py: Python<'py>,
-    rows: &[[i32; COLUMNS]],
-) -> PyResult<Bound<'py, PyArray2<i32>>> {
-    let table = PyArray2::zeros(py, [rows.len(), COLUMNS], false);
-    table
-        .readwrite()
-        .as_slice_mut()?
-        .copy_from_slice(rows.as_flattened());
-    Ok(table)
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(array.into_owned().into_pyarray(py).into_any())
 }
 
 /// The digest of a game's state as the programs write it.

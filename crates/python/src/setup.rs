@@ -14,8 +14,9 @@ const SEATS_MAX: usize = 4_096;
 /// Longest step and longest game, in units.
 const UNITS_MAX: u32 = 10_000_000;
 
-/// The fields of what Python passes, which `trantor/_setup.py` fills.
+/// What Python passes: a dictionary, which `trantor/_setup.py` and `trantor/matches.py` fill.
 #[derive(FromPyObject)]
+#[pyo3(from_item_all)]
 struct Fields {
     map: (u32, u32),
     /// By team: its name, agents at the start, seats, whether they are raw.
@@ -100,26 +101,24 @@ fn checked(fields: Fields) -> Result<Setup, String> {
 }
 
 fn rewards(given: &[(String, f32)]) -> Result<Rewards, String> {
-    let mut rewards = Rewards::default();
+    const NAMES: [&str; 7] = ["win", "lose", "level", "death", "unit", "food", "stone"];
+    let mut worths = [0.0; NAMES.len()];
     for (name, worth) in given {
-        let field = match name.as_str() {
-            "win" => &mut rewards.win,
-            "lose" => &mut rewards.lose,
-            "level" => &mut rewards.level,
-            "death" => &mut rewards.death,
-            "unit" => &mut rewards.unit,
-            "food" => &mut rewards.food,
-            "stone" => &mut rewards.stone,
-            _ => {
-                return Err(format!(
-                    "rewards: {name:?} is not one of win, lose, level, death, unit, food, stone"
-                ));
-            }
-        };
+        let place = NAMES.iter().position(|known| known == name);
+        let place = place.ok_or_else(|| format!("rewards: {name:?} is not one of {}", NAMES.join(", ")))?;
         if !worth.is_finite() {
             return Err(format!("rewards: {name} must be a finite number, not {worth}"));
         }
-        *field = *worth;
+        worths[place] = *worth;
     }
-    Ok(rewards)
+    let [win, lose, level, death, unit, food, stone] = worths;
+    Ok(Rewards {
+        win,
+        lose,
+        level,
+        death,
+        unit,
+        food,
+        stone,
+    })
 }

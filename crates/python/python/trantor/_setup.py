@@ -64,32 +64,18 @@ class Setup:
     def _seats(self, count: int) -> int:
         return count if self.most_agents is None else self.most_agents
 
-    def native(self) -> "NativeSetup":
+    def native(self) -> dict[str, Any]:
         """The same for the native library, which checks it."""
-        return NativeSetup(
-            map=self.map,
-            teams=[(team, count, self._seats(count), self.is_raw) for team, count in self.agents.items()],
-            order=[],
-            opponents=list(self.opponents),
-            every=self.every,
-            max_units=self.every * self.max_cycles,
-            lag=self.lag,
-            rewards=list(self.rewards.items()),
-        )
-
-
-@dataclass(frozen=True)
-class NativeSetup:
-    """The fields that the native library reads."""
-
-    map: tuple[int, int]
-    teams: list[tuple[str, int, int, bool]]
-    order: list[str]
-    opponents: list[str]
-    every: int
-    max_units: int
-    lag: str
-    rewards: list[tuple[str, float]]
+        return {
+            "map": self.map,
+            "teams": [(team, count, self._seats(count), self.is_raw) for team, count in self.agents.items()],
+            "order": [],
+            "opponents": list(self.opponents),
+            "every": self.every,
+            "max_units": self.every * self.max_cycles,
+            "lag": self.lag,
+            "rewards": list(self.rewards.items()),
+        }
 
 
 def action_number(agent: str, action: Any) -> int:

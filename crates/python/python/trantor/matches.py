@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from . import _core
-from ._setup import NativeSetup, action_number, command_line
+from ._setup import action_number, command_line
 from .programs import PROCESSES_MAX, Lost, Processes, Program
 
 EVERY_UNITS = 7
@@ -121,16 +121,16 @@ def play(
             raise ValueError(f"team {player.team!r} has more than one player")
     with ExitStack() as stack:
         teams = [_Team(player, seed, answer_seconds, stack) for player in outside]
-        setup = NativeSetup(
-            map=map,
-            teams=[team.native() for team in teams],
-            order=list(dict.fromkeys(order)),
-            opponents=[player for player in players if isinstance(player, str)],
-            every=EVERY_UNITS,
-            max_units=max_units,
-            lag=lag,
-            rewards=[],
-        )
+        setup = {
+            "map": map,
+            "teams": [team.native() for team in teams],
+            "order": list(dict.fromkeys(order)),
+            "opponents": [player for player in players if isinstance(player, str)],
+            "every": EVERY_UNITS,
+            "max_units": max_units,
+            "lag": lag,
+            "rewards": [],
+        }
         match = _core.Match(setup, seed, record)
         of_seat = [team for team in teams for _ in range(team.seats)]
         first = 0
@@ -143,15 +143,11 @@ def play(
         for team in teams:
             team.end()
     result = match.result()
-    deaths = dict(zip(result.pop("teams"), result.pop("deaths"), strict=True))
-    played = {team.player.team: team for team in teams}
-    return Match(
-        teams={
-            name: played[name].result(count) if name in played else TeamResult(count)
-            for name, count in deaths.items()
-        },
-        **result,
-    )
+    results = {name: TeamResult(deaths) for name, deaths in result.pop("deaths").items()}
+    for team in teams:
+        name = team.player.team
+        results[name] = team.result(results[name].deaths)
+    return Match(teams=results, **result)
 
 
 class _Team:
@@ -210,7 +206,7 @@ class _Team:
             return self._say(seat, line)
         assert isinstance(player, Policy)
         name = f"{player.team}_{seat - self.first_seat}"
-        seen = match.hear(seat).decode(errors="surrogateescape") if player.raw else self._observation(seat)
+        seen = match.hear(seat).decode(errors="surrogateescape") if player.raw else match.observe(seat)
         before = perf_counter()
         answer = player.function(seen, name)
         self._note_seconds(perf_counter() - before)
@@ -220,11 +216,6 @@ class _Team:
             self._say(seat, line)
         else:
             match.act(seat, 0)
-
-    def _observation(self, seat: int) -> dict[str, Any]:
-        arrays = self.match.observe(seat)
-        observation = {name: arrays[name] for name in ("sight", "state", "messages")}
-        return {"observation": observation, "action_mask": arrays["mask"]}
 
     def _note_seconds(self, seconds: float) -> None:
         self._thinking_seconds += seconds

@@ -46,7 +46,7 @@ class Recording:
         Raises:
             ValueError: it cannot be played, or where it is different.
         """
-        return self._native.verify()[3]
+        return self._native.verify()
 
     def to_pandas(self) -> Any:
         """The events as a `pandas.DataFrame`, a row an event. Needs pandas."""
@@ -58,4 +58,4 @@ class Recording:
         """The same as a `pyarrow.Table`. Needs pyarrow."""
         from pyarrow import BufferReader, json as arrow_json
 
-        return arrow_json.read_json(BufferReader(self._native.events().encode()))
+        return arrow_json.read_json(BufferReader(self._native.events()))
