@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from ._core import ACTION_NAMES
+from ._core import ACTION_NAMES, STATE_NAMES
 from ._setup import LINE_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -18,21 +18,19 @@ TILE_FIGURES = 9
 """Food, six stones, agents (oneself included), eggs; each at most 255."""
 MESSAGES = 12
 """Messages heard since the last decision, the oldest first."""
-
-
 LINE_CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " _"
 TEXT_CHARACTERS_MAX = 512 * 1024
 """Of the lines that an agent is sent between two decisions; an answer may follow messages of 256 KiB."""
 
 
-def observation_space(state_figures: int, is_raw: bool = False) -> spaces.Space[Any]:
+def observation_space(is_raw: bool = False) -> spaces.Space[Any]:
     """The space of one agent's observations: arrays with its action mask, or lines of text."""
     if is_raw:
         return spaces.Text(TEXT_CHARACTERS_MAX, min_length=0, charset=string.printable)
     observation = spaces.Dict(
         {
             "sight": spaces.Box(0, 255, (SIGHT_TILES, TILE_FIGURES), np.uint8),
-            "state": spaces.Box(-1, np.iinfo(np.int32).max, (state_figures,), np.int32),
+            "state": spaces.Box(-1, np.iinfo(np.int32).max, (len(STATE_NAMES),), np.int32),
             "messages": spaces.Box(0, 255, (MESSAGES, 2), np.uint8),
         }
     )
@@ -48,11 +46,8 @@ def action_space(is_raw: bool = False) -> spaces.Space[Any]:
 
 def observations(arrays: "Arrays", rows: list[int]) -> list[dict[str, Any]]:
     """Copies of the observations of some rows."""
-    sight = arrays["sight"][rows]
-    state = arrays["state"][rows]
-    messages = arrays["messages"][rows]
-    mask = arrays["mask"][rows]
+    of_rows = (arrays["sight"][rows], arrays["state"][rows], arrays["messages"][rows], arrays["mask"][rows])
     return [
-        {"observation": {"sight": a, "state": b, "messages": c}, "action_mask": d}
-        for a, b, c, d in zip(sight, state, messages, mask, strict=True)
+        {"observation": {"sight": sight, "state": state, "messages": messages}, "action_mask": mask}
+        for sight, state, messages, mask in zip(*of_rows, strict=True)
     ]

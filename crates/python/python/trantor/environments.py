@@ -35,12 +35,13 @@ class _Game(EzPickle):
         self.setup = Setup(**options)
         self.render_mode = render_mode
         self.possible_agents = self.setup.seats()
+        self.agents: list[str] = []
         self._rows = {name: row for row, name in enumerate(self.possible_agents)}
         self._batch = _core.Batch(self.setup.native(), 1, 1, record, port)
         if port is not None:
             print(f"trantor: watch this game with trantor-viewer -p {self.port}", file=sys.stderr)
         self._arrays = self._batch.arrays()
-        self._observation_space = _spaces.observation_space(len(_core.STATE_NAMES), self.setup.is_raw)
+        self._observation_space = _spaces.observation_space(self.setup.is_raw)
         self._action_spaces = {name: _spaces.action_space(self.setup.is_raw) for name in self.possible_agents}
         self._seeds = np.random.default_rng()
 
@@ -68,7 +69,7 @@ class _Game(EzPickle):
 
     def save_recording(self, path: str | Path) -> None:
         """Writes what has happened in this game to a file, for `trantor-server replay` and `trantor.Recording`."""
-        Path(path).write_bytes(bytes(self._batch.recording(0)))
+        Path(path).write_bytes(self._batch.recording(0))
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         """A top view, shape (height, width, 3), uint8; None without a render mode, and where viewers show the game."""
@@ -89,11 +90,6 @@ class _Game(EzPickle):
             raise ValueError(f"{agent!r} is none of possible_agents")
         return row
 
-    def _say(self, row: int, line: bytes) -> None:
-        """Hands in a line, in raw mode; an empty one waits."""
-        if line:
-            self._batch.say(row, line)
-
     def _observe(self, names: list[str]) -> dict[str, Any]:
         rows = [self._rows[name] for name in names]
         if self.setup.is_raw:
@@ -101,6 +97,12 @@ class _Game(EzPickle):
         else:
             seen = _spaces.observations(self._arrays, rows)
         return dict(zip(names, seen, strict=True))
+
+    def _results(self, names: list[str]) -> list[dict[str, Any]]:
+        """Rewards, terminations and truncations."""
+        rows = [self._rows[name] for name in names]
+        arrays = self._arrays["rewards"], self._arrays["terminations"], self._arrays["truncations"]
+        return [dict(zip(names, array[rows].tolist(), strict=True)) for array in arrays]
 
     def _living(self) -> list[str]:
         living = self._arrays["state"][:, 0]
@@ -124,11 +126,6 @@ class ParallelEnv(_Game, PettingZooParallelEnv):  # type: ignore[misc]
 
     metadata = {"render_modes": RENDER_MODES, "name": "trantor_v0", "is_parallelizable": True, "render_fps": 10}
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.agents: list[str] = []
-        self._actions = np.zeros(len(self.possible_agents), np.uint8)
-
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
@@ -147,31 +144,20 @@ class ParallelEnv(_Game, PettingZooParallelEnv):  # type: ignore[misc]
         Raises:
             ValueError, TypeError: an agent or an action that is none; nothing was played.
         """
-        self._actions.fill(0)
+        numbers = np.zeros(len(self.possible_agents), np.uint8)
         if self.setup.is_raw:
             lines = [(self._row(agent), command_line(agent, line)) for agent, line in actions.items()]
             for row, line in lines:
-                self._say(row, line)
+                if line:
+                    self._batch.say(row, line)
         else:
             for agent, action in actions.items():
-                self._actions[self._row(agent)] = action_number(agent, action)
-        self._batch.step(self._actions)
-        born = [name for name in self._living() if name not in self.agents]
-        names = self.agents + born
-        rows = [self._rows[name] for name in names]
-        rewards = self._arrays["rewards"][rows].tolist()
-        terminations = self._arrays["terminations"][rows].tolist()
-        truncations = self._arrays["truncations"][rows].tolist()
-        observations = self._observe(names)
-        ended = zip(names, terminations, truncations, strict=True)
-        self.agents = [name for name, terminated, truncated in ended if not (terminated or truncated)]
-        return (
-            observations,
-            dict(zip(names, rewards, strict=True)),
-            dict(zip(names, terminations, strict=True)),
-            dict(zip(names, truncations, strict=True)),
-            {name: {} for name in names},
-        )
+                numbers[self._row(agent)] = action_number(agent, action)
+        self._batch.step(numbers)
+        names = self.agents + [name for name in self._living() if name not in self.agents]
+        rewards, terminations, truncations = self._results(names)
+        self.agents = [name for name in names if not (terminations[name] or truncations[name])]
+        return self._observe(names), rewards, terminations, truncations, {name: {} for name in names}
 
 
 class AgentEnv(_Game, AECEnv):  # type: ignore[misc]
@@ -182,18 +168,12 @@ class AgentEnv(_Game, AECEnv):  # type: ignore[misc]
 
     metadata = {"render_modes": RENDER_MODES, "name": "trantor_v0", "is_parallelizable": False, "render_fps": 10}
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.agents: list[str] = []
-
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins a game. With a seed, this game and those after it are the same each time."""
         self._begin(seed)
         self.agents = self._living()
-        self.rewards: dict[str, float] = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards: dict[str, float] = dict.fromkeys(self.agents, 0.0)
-        self.terminations: dict[str, bool] = dict.fromkeys(self.agents, False)
-        self.truncations: dict[str, bool] = dict.fromkeys(self.agents, False)
+        self.rewards, self.terminations, self.truncations = self._results(self.agents)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.infos: dict[str, dict[str, Any]] = {name: {} for name in self.agents}
         self._skip_agent_selection = None
         row = self._batch.act()
@@ -213,9 +193,10 @@ class AgentEnv(_Game, AECEnv):  # type: ignore[misc]
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        row, number = self._row(agent), 0
+        row, number = self._rows[agent], 0
         if self.setup.is_raw:
-            self._say(row, command_line(agent, action))
+            if line := command_line(agent, action):
+                self._batch.say(row, line)
         else:
             number = action_number(agent, action)
         self._cumulative_rewards[agent] = 0.0
@@ -223,14 +204,9 @@ class AgentEnv(_Game, AECEnv):  # type: ignore[misc]
         for name in self._living():
             if name not in self.agents:
                 self.agents.append(name)
-                self.rewards[name] = self._cumulative_rewards[name] = 0.0
-                self.terminations[name] = self.truncations[name] = False
+                self._cumulative_rewards[name] = 0.0
                 self.infos[name] = {}
-        for name in self.agents:
-            place = self._rows[name]
-            self.rewards[name] = float(self._arrays["rewards"][place])
-            self.terminations[name] = bool(self._arrays["terminations"][place])
-            self.truncations[name] = bool(self._arrays["truncations"][place])
+        self.rewards, self.terminations, self.truncations = self._results(self.agents)
         self._accumulate_rewards()
         if next_row is not None:
             self.agent_selection = self.possible_agents[next_row]

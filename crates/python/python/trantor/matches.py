@@ -133,15 +133,13 @@ def play(
         }
         match = _core.Match(setup, seed, record)
         of_seat = [team for team in teams for _ in range(team.seats)]
-        first = 0
         for team in teams:
-            team.match, team.first_seat = match, first
-            first += team.seats
+            team.match, team.first_seat = match, of_seat.index(team)
         while (turn := match.advance()) is not None:
             seat, is_living = turn
             of_seat[seat].turn(seat, is_living)
-        for team in teams:
-            team.end()
+        for seat, team in enumerate(of_seat):
+            team.turn(seat, False)
     result = match.result()
     results = {name: TeamResult(deaths) for name, deaths in result.pop("deaths").items()}
     for team in teams:
@@ -178,7 +176,7 @@ class _Team:
         return player.team, player.count, self.seats, isinstance(player, Program) or player.raw
 
     def turn(self, seat: int, is_living: bool) -> None:
-        """The agent of a seat can act, or is gone."""
+        """The agent of a seat can act; or it is gone, or the match is over."""
         if is_living:
             try:
                 self._act(seat)
@@ -186,12 +184,6 @@ class _Team:
                 self._lose(seat, str(reason))
         elif self._processes is not None:
             self._processes.finish(seat, self.match.hear(seat))
-
-    def end(self) -> None:
-        """The match is over."""
-        if self._processes is not None:
-            for seat in range(self.first_seat, self.first_seat + self.seats):
-                self._processes.finish(seat, self.match.hear(seat))
 
     def result(self, deaths: int) -> TeamResult:
         """What became of it."""
