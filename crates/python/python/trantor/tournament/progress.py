@@ -3,33 +3,8 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from .schedule import Pairing, Standing
-
-
-class Progress(Protocol):
-    """What is shown."""
-
-    def begin(self, round: int, left: int) -> None:
-        """A round begins, with so many matches left to play."""
-
-    def advance(self, left: int) -> None:
-        """A match is over."""
-
-    def settled(self, pairing: Pairing, standing: Standing) -> None:
-        """A pair of players is done."""
-
-
-@contextmanager
-def progress() -> Iterator[Progress]:
-    """What fits the error output."""
-    if not sys.stderr.isatty():
-        yield Lines()
-        return
-    bar = Bar()
-    with bar.bar:
-        yield bar
 
 
 def score(pairing: Pairing, standing: Standing) -> str:
@@ -44,16 +19,18 @@ class Lines:
     """A line for each pair."""
 
     def begin(self, round: int, left: int) -> None:
+        """A round begins, with so many matches left to play."""
         print(f"round {round}: {left} matches at most", file=sys.stderr)
 
     def advance(self, left: int) -> None:
-        pass
+        """A match is over."""
 
     def settled(self, pairing: Pairing, standing: Standing) -> None:
+        """A pair of players is done."""
         print(score(pairing, standing), file=sys.stderr)
 
 
-class Bar:
+class Bar(Lines):
     """A bar that loses what is settled early, with the last result beside it."""
 
     def __init__(self) -> None:
@@ -76,3 +53,14 @@ class Bar:
 
     def settled(self, pairing: Pairing, standing: Standing) -> None:
         self.bar.update(self._task, last=score(pairing, standing))
+
+
+@contextmanager
+def progress() -> Iterator[Lines]:
+    """What fits the error output."""
+    if not sys.stderr.isatty():
+        yield Lines()
+        return
+    bar = Bar()
+    with bar.bar:
+        yield bar

@@ -6,8 +6,8 @@ import multiprocessing.connection
 import os
 import signal
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -64,6 +64,16 @@ def make_runner(where: str, jobs: int | None = None) -> Runner:
     raise ValueError(f"runner: local, ray, ray:ADDRESS or ray://HOST:PORT, not {where}")
 
 
+def played(units: Iterator[Unit], runner: Runner) -> Iterator[Finished]:
+    """Plays units, and yields each as it is over. The next ones are asked for when they can be started, and no earlier."""
+    while True:
+        while runner.free() and (unit := next(units, None)) is not None:
+            runner.start(unit)
+        if (finished := runner.wait()) is None:
+            return
+        yield finished
+
+
 def sweep(units: Iterable[Unit], runner: Runner | str = "local") -> list[Outcome]:
     """Plays units and answers their outcomes in the same order.
 
@@ -76,14 +86,9 @@ def sweep(units: Iterable[Unit], runner: Runner | str = "local") -> list[Outcome
         with closing(make_runner(runner)) as made:
             return sweep(units, made)
     order = list(units)
-    waiting = iter({unit.key: unit for unit in order}.values())
-    outcomes: dict[str, Outcome] = {}
-    while True:
-        while runner.free() and (unit := next(waiting, None)) is not None:
-            runner.start(unit)
-        if (finished := runner.wait()) is None:
-            return [outcomes[unit.key] for unit in order]
-        outcomes[finished.unit.key] = finished.outcome
+    each_once = iter({unit.key: unit for unit in order}.values())
+    outcomes = {finished.unit.key: finished.outcome for finished in played(each_once, runner)}
+    return [outcomes[unit.key] for unit in order]
 
 
 def void(unit: Unit, reason: str, attempts: int) -> Finished:
@@ -128,12 +133,8 @@ class LocalRunner:
                     return void(unit, f"its process died {ATTEMPTS_MAX} times, {reason}", attempt)
                 self.start(unit, attempt + 1)
                 continue
-            played, answer = message
             self._idle.append(process)
-            if not played:
-                return void(unit, answer, attempt)
-            outcome, recording = answer
-            return Finished(unit, replace(outcome, attempts=attempt), recording)
+            return Finished(unit, replace(message.outcome, attempts=attempt), message.recording)
         return None
 
     def close(self) -> None:
@@ -157,11 +158,9 @@ class _Process:
         theirs.close()
 
     def send(self, unit: Unit) -> None:
-        try:
+        # If it has died, that is seen when its answer is waited for.
+        with suppress(OSError):
             self.pipe.send(unit)
-        except OSError:
-            # It has died, which is seen when its answer is waited for.
-            pass
 
     def ended(self) -> str:
         """Waits for its end, and answers how it was."""
@@ -180,20 +179,15 @@ def _serve(pipe: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: exit(0))
     pipe.send(READY)
-    while True:
-        try:
+    # The pipe is closed when all is played, or while this plays.
+    with suppress(EOFError, OSError):
+        while True:
             unit = pipe.recv()
-        except EOFError:
-            return
-        try:
-            answer: tuple[bool, Any] = (True, play_unit(unit))
-        except Exception as error:
-            answer = (False, f"{type(error).__name__}: {error}")
-        try:
-            pipe.send(answer)
-        except OSError:
-            # The league has ended without this one.
-            return
+            try:
+                finished = Finished(unit, *play_unit(unit))
+            except Exception as error:
+                finished = void(unit, f"{type(error).__name__}: {error}", 1)
+            pipe.send(finished)
 
 
 class RayRunner:
