@@ -13,10 +13,10 @@ import pytest
 
 from trantor.tournament import Outcome, Player, Unit, sweep
 from trantor.tournament.league import read
-from trantor.tournament.ratings import rate
 from trantor.tournament.runners import LocalRunner
 from trantor.tournament.schedule import rounds, standing
 from trantor.tournament.stop import Stop
+from trantor.tournament.tables import rate
 from trantor.tournament.unit import play_unit, rules
 
 SCRIPTS = Path(__file__).parents[3] / "assets" / "minds"

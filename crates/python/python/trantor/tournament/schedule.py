@@ -61,15 +61,17 @@ def standing(pairing: Pairing, stop: Stop | None, outcomes: Mapping[str, Outcome
         if len(both) < len(pair):
             return Standing(counted, False, False)
         counted += both
-        seeds.append(_sign(balance(pairing, both)))
+        seeds.append(ahead(pairing, both))
         if stop is not None and stop.settled_after(seeds) is not None:
             return Standing(counted, len(seeds) < len(pairing.units), True)
     return Standing(counted, False, True)
 
 
-def balance(pairing: Pairing, counted: Sequence[tuple[Unit, Outcome]]) -> int:
-    """Matches that the first player won, less those that the second won."""
-    return sum((each.winner == pairing.first.name) - (each.winner == pairing.second.name) for _, each in counted)
+def ahead(pairing: Pairing, counted: Sequence[tuple[Unit, Outcome]]) -> int:
+    """Who won more of some matches: 1, the first player; -1, the second; 0, neither."""
+    winners = [each.winner for _, each in counted]
+    first, second = winners.count(pairing.first.name), winners.count(pairing.second.name)
+    return (first > second) - (first < second)
 
 
 def rounds(league: League, outcomes: Mapping[str, Outcome]) -> Iterator[list[Pairing]]:
@@ -101,9 +103,9 @@ def _swiss(league: League, outcomes: Mapping[str, Outcome]) -> Iterator[list[Pai
         yield round
         for each in round:
             met.add(frozenset((each.first, each.second)))
-            ahead = _sign(balance(each, standing(each, league.stop, outcomes).counted))
-            points[each.first] += (1 + ahead) / 2
-            points[each.second] += (1 - ahead) / 2
+            won = ahead(each, standing(each, league.stop, outcomes).counted)
+            points[each.first] += (1 + won) / 2
+            points[each.second] += (1 - won) / 2
 
 
 def _couples(order: list[Player], met: set[frozenset[Player]]) -> list[tuple[Player, Player]] | None:
@@ -117,7 +119,3 @@ def _couples(order: list[Player], met: set[frozenset[Player]]) -> list[tuple[Pla
             if rest is not None:
                 return [(first, second), *rest]
     return None
-
-
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)

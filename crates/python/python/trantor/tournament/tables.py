@@ -1,13 +1,27 @@
-"""The figures of a league, from the outcomes that count."""
+"""The figures of a league, from the outcomes that count. Ratings are by the library openskill."""
 
+import random
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from openskill.models import PlackettLuce
+
 from .league import League
-from .ratings import Rating, rate
 from .schedule import VOID, Pairing, Standing, rounds, standing
 from .unit import Outcome, Unit
+
+PASSES = 16
+"""The model weighs late results more, and no match of a league is late: the mean over so many orders, half of them reversed."""
+DEVIATIONS_95 = 1.96
+
+
+@dataclass(frozen=True)
+class Rating:
+    """Strength of a player and half the width of its 95 % interval. A player without matches has 25 ± 16.3."""
+
+    strength: float
+    margin: float
 
 
 @dataclass
@@ -35,28 +49,27 @@ class Tables:
     rows: list[Row]
     """The best first."""
     pairings: list[tuple[Pairing, Standing]]
-
-    @property
-    def matches(self) -> list[tuple[Unit, Outcome]]:
-        """What counts, in the order of the schedule."""
-        return [each for _, standing in self.pairings for each in standing.counted]
+    matches: list[tuple[Unit, Outcome]]
+    """What counts, in the order of the schedule."""
 
 
 def tables(league: League, outcomes: Mapping[str, Outcome]) -> Tables:
     """Counts. Outcomes beyond the end of a pairing, which several processes may have played in vain, change nothing."""
-    pairings = [
-        (pairing, each) for round, standings in _played(league, outcomes) for pairing, each in zip(round, standings, strict=True)
-    ]
-    counted = [each for _, standing in pairings for each in standing.counted]
+    pairings: list[tuple[Pairing, Standing]] = []
+    for round in rounds(league, outcomes):
+        pairings += [(pairing, standing(pairing, league.stop, outcomes)) for pairing in round]
+        # The next round follows from a whole one.
+        if not all(each.done for _, each in pairings):
+            break
+    matches = [each for _, standing in pairings for each in standing.counted]
     results = {
         unit.key: (unit.players[0].name, unit.players[1].name, outcome.winner)
-        for unit, outcome in counted
+        for unit, outcome in matches
         if outcome.how != VOID
     }
-    names = [player.name for player in league.players]
-    ratings = rate(names, results)
-    rows = {name: Row(name, ratings[name]) for name in names}
-    for unit, outcome in counted:
+    ratings = rate([player.name for player in league.players], results)
+    rows = {name: Row(name, rating) for name, rating in ratings.items()}
+    for unit, outcome in matches:
         for player in unit.players:
             row = rows[player.name]
             row.matches.append((unit, outcome))
@@ -64,18 +77,37 @@ def tables(league: League, outcomes: Mapping[str, Outcome]) -> Tables:
             row.drawn += outcome.how != VOID and outcome.winner is None
             row.won += outcome.winner == player.name
             row.lost += outcome.winner not in (None, player.name)
-    return Tables(sorted(rows.values(), key=lambda row: (-row.rating.strength, row.name)), pairings)
+    return Tables(sorted(rows.values(), key=lambda row: (-row.rating.strength, row.name)), pairings, matches)
 
 
-def _played(
-    league: League, outcomes: Mapping[str, Outcome]
-) -> Iterator[tuple[list[Pairing], list[Standing]]]:
-    """The rounds up to the first that is not whole."""
-    for round in rounds(league, outcomes):
-        standings = [standing(pairing, league.stop, outcomes) for pairing in round]
-        yield round, standings
-        if not all(each.done for each in standings):
-            return
+def rate(names: Sequence[str], results: Mapping[str, tuple[str, str, str | None]]) -> dict[str, Rating]:
+    """Rates players.
+
+    Args:
+        results: by the key of the unit: two players and the winner, None for a draw. Their order changes nothing: they are
+            taken by key, and shuffled in the same way each time.
+    """
+    # Players do not change between matches, so that nothing is added to the uncertainty.
+    model = PlackettLuce(tau=0)
+    sums = dict.fromkeys(names, (0.0, 0.0))
+    order = [results[key] for key in sorted(results)]
+    for number in range(PASSES):
+        if number % 2:
+            order.reverse()
+        else:
+            random.Random(number).shuffle(order)
+        ratings = {name: model.rating() for name in names}
+        for first, second, winner in order:
+            ranks = [float(winner == second), float(winner == first)]
+            rated = model.rate([[ratings[first]], [ratings[second]]], ranks=ranks)
+            ratings[first], ratings[second] = rated[0][0], rated[1][0]
+        for name in names:
+            strength, deviation = sums[name]
+            sums[name] = strength + ratings[name].mu, deviation + ratings[name].sigma
+    return {
+        name: Rating(strength / PASSES, DEVIATIONS_95 * deviation / PASSES)
+        for name, (strength, deviation) in sums.items()
+    }
 
 
 def level_curve(row: Row, moments: Sequence[float]) -> list[float]:

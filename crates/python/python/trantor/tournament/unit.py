@@ -130,10 +130,9 @@ def judged(unit: Unit, match: Match, seconds: float) -> Outcome:
 
 def to_json(unit: Unit, outcome: Outcome) -> str:
     """A row of the results, whole."""
-    asked = {"key": unit.key, "players": [player.name for player in unit.players], "map": unit.map, "seed": unit.seed}
-    asked |= {"agents": unit.agents, "lag": unit.lag, "max_units": unit.max_units, "rules": unit.rules}
-    asked["answer_seconds"] = unit.answer_seconds
-    return json.dumps(asked | asdict(outcome))
+    fields = "map", "seed", "agents", "lag", "max_units", "rules", "answer_seconds"
+    asked = {"key": unit.key, "players": [player.name for player in unit.players]}
+    return json.dumps(asked | {name: getattr(unit, name) for name in fields} | asdict(outcome))
 
 
 def from_json(line: str) -> tuple[str, Outcome]:
