@@ -1,5 +1,6 @@
 """Tournaments on a Ray cluster: the table of the local run, whatever happens to a node."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,13 +57,9 @@ def test_a_cluster_that_loses_a_node_ends_in_the_table_of_the_local_run(cluster,
     progress = LosesANode(cluster)
     tables, stored = [], []
     for where, shown in ((f"ray:{cluster.address}", progress), ("local", Lines())):
-        store, runner = Store(tmp_path / where[:3]), make_runner(where)
-        try:
+        with closing(Store(tmp_path / where[:3])) as store, closing(make_runner(where)) as runner:
             play(league, store, runner, shown)
             tables.append(standings_text(league, store.outcomes))
-        finally:
-            runner.close()
-            store.close()
         lines = (tmp_path / where[:3] / "results.jsonl").read_text().splitlines()
         assert len(lines) == MATCHES == len(store.outcomes)
         stored.append({key: (each.winner, each.how, each.digest, each.levels) for key, each in store.outcomes.items()})

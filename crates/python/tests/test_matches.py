@@ -1,8 +1,9 @@
-"""Matches of minds: the same game that the server plays, and recordings of them."""
+"""Matches of minds and of our programs: the same game that the server plays, and recordings of them."""
 
 import importlib.util
 import json
 import os
+import shlex
 import signal
 import subprocess
 
@@ -11,24 +12,31 @@ import pytest
 import trantor
 
 
+def sim(words):
+    """The summary of a game of `trantor-server sim`."""
+    said = subprocess.run([os.environ["TRANTOR_SERVER"], "sim", *words.split()], capture_output=True, text=True, check=True)
+    return json.loads(said.stdout)
+
+
 @pytest.mark.parametrize("seed", range(50))
 def test_a_match_is_the_one_that_the_server_plays(seed):
     side, units = 6 + seed % 9, 150 + 17 * seed
     minds = [["red=team:3", "blue=team:3"], ["red=random:4", "blue=team:2"], ["red=team:4,every=9.5", "blue=random:4"]]
     players, lag = minds[seed % 3], ["off", "radio", "noisy"][seed % 3]
     match = trantor.play(players, seed=seed, map=(side, side + 1), lag=lag, max_units=units)
-    words = [os.environ["TRANTOR_SERVER"], "sim", "--seed", seed, "-x", side, "-y", side + 1, "--until", units]
-    words += ["--lag", lag, "--clients", 4 if seed % 3 else 3]
-    for player in players:
-        words += ["--mind", player]
-    said = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True)
-    summary = json.loads(said.stdout)
-    assert match.digest == summary["digest"]
-    assert (match.actions, match.joins, match.deadlines) == (
-        summary["actions"],
-        summary["joins"],
-        summary["deadlines"],
-    )
+    words = f"--seed {seed} -x {side} -y {side + 1} --until {units} --lag {lag} --clients {4 if seed % 3 else 3}"
+    summary = sim(" --mind ".join([words, *players]))
+    for figure in ("digest", "actions", "joins", "deadlines"):
+        assert getattr(match, figure) == summary[figure]
+
+
+def test_programs_of_ours_play_the_game_of_sim():
+    words = "-p {port} -h {host} -n {team} --seed {seed} --team-size 1 --team-size-max 1"
+    command = f"{shlex.quote(os.environ['TRANTOR_BOT'])} {words}"
+    match = trantor.play([trantor.Program(team, command) for team in ("red", "blue")], seed=7, map=(10, 10))
+    summary = sim("--seed 7 -x 10 -y 10 -c 6 --teams red blue --team-size-max 6")
+    assert (match.winner is not None, match.digest, match.units) == (True, summary["digest"], summary["units"])
+    assert match.teams["red"].lost is None and match.teams["red"].thinking_seconds > 0
 
 
 def test_a_recorded_match_is_read_back(tmp_path):

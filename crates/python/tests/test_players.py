@@ -1,19 +1,19 @@
 """Matches with programs and policies: lock-step, what ends a player, and that nothing else ends with it."""
 
-import json
 import os
 import re
 import shlex
 import socket
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import trantor
-from trantor import ACTION_NAMES, matches, programs
+from trantor import ACTION_NAMES, programs
 
 DOCS = Path(__file__).parents[3] / "docs"
 JOINED = """
@@ -49,18 +49,6 @@ def forward(_observation, _agent):
     return ACTION_NAMES.index("forward")
 
 
-def test_programs_of_ours_play_the_game_of_sim():
-    words = "-p {port} -h {host} -n {team} --seed {seed} --team-size 1 --team-size-max 1"
-    command = f"{shlex.quote(os.environ['TRANTOR_BOT'])} {words}"
-    players = [trantor.Program(team, command) for team in ("red", "blue")]
-    match = trantor.play(players, seed=7, map=(10, 10))
-    words = "sim --seed 7 -x 10 -y 10 -c 6 --teams red blue --team-size-max 6".split()
-    said = subprocess.run([os.environ["TRANTOR_SERVER"], *words], capture_output=True, text=True, check=True)
-    summary = json.loads(said.stdout)
-    assert (match.winner is not None, match.digest, match.units) == (True, summary["digest"], summary["units"])
-    assert match.teams["red"].lost is None and match.teams["red"].thinking_seconds > 0
-
-
 def test_the_program_of_the_manual_plays_the_same_match_twice(program, tmp_path):
     [bot] = re.findall(r"^```python\n(.*?)^```", (DOCS / "bots.md").read_text(), re.DOTALL | re.MULTILINE)
     bot = program(bot, team="blue", count=2)
@@ -77,8 +65,10 @@ def test_the_program_of_the_manual_plays_the_same_match_twice(program, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("script", "reason", "last_words"),
+    ("player", "reason", "last_words"),
     [
+        (trantor.Program("red", "./no-such-bot {port}", count=1), "cannot be started: [Errno 2] No such file", ""),
+        (trantor.Policy("red", lambda *_: "Connect_nbr", 1, raw=True), "more than 1000 commands that take no time", ""),
         ("raise SystemExit('no brain')", "did not connect, exit status 1", "no brain"),
         ("import time; time.sleep(60)", "did not connect within 0.5 seconds", ""),
         ("import os; os.kill(os.getpid(), 9)", "did not connect, killed by signal 9", ""),
@@ -93,12 +83,13 @@ def test_the_program_of_the_manual_plays_the_same_match_twice(program, tmp_path)
         (JOINED + "while True: sys.stderr.write('noise\\n'); ask('Left')", None, "noise\nnoise"),
     ],
 )
-def test_a_player_that_misbehaves_is_out_and_the_others_play_on(program, monkeypatch, script, reason, last_words):
+def test_a_player_that_misbehaves_is_out_and_the_others_play_on(program, monkeypatch, player, reason, last_words):
     # Short only where the time is waited for: the machine may be busy.
     seconds = 0.5 if "0.5" in (reason or "") else 10.0
     monkeypatch.setattr(programs, "CONNECT_SECONDS", seconds)
     loud = trantor.Policy("blue", lambda _text, _agent: "Broadcast " + "x" * 16_000, count=3, raw=True)
-    match = trantor.play([program(script), loud], map=(8, 8), max_units=700, answer_seconds=seconds)
+    red = program(player) if isinstance(player, str) else player
+    match = trantor.play([red, loud], map=(8, 8), max_units=700, answer_seconds=seconds)
     team = match.teams["red"]
     assert (team.lost is None and reason is None) or reason in team.lost
     assert last_words in team.last_words and len(team.last_words) <= programs.LAST_WORDS_BYTES
@@ -109,38 +100,27 @@ def test_a_player_that_misbehaves_is_out_and_the_others_play_on(program, monkeyp
     assert match.levels[-1][1] == [0 if reason else 1, 1]
 
 
-def test_a_program_that_is_not_there_is_out(tmp_path):
-    players = [trantor.Program("red", "./no-such-bot {port}", cwd=tmp_path), "blue=random:2"]
-    match = trantor.play(players, max_units=100)
-    assert "cannot be started" in match.teams["red"].lost and "no-such-bot" in match.teams["red"].lost
-    assert match.units == 100
-
-
-def test_what_a_program_has_started_ends_with_the_match_whatever_ends_it(program, tmp_path):
+@pytest.mark.parametrize("is_interrupted", [True, False])
+def test_what_a_program_has_started_ends_with_the_match_whatever_ends_it(program, tmp_path, is_interrupted):
+    numbers = tmp_path / "numbers"
     script = f"""
 child = subprocess.Popen(["sleep", "1000"])
-open({str(tmp_path / "numbers")!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
+open({str(numbers)!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
 while ask('Forward'): pass
 time.sleep(1000)
 """
 
-    def fails(_observation, _agent):
-        if (tmp_path / "numbers").exists():
+    def plays(_observation, _agent):
+        if is_interrupted and numbers.exists():
             raise KeyboardInterrupt
-        return 0
+        return ACTION_NAMES.index("forward")
 
-    for ends in (fails, forward):
-        players = [trantor.Policy("blue", ends, count=1), program(JOINED + script)]
-        if ends is fails:
-            with pytest.raises(KeyboardInterrupt):
-                trantor.play(players, max_units=100)
-        else:
-            trantor.play(players, max_units=100)
-        for number in (tmp_path / "numbers").read_text().split():
-            # A child without a parent may wait for its end to be noted.
-            status = Path(f"/proc/{number}/stat")
-            assert not status.exists() or status.read_text().split()[2] == "Z"
-        (tmp_path / "numbers").unlink()
+    with pytest.raises(KeyboardInterrupt) if is_interrupted else nullcontext():
+        trantor.play([trantor.Policy("blue", plays, count=1), program(JOINED + script)], max_units=100)
+    for number in numbers.read_text().split():
+        # A child without a parent may wait for its end to be noted.
+        status = Path(f"/proc/{number}/stat")
+        assert not status.exists() or status.read_text().split()[2] == "Z"
 
 
 def test_a_program_grows_by_forks_if_it_may(program):
@@ -220,8 +200,3 @@ def test_policies_observe_what_environments_do():
 def test_wrong_players_are_refused_in_words(player, error, word):
     with pytest.raises(error, match=word):
         trantor.play(["blue=team:1", player], max_units=100)
-
-
-def test_a_policy_that_never_lets_time_pass_is_out():
-    match = trantor.play([trantor.Policy("red", lambda *_: "Connect_nbr", raw=True)], max_units=100)
-    assert str(matches.INSTANT_COMMANDS_MAX) in match.teams["red"].lost

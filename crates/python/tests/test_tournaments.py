@@ -7,13 +7,13 @@ import random
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from trantor.tournament import Outcome, Player, Unit, sweep
+from trantor.tournament import Outcome, Player, Unit, make_runner, sweep
 from trantor.tournament.league import read
-from trantor.tournament.runners import LocalRunner
 from trantor.tournament.schedule import rounds, standing
 from trantor.tournament.stop import Stop
 from trantor.tournament.tables import rate
@@ -38,8 +38,9 @@ def written(folder, text):
     return path
 
 
-def command(path, *words):
-    return [sys.executable, "-m", "trantor", "tournament", str(path), *words]
+def run(path, *words):
+    words = [sys.executable, "-m", "trantor", "tournament", str(path), *words]
+    return subprocess.run(words, capture_output=True, text=True, check=True)
 
 
 def results(folder):
@@ -243,14 +244,14 @@ def test_a_league_goes_on_after_a_kill_and_ends_in_the_same_table(tmp_path):
     for folder in folders:
         folder.mkdir()
         written(folder, BUILT_IN)
-    whole = subprocess.run(command(folders[0] / "league.toml", "--jobs", "1"), capture_output=True, text=True, check=True)
+    whole = run(folders[0] / "league.toml", "--jobs", "1")
     assert ended(folders[1] / "league.toml", True, signal.SIGKILL).returncode == -signal.SIGKILL
     lines = folders[1] / "league" / "results.jsonl"
     kept = lines.read_text().splitlines()
     assert len(kept) == 20 < len(results(folders[0] / "league"))
     # As if the kill had come between the table and the lines.
     lines.write_text("\n".join(kept[:-1] + [kept[-1][:20]]))
-    rest = subprocess.run(command(folders[1] / "league.toml", "--jobs", "2"), capture_output=True, text=True, check=True)
+    rest = run(folders[1] / "league.toml", "--jobs", "2")
     table = [each.stdout.partition("\n\n")[0] for each in (whole, rest)]
     assert table[0] == table[1] and "ada" in table[0]
     first, second = (results(folder / "league") for folder in folders)
@@ -259,7 +260,7 @@ def test_a_league_goes_on_after_a_kill_and_ends_in_the_same_table(tmp_path):
     assert lines.read_text().splitlines()[: len(kept)] == kept
     pages = [(folder / "league" / "report.html").read_text() for folder in folders]
     assert all(page.count("<details id=") == 6 and ".trj" in page for page in pages)
-    again = subprocess.run(command(folders[1] / "league.toml"), capture_output=True, text=True, check=True)
+    again = run(folders[1] / "league.toml")
     assert again.stdout == rest.stdout and results(folders[1] / "league") == second
 
 
@@ -271,9 +272,8 @@ def test_an_interrupt_ends_a_league_and_keeps_what_was_played(tmp_path):
 
 
 def test_a_unit_whose_process_dies_is_played_again():
-    runner = LocalRunner(1)
     unit = Unit((Player("ada", "team"), Player("bob", "team")), max_units=2_000)
-    try:
+    with closing(make_runner("local", 1)) as runner:
         runner.start(unit)
         finished = runner.wait()
         [process] = multiprocessing.active_children()
@@ -281,8 +281,6 @@ def test_a_unit_whose_process_dies_is_played_again():
         process.join()
         runner.start(unit)
         again = runner.wait()
-    finally:
-        runner.close()
     assert (finished.outcome.attempts, again.outcome.attempts, again.outcome.units) == (1, 2, 2_000)
     assert again.outcome.digest == finished.outcome.digest
     assert not multiprocessing.active_children()
@@ -312,7 +310,7 @@ def test_players_that_misbehave_lose_their_matches_and_nothing_else_is_lost(tmp_
         (tmp_path / "bots" / name / "bot.py").write_text(source)
     text += f"[[player]]\neach_directory_of = \"bots\"\ncommand = '\"{sys.executable}\" bot.py {{port}} {{team}}'\n"
     path = written(tmp_path, text)
-    run = subprocess.run(command(path, "--jobs", "2"), capture_output=True, text=True, check=True)
+    said = run(path, "--jobs", "2")
     rows = results(tmp_path / "league").values()
     assert len(rows) == 2 * 15 and not [row for row in rows if row["how"] == "void"]
     reasons = {"crashes": "did not connect, exit status 1", "silent": "no command within 1 seconds", "floods": "1000 commands ahead"}
@@ -321,7 +319,7 @@ def test_players_that_misbehave_lose_their_matches_and_nothing_else_is_lost(tmp_
         assert sorted(row["troubles"]) == sorted(lost)
         assert all(reasons[name] in row["troubles"][name] for name in lost)
         assert row["winner"] not in lost and (len(lost) != 1 or row["winner"] in row["players"])
-    assert [line.split()[1] for line in run.stdout.splitlines()[1:3]] == ["team", "scout"]
+    assert [line.split()[1] for line in said.stdout.splitlines()[1:3]] == ["team", "scout"]
     page = (tmp_path / "league" / "report.html").read_text()
     assert all(reason in page for reason in reasons.values()) and "<pre>no brain</pre>" in page
 

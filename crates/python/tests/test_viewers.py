@@ -5,12 +5,10 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import weakref
 
 import pytest
-from pettingzoo.test import render_test
 
 import trantor
 
@@ -44,10 +42,6 @@ class TextViewer:
             lines.append(self.lines.readline().decode())
             assert lines[-1], f"the server has closed the connection after {lines[-3:]}"
         return lines
-
-
-def test_pettingzoo_accepts_the_render_modes():
-    render_test(trantor.aec_env)
 
 
 def test_a_viewer_sees_the_game_and_its_speed_and_pause_are_the_games():
@@ -113,29 +107,3 @@ def test_the_port_is_free_when_the_environment_is_gone():
     again.close()
     assert again.port is None
     trantor.parallel_env(**OPTIONS, port=port).close()
-
-
-@pytest.mark.parametrize("options", [{"port": 70_000}, {"port": -1}, {"port": 4_242, "render_mode": None}])
-def test_wrong_ports_are_refused_in_words(options):
-    with pytest.raises(ValueError, match="port"):
-        trantor.parallel_env(**{**OPTIONS, **options})
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_child_of_the_process_is_refused_and_ends():
-    script = """
-import gc, os, trantor
-env = trantor.parallel_env(render_mode="human")
-env.reset(seed=1)
-child = os.fork()
-if child == 0:
-    try:
-        env.reset(seed=1)
-    except RuntimeError as error:
-        del env
-        gc.collect()
-        os._exit(5 if "fork" in str(error) else 1)
-    os._exit(1)
-raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=False, timeout=60).returncode == 5
