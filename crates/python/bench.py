@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from timeit import timeit
 
 import numpy as np
 
@@ -46,12 +47,9 @@ def vector(threads: int) -> float:
 
 def unseen() -> float:
     """Actions a second of minds that act at random and see nothing, on one thread: the game itself."""
-    actions, took = 0, 0.0
-    for seed in range(100):
-        began = time.perf_counter()
-        actions += trantor.play(["red=random:6", "blue=random:6"], seed=seed).actions
-        took += time.perf_counter() - began
-    return actions / took
+    began = time.perf_counter()
+    actions = sum(trantor.play(["red=random:6", "blue=random:6"], seed=seed).actions for seed in range(100))
+    return actions / (time.perf_counter() - began)
 
 
 def parallel() -> float:
@@ -102,12 +100,11 @@ def matches(runner: Runner) -> float:
 
 def import_time() -> float:
     """Seconds until the package is there."""
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "import trantor"], check=True)
-    whole = time.perf_counter() - began
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "pass"], check=True)
-    return whole - (time.perf_counter() - began)
+    whole, empty = (
+        timeit(lambda: subprocess.run([sys.executable, "-c", script], check=True), number=1)
+        for script in ("import trantor", "pass")
+    )
+    return whole - empty
 
 
 def main() -> None:

@@ -51,12 +51,13 @@ def features(tiles: npt.NDArray[np.generic], carried: npt.NDArray[np.generic], r
     return rows
 
 
-def lifetimes(members: Floats, seed: int) -> Floats:
+def lifetimes(members: Floats, seed: int, noise: float = 0.0) -> Floats:
     """How long the agents of each member live, on average, in units.
 
     Args:
         members: shape (members, FEATURES, actions).
         seed: of the games, and of chance.
+        noise: chance that is added to each score, from 0 to this.
     """
     games = GAMES_EACH * len(members)
     env = trantor.make_vec(games, threads=2, agents={"red": AGENTS}, every=EVERY_UNITS, max_cycles=CYCLES)
@@ -70,6 +71,8 @@ def lifetimes(members: Floats, seed: int) -> Floats:
     while lives.any():
         seen = features(sight[:, :4, 0], state[:, CARRIED], random)
         scores = np.matmul(seen.reshape(len(members), -1, FEATURES), members).reshape(env.num_envs, -1)
+        if noise:
+            scores += noise * random.random(scores.shape)
         actions = np.where(mask, scores, -np.inf).argmax(axis=1).astype(np.uint8)
         _, _, terminations, truncations, _ = env.step(actions)
         units += EVERY_UNITS * lives
@@ -81,18 +84,7 @@ def lifetimes(members: Floats, seed: int) -> Floats:
 
 def at_random(seed: int) -> float:
     """How long agents live that do anything that is possible, in units."""
-    env = trantor.make_vec(2 * POPULATION, threads=2, agents={"red": AGENTS}, every=EVERY_UNITS, max_cycles=CYCLES)
-    random = np.random.default_rng(seed)
-    observations, _ = env.reset(seed=seed)
-    lives = np.ones(env.num_envs, bool)
-    units = np.zeros(env.num_envs)
-    while lives.any():
-        scores = np.where(observations["action_mask"], random.random(observations["action_mask"].shape), -1)
-        _, _, terminations, truncations, _ = env.step(scores.argmax(axis=1).astype(np.uint8))
-        units += EVERY_UNITS * lives
-        lives &= ~(terminations | truncations)
-    env.close()
-    return float(units.mean())
+    return float(lifetimes(np.zeros((POPULATION, FEATURES, len(trantor.ACTION_NAMES))), seed, noise=1.0).mean())
 
 
 @dataclass(frozen=True)

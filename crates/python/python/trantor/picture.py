@@ -16,12 +16,6 @@ STONES = np.array(
 """Colours of food and the six stones."""
 
 
-def team_colours(count: int) -> npt.NDArray[np.uint8]:
-    """Colours as far apart as there are teams."""
-    hues = [colorsys.hsv_to_rgb(index / max(count, 1), 0.75, 1.0) for index in range(count)]
-    return (np.array(hues).reshape(count, 3) * 255).astype(np.uint8)
-
-
 def draw(scene: dict[str, Any]) -> npt.NDArray[np.uint8]:
     """Draws the state that `Recording.state` and environments have.
 
@@ -41,10 +35,11 @@ def draw(scene: dict[str, Any]) -> npt.NDArray[np.uint8]:
         ys, xs = np.nonzero(ground[:, :, resource])
         left = xs * side + 1 + (resource * (side - 2)) // 7
         top = ys * side + 1
-        for dy in range(dot):
-            for dx in range(dot):
-                picture[top + dy, left + dx] = STONES[resource]
-    colours = team_colours(len(scene["teams"]))
+        for dy, dx in np.ndindex(dot, dot):
+            picture[top + dy, left + dx] = STONES[resource]
+    # As far apart as there are teams.
+    teams = len(scene["teams"])
+    colours = [np.multiply(colorsys.hsv_to_rgb(team / teams, 0.75, 1.0), 255) for team in range(teams)]
     for agent in scene["agents"]:
         team, x, y, level = agent[1], agent[2], agent[3], agent[5]
         size = max(int(side * (0.3 + 0.06 * level)), 2)

@@ -54,16 +54,16 @@ def pairing(league: League, round: int, first: Player, second: Player) -> Pairin
 
 def standing(pairing: Pairing, stop: Stop | None, outcomes: Mapping[str, Outcome]) -> Standing:
     """What counts of a pairing: its seeds in order, up to the first that is not played or up to where the rule ends it."""
-    seeds: list[int] = []
+    seeds_ahead = 0
     counted: list[tuple[Unit, Outcome]] = []
-    for pair in pairing.units:
+    for place, pair in enumerate(pairing.units, 1):
         both = [(unit, outcomes[unit.key]) for unit in pair if unit.key in outcomes]
         if len(both) < len(pair):
             return Standing(counted, False, False)
         counted += both
-        seeds.append(ahead(pairing, both))
-        if stop is not None and stop.settled_after(seeds) is not None:
-            return Standing(counted, len(seeds) < len(pairing.units), True)
+        seeds_ahead += ahead(pairing, both)
+        if stop is not None and stop.settles(seeds_ahead):
+            return Standing(counted, place < len(pairing.units), True)
     return Standing(counted, False, True)
 
 

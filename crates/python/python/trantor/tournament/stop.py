@@ -4,7 +4,6 @@ A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical St
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -29,15 +28,6 @@ class Stop:
         # A quotient that is whole but for rounding is that whole number.
         return max(1, math.ceil(evidence - 1e-9))
 
-    def settled_after(self, seeds: Sequence[int]) -> int | None:
-        """After how many seeds, in the order of the schedule, the question is settled; None if it is still open.
-
-        Args:
-            seeds: of each one 1, 0 or -1: won by the first player, split, won by the second.
-        """
-        ahead = 0
-        for place, result in enumerate(seeds):
-            ahead += result
-            if abs(ahead) >= self.lead:
-                return place + 1
-        return None
+    def settles(self, ahead: int) -> bool:
+        """Whether the question is settled, in the order of the schedule, once a player is so many seeds ahead or behind."""
+        return abs(ahead) >= self.lead
