@@ -8,9 +8,8 @@ from ray.cluster_utils import Cluster
 
 from trantor.tournament import make_runner
 from trantor.tournament.league import read
-from trantor.tournament.progress import Lines
 from trantor.tournament.report import standings_text
-from trantor.tournament.run import play
+from trantor.tournament.run import Lines, play
 from trantor.tournament.store import Store
 
 SCRIPT = Path(__file__).parents[3] / "assets" / "minds" / "first.luau"

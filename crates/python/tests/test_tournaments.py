@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from trantor.tournament import Outcome, Player, Unit, make_runner, sweep
-from trantor.tournament.league import read
+from trantor.tournament.league import Stop, read
 from trantor.tournament.schedule import rounds, standing
-from trantor.tournament.stop import Stop
 from trantor.tournament.tables import rate
 from trantor.tournament.unit import play_unit, rules
 

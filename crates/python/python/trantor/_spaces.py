@@ -1,16 +1,14 @@
 """What an agent observes and may do."""
 
 import string
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
 
 from ._core import ACTION_NAMES, STATE_NAMES
 from ._setup import LINE_BYTES_MAX
-
-if TYPE_CHECKING:
-    from ._core import Arrays
 
 SIGHT_TILES = 81
 """Tiles of the cone of sight at level 8: nearest row first, each from left to right. At level n there are (n + 1)²."""
@@ -44,7 +42,7 @@ def action_space(is_raw: bool = False) -> spaces.Space[Any]:
     return spaces.Discrete(len(ACTION_NAMES))
 
 
-def observations(arrays: "Arrays", rows: list[int]) -> list[dict[str, Any]]:
+def observations(arrays: dict[str, npt.NDArray[Any]], rows: list[int]) -> list[dict[str, Any]]:
     """Copies of the observations of some rows."""
     of_rows = (arrays["sight"][rows], arrays["state"][rows], arrays["messages"][rows], arrays["mask"][rows])
     return [

@@ -4,6 +4,7 @@ Reads and checks it. Every error names the key and what it accepts.
 """
 
 import difflib
+import math
 import shlex
 import tomllib
 from collections.abc import Callable
@@ -13,12 +14,35 @@ from typing import Any
 
 from ..matches import play
 from .players import Player, is_within
-from .stop import Stop
 
 KINDS = ("round-robin", "swiss", "gauntlet")
 PLAYERS_MAX = 256
 """A round robin of so many has 32,640 pairings: weeks of matches."""
 SEEDS_MAX = 10_000
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a pair has played enough: a sequential probability ratio test, which docs/python.md describes.
+
+    A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical Statistics 16 (1945). The logarithm of the
+    likelihood ratio is (w - l) ln(share / (1 - share)) with w and l seeds won by the one and by the other, and the test ends
+    when it reaches ln((1 - risk) / risk) on either side.
+    """
+
+    share: float = 0.7
+    risk: float = 0.05
+
+    @property
+    def lead(self) -> int:
+        """Seeds that one player must be ahead."""
+        evidence = math.log((1 - self.risk) / self.risk) / math.log(self.share / (1 - self.share))
+        # A quotient that is whole but for rounding is that whole number.
+        return max(1, math.ceil(evidence - 1e-9))
+
+    def settles(self, ahead: int) -> bool:
+        """Whether the question is settled once a player is so many seeds ahead, or behind."""
+        return abs(ahead) >= self.lead
 
 
 @dataclass(frozen=True)

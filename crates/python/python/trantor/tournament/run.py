@@ -1,14 +1,17 @@
-"""A tournament from its file to its report: plays what is missing, keeps each result at once, and stops what is settled."""
+"""A tournament from its file to its report: plays what is missing, keeps each result at once, and stops what is settled.
 
+It says how far it is on the error output: a bar on a terminal, a line for each pair of players elsewhere.
+"""
+
+import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from .league import League, read
-from .progress import Lines, progress
 from .report import standings_text, write_report
 from .runners import Runner, make_runner, played
-from .schedule import Pairing, rounds, standing
+from .schedule import Pairing, Standing, rounds, standing
 from .store import Store
 from .unit import Unit
 
@@ -41,14 +44,14 @@ def run(path: Path, folder: Path | None = None, runner: str = "local", jobs: int
     return status
 
 
-def play(league: League, store: Store, runner: Runner, progress: Lines) -> None:
+def play(league: League, store: Store, runner: Runner, progress: "Lines") -> None:
     """Plays all that is missing, and keeps it."""
     for pairings in rounds(league, store.outcomes):
         _play_round(league, pairings, store, runner, progress)
 
 
 def _play_round(
-    league: League, pairings: list[Pairing], store: Store, runner: Runner, progress: Lines
+    league: League, pairings: list[Pairing], store: Store, runner: Runner, progress: "Lines"
 ) -> None:
     standings = [standing(each, league.stop, store.outcomes) for each in pairings]
     of_unit = {unit.key: place for place, each in enumerate(pairings) for pair in each.units for unit in pair}
@@ -74,3 +77,61 @@ def _play_round(
         progress.advance(sum(left))
         if standings[place].done and not before.done:
             progress.settled(pairings[place], standings[place])
+
+
+def score(pairing: Pairing, standing: Standing) -> str:
+    """A pair's result in a line: `alice 8 - 2 bob in 10, settled early`."""
+    won = [each.winner for _, each in standing.counted]
+    first, second = pairing.first.name, pairing.second.name
+    early = ", settled early" if standing.settled else ""
+    return f"{first} {won.count(first)} - {won.count(second)} {second} in {len(won)}{early}"
+
+
+class Lines:
+    """A line for each pair."""
+
+    def begin(self, round: int, left: int) -> None:
+        """A round begins, with so many matches left to play."""
+        print(f"round {round}: {left} matches at most", file=sys.stderr)
+
+    def advance(self, left: int) -> None:
+        """A match is over."""
+
+    def settled(self, pairing: Pairing, standing: Standing) -> None:
+        """A pair of players is done."""
+        print(score(pairing, standing), file=sys.stderr)
+
+
+class Bar(Lines):
+    """A bar that loses what is settled early, with the last result beside it."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        self.bar = Progress(*columns, TextColumn("{task.fields[last]}"), console=Console(stderr=True))
+        self._task = self.bar.add_task("", total=0, last="")
+        self._done = 0
+
+    def begin(self, round: int, left: int) -> None:
+        self._done = 0
+        self.bar.update(self._task, description=f"round {round}", total=left, completed=0)
+
+    def advance(self, left: int) -> None:
+        self._done += 1
+        self.bar.update(self._task, completed=self._done, total=self._done + left)
+
+    def settled(self, pairing: Pairing, standing: Standing) -> None:
+        self.bar.update(self._task, last=score(pairing, standing))
+
+
+@contextmanager
+def progress() -> Iterator[Lines]:
+    """What fits the error output."""
+    if not sys.stderr.isatty():
+        yield Lines()
+        return
+    bar = Bar()
+    with bar.bar:
+        yield bar

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from .league import League
+from .league import League, Stop
 from .players import Player
-from .stop import Stop
 from .unit import Outcome, Unit
 
 VOID = "void"
