@@ -9,7 +9,7 @@ from ray.cluster_utils import Cluster
 from trantor.tournament import make_runner
 from trantor.tournament.league import read
 from trantor.tournament.report import standings_text
-from trantor.tournament.run import Lines, play
+from trantor.tournament.run import Shown, play
 from trantor.tournament.store import Store
 
 SCRIPT = Path(__file__).parents[3] / "assets" / "minds" / "first.luau"
@@ -38,10 +38,11 @@ def cluster():
     made.shutdown()
 
 
-class LosesANode(Lines):
+class LosesANode(Shown):
     """Ends a node when half of the matches are played. Both have two to play at any time."""
 
     def __init__(self, cluster):
+        super().__init__()
         self.cluster, self.node, self.lost_at = cluster, cluster.add_node(num_cpus=1), None
 
     def advance(self, left):
@@ -55,7 +56,7 @@ def test_a_cluster_that_loses_a_node_ends_in_the_table_of_the_local_run(cluster,
     league = read(tmp_path / "league.toml")
     progress = LosesANode(cluster)
     tables, stored = [], []
-    for where, shown in ((f"ray:{cluster.address}", progress), ("local", Lines())):
+    for where, shown in ((f"ray:{cluster.address}", progress), ("local", Shown())):
         with closing(Store(tmp_path / where[:3])) as store, closing(make_runner(where)) as runner:
             play(league, store, runner, shown)
             tables.append(standings_text(league, store.outcomes))

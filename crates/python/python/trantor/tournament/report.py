@@ -35,24 +35,26 @@ def standings_text(league: League, outcomes: Mapping[str, Outcome]) -> str:
     return "\n".join("  ".join(line) for line in lines)
 
 
-def write_report(league: League, store: Store, folder: Path) -> Path:
+def write_report(league: League, store: Store) -> Path:
     """Writes `report.html` and answers where it is."""
     figures = tables(league, store.outcomes)
     done = all(each.done for _, each in figures.pairings)
+    axis, standings = _standings(figures.rows)
     fields = {
         "name": escape(league.name),
         "summary": escape(_summary(league, figures)),
         "unfinished": "" if done else '<p class="notice">Not all of it is played yet.</p>',
-        "standings": _standings(figures.rows),
+        "axis": axis,
+        "standings": standings,
         "matrix": _matrix(figures),
         "levels": _levels(figures.rows),
-        "troubles": _troubles(figures.rows, store, folder),
-        "matches": "".join(_matches(each, store, folder) for each in figures.pairings),
+        "troubles": _troubles(figures.rows, store),
+        "matches": "".join(_matches(pairing, standing, store) for pairing, standing in figures.pairings),
         "rule": _rule(league, figures),
         "build": escape(rules()),
     }
     template = Template(files(__package__).joinpath("report.html").read_text())
-    path = folder / "report.html"
+    path = store.folder / "report.html"
     path.with_suffix(".new").write_text(template.substitute(fields))
     os.replace(path.with_suffix(".new"), path)
     return path
@@ -75,7 +77,8 @@ def _summary(league: League, figures: Tables) -> str:
     return " · ".join(parts)
 
 
-def _standings(rows: list[Row]) -> str:
+def _standings(rows: list[Row]) -> tuple[str, str]:
+    """The axis of the ratings, and the rows."""
     low = min(row.rating.strength - row.rating.margin for row in rows)
     high = max(row.rating.strength + row.rating.margin for row in rows)
     width = 320.0
@@ -105,13 +108,7 @@ def _standings(rows: list[Row]) -> str:
 
     ticks = range(-(-int(low) // 10) * 10, int(high) + 1, 10)
     axis = "".join(f'<text x="{x(tick):.1f}" y="14" text-anchor="middle">{tick}</text>' for tick in ticks)
-    head = (
-        '<tr><th></th><th>Player</th><th class="number">Rating</th><th class="number">95 %</th>'
-        f'<th><svg class="bar axis" viewBox="0 0 {width:.0f} 18" aria-hidden="true">{axis}</svg></th><th class="number">Won</th>'
-        '<th class="number">Drawn</th><th class="number">Lost</th><th></th></tr>'
-    )
-    body = "".join(line(place, row) for place, row in enumerate(rows, 1))
-    return f"<thead>{head}</thead><tbody>{body}</tbody>"
+    return axis, "".join(line(place, row) for place, row in enumerate(rows, 1))
 
 
 def _matrix(figures: Tables) -> str:
@@ -176,7 +173,7 @@ def _levels(rows: list[Row]) -> str:
     return "".join(pictures)
 
 
-def _troubles(rows: list[Row], store: Store, folder: Path) -> str:
+def _troubles(rows: list[Row], store: Store) -> str:
     """Programs, and other players that lost matches for a reason of their own: the most often first, then the slowest."""
     lines = []
     for row in rows:
@@ -189,24 +186,16 @@ def _troubles(rows: list[Row], store: Store, folder: Path) -> str:
         why = "<br>".join(f'{escape(reason)} <span class="dim">×&nbsp;{count}</span>' for reason, count in reasons)
         words = escape(lost[-1][1].words.get(row.name, "")[-WORDS_CHARACTERS_MAX:]) if lost else ""
         unit = lost[-1][0] if lost else row.matches[slow[1]][0]
-        cells = (
-            f'<th>{escape(row.name)}</th><td class="number">{len(lost)} of {len(row.matches)}</td><td>{why}</td>'
-            f'<td class="number">{f"{slow[0]:.3f} s" if slow[0] else ""}</td><td>{f"<pre>{words}</pre>" if words else ""}</td>'
-            f"<td>{_link(unit, store, folder)}</td>"
-        )
-        lines.append((-len(lost), -slow[0], f"<tr>{cells}</tr>"))
+        slowest = f"{slow[0]:.3f} s" if slow[0] else ""
+        lost_of = f"{len(lost)} of {len(row.matches)}"
+        cells = f"<b>{escape(row.name)}</b>", lost_of, why, slowest, words and f"<pre>{words}</pre>", _link(unit, store)
+        lines.append((-len(lost), -slow[0], cells))
     if not lines:
         return '<p class="dim">Every player played all its matches to their end.</p>'
-    head = (
-        '<tr><th>Player</th><th class="number">Lost</th><th>Why</th><th class="number">Slowest answer</th><th>Last words</th>'
-        "<th></th></tr>"
-    )
-    body = "".join(line for _, _, line in sorted(lines))
-    return f'<div class="wide"><table class="list"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+    return _table("Player|#Lost|Why|#Slowest answer|Last words|", (cells for *_, cells in sorted(lines)))
 
 
-def _matches(each: tuple[Pairing, Standing], store: Store, folder: Path) -> str:
-    pairing, standing = each
+def _matches(pairing: Pairing, standing: Standing, store: Store) -> str:
     first, second = pairing.first.name, pairing.second.name
     won = [outcome.winner for _, outcome in standing.counted]
     drawn = sum(outcome.winner is None and outcome.how != VOID for _, outcome in standing.counted)
@@ -215,22 +204,28 @@ def _matches(each: tuple[Pairing, Standing], store: Store, folder: Path) -> str:
         note += f" · settled after {len(won)} of {2 * len(pairing.units)}"
     elif not standing.done:
         note += " · unfinished"
-    lines = "".join(
-        f"<tr><td>{escape(' – '.join(player.name for player in unit.players))}</td><td>{unit.map[0]}×{unit.map[1]}</td>"
-        f'<td class="number">{unit.seed}</td><td>{escape(outcome.winner or "")}</td><td>{_how(outcome)}</td>'
-        f'<td class="number">{outcome.units:,.0f}</td><td class="number">{outcome.seconds:.2f}</td>'
-        f"<td>{_link(unit, store, folder)}</td></tr>"
-        for unit, outcome in standing.counted
-    )
-    head = (
-        '<tr><th>Teams in order</th><th>Map</th><th class="number">Seed</th><th>Winner</th><th>How</th>'
-        '<th class="number">Units</th><th class="number">Seconds</th><th></th></tr>'
-    )
+
+    def cells(unit: Unit, outcome: Outcome) -> list[str]:
+        teams = escape(" – ".join(player.name for player in unit.players))
+        asked = [teams, f"{unit.map[0]}×{unit.map[1]}", f"{unit.seed}"]
+        figures = [f"{outcome.units:,.0f}", f"{outcome.seconds:.2f}", _link(unit, store)]
+        return [*asked, escape(outcome.winner or ""), _how(outcome), *figures]
+
+    columns = "Teams in order|Map|#Seed|Winner|How|#Units|#Seconds|"
     return (
         f'<details id="{escape("--".join(sorted((first, second))))}"><summary><b>{escape(first)}</b> {won.count(first)} – '
         f'{won.count(second)} <b>{escape(second)}</b><span class="dim">{note}</span></summary>'
-        f'<div class="wide"><table class="list"><thead>{head}</thead><tbody>{lines}</tbody></table></div></details>'
+        f"{_table(columns, (cells(*each) for each in standing.counted))}</details>"
     )
+
+
+def _table(columns: str, rows: Iterable[Iterable[str]]) -> str:
+    """A table of HTML; columns whose names begin with # are numbers."""
+    kinds = [' class="number"' if name.startswith("#") else "" for name in columns.split("|")]
+    head = "".join(f"<th{kind}>{name.lstrip('#')}</th>" for kind, name in zip(kinds, columns.split("|"), strict=True))
+    lines = ("".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True)) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f'<div class="wide"><table class="list"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _how(outcome: Outcome) -> str:
@@ -238,9 +233,9 @@ def _how(outcome: Outcome) -> str:
     return escape(f"{outcome.how}: {troubles}" if troubles else outcome.how)
 
 
-def _link(unit: Unit, store: Store, folder: Path) -> str:
+def _link(unit: Unit, store: Store) -> str:
     name = store.recording(unit)
-    return f'<a href="{escape(name)}">recording</a>' if (folder / name).exists() else ""
+    return f'<a href="{escape(name)}">recording</a>' if (store.folder / name).exists() else ""
 
 
 def _rule(league: League, figures: Tables) -> str:

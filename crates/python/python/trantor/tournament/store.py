@@ -23,7 +23,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         (folder / "recordings").mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+        self.folder = folder
         self._table = sqlite3.connect(folder / "results.sqlite")
         self._table.execute("PRAGMA journal_mode = WAL")
         # A kill loses nothing either way. After a power failure the last matches may be played again, for which
@@ -46,8 +46,8 @@ class Store:
             return
         name = self.recording(unit)
         if recording is not None:
-            (self._folder / name).with_suffix(".new").write_bytes(recording)
-            os.replace((self._folder / name).with_suffix(".new"), self._folder / name)
+            (self.folder / name).with_suffix(".new").write_bytes(recording)
+            os.replace((self.folder / name).with_suffix(".new"), self.folder / name)
         first, second = (player.name for player in unit.players)
         row = to_json(unit, outcome)
         values = (unit.key, first, second, *unit.map, str(unit.seed), outcome.winner, outcome.how, outcome.units)
