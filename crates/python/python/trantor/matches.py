@@ -1,5 +1,6 @@
 """Whole matches: between minds of the server, functions of the caller, and programs that speak Zappy."""
 
+import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 from . import _core
 from ._setup import action_number, command_line
-from .programs import PROCESSES_MAX, Lost, Processes, Program
+from .programs import HOST, PROCESSES_MAX, Lost, Process, Program, end
 
 EVERY_UNITS = 7
 """A policy that waits is asked again after this: what most commands take."""
@@ -156,17 +157,19 @@ class _Team:
 
     def __init__(self, player: Policy | Program, seed: int, seconds: float, stack: ExitStack) -> None:
         self.player = player
+        self.seats = player.count
+        self._seed, self._seconds = seed, seconds
         self._lost: str | None = None
         self._seat_at_fault: int | None = None
         self._slowest_seconds = self._thinking_seconds = 0.0
-        # By seat: unknown commands in a row; the last moment of a command, and commands at it.
+        # By seat: unknown commands in a row; the last moment of a command, and commands at it; processes of a program.
         self._unknown: dict[int, int] = {}
         self._at_moment: dict[int, tuple[float, int]] = {}
-        self._processes: Processes | None = None
-        self.seats = player.count
+        self._processes: dict[int, Process] = {}
+        self._until_end = stack.enter_context(ExitStack())
         if isinstance(player, Program):
-            self._processes = Processes(player, seed, seconds)
-            stack.callback(self._processes.close)
+            self._until_end.callback(end, self._processes.values())
+            self._listener = self._until_end.enter_context(socket.create_server((HOST, 0), backlog=PROCESSES_MAX))
             if player.grows:
                 self.seats = max(player.count, PROCESSES_MAX)
 
@@ -182,26 +185,27 @@ class _Team:
                 self._act(seat)
             except Lost as reason:
                 self._lose(seat, str(reason))
-        elif self._processes is not None:
-            self._processes.finish(seat, self.match.hear(seat))
+        elif process := self._processes.get(seat):
+            process.finish(self.match.hear(seat))
 
     def result(self, deaths: int) -> TeamResult:
         """What became of it."""
-        words = "" if self._processes is None else self._processes.last_words(self._seat_at_fault)
+        processes = self._processes
+        blamed = [processes[self._seat_at_fault]] if self._seat_at_fault in processes else processes.values()
+        words = next(filter(None, (process.last_words() for process in blamed)), "")
         return TeamResult(deaths, self._lost, self._slowest_seconds, self._thinking_seconds, words)
 
     def _act(self, seat: int) -> None:
         player, match = self.player, self.match
-        if self._processes is not None:
-            line, seconds = self._processes.command(seat, match.hear(seat))
-            self._note_seconds(seconds)
-            return self._say(seat, line)
-        assert isinstance(player, Policy)
+        if isinstance(player, Program):
+            if seat not in self._processes:
+                self._processes[seat] = Process(player, self._listener, self._seed, self._seconds)
+                self._processes[seat].connect()
+            text = match.hear(seat)
+            return self._say(seat, self._timed(self._processes[seat].command, text))
         name = f"{player.team}_{seat - self.first_seat}"
         seen = match.hear(seat).decode(errors="surrogateescape") if player.raw else match.observe(seat)
-        before = perf_counter()
-        answer = player.function(seen, name)
-        self._note_seconds(perf_counter() - before)
+        answer = self._timed(player.function, seen, name)
         if not player.raw:
             match.act(seat, action_number(name, answer))
         elif line := command_line(name, answer or ""):
@@ -209,9 +213,13 @@ class _Team:
         else:
             match.act(seat, 0)
 
-    def _note_seconds(self, seconds: float) -> None:
+    def _timed(self, ask: Callable[..., Any], *seen: Any) -> Any:
+        before = perf_counter()
+        answer = ask(*seen)
+        seconds = perf_counter() - before
         self._thinking_seconds += seconds
         self._slowest_seconds = max(self._slowest_seconds, seconds)
+        return answer
 
     def _say(self, seat: int, line: bytes) -> None:
         units = self.match.units
@@ -229,5 +237,4 @@ class _Team:
         self._lost, self._seat_at_fault = reason, seat
         for each in range(self.first_seat, self.first_seat + self.seats):
             self.match.leave(each)
-        if self._processes is not None:
-            self._processes.close()
+        self._until_end.close()

@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections import deque
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,32 +76,17 @@ class Process:
     """One process and its connection."""
 
     def __init__(self, program: Program, listener: socket.socket, seed: int, seconds: float) -> None:
-        self._program = program
-        self._listener = listener
-        self._seed = seed
-        self._seconds = seconds
-        self._child: subprocess.Popen[bytes] | None = None
-        self._reader: threading.Thread | None = None
-        self._socket: socket.socket | None = None
-        self._selector = selectors.DefaultSelector()
-        self._refused: deque[socket.socket] = deque(maxlen=REFUSED_MAX)
-        self._received = bytearray()
-        self._written = b""
-        self._has_place = False
-
-    def start(self) -> None:
-        """Starts it, and waits until it has asked for a place.
+        """Starts it.
 
         Raises:
-            Lost: it has not.
+            Lost: it cannot be started.
         """
-        port = self._listener.getsockname()[1]
         # Else sets of Python have another order in each process.
         environment = {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", **os.environ}
         try:
             self._child = subprocess.Popen(
-                self._program.words(port, self._seed),
-                cwd=self._program.cwd,
+                program.words(listener.getsockname()[1], seed),
+                cwd=program.cwd,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -109,17 +95,35 @@ class Process:
             )
         except (OSError, ValueError, IndexError) as error:
             raise Lost(f"cannot be started: {error}") from None
+        self._team = program.team.encode()
+        self._listener = listener
+        self._seconds = seconds
+        # Connected to nothing until it connects.
+        self._socket = socket.socket()
+        self._selector = selectors.DefaultSelector()
+        self._refused: deque[socket.socket] = deque(maxlen=REFUSED_MAX)
+        self._received = bytearray()
+        self._written = b""
+        self._has_place = False
         self._reader = threading.Thread(target=self._keep_words, daemon=True)
         self._reader.start()
-        connection = self._socket = self._accept()
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._selector.register(connection, selectors.EVENT_READ)
+
+    def connect(self) -> None:
+        """Waits until it has asked for a place.
+
+        Raises:
+            Lost: it has not.
+        """
+        self._socket.close()
+        self._socket = self._accept()
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._selector.register(self._socket, selectors.EVENT_READ)
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._send(_core.WELCOME)
         name = self._line()
-        if name.strip() != self._program.team.encode():
+        if name.strip() != self._team:
             self._send(_core.KO)
-            raise Lost(f"asked for {name[:80]!r} and not for its team, {self._program.team!r}")
+            raise Lost(f"asked for {name[:80]!r} and not for its team, {self._team.decode()!r}")
 
     def command(self, text: bytes) -> bytes:
         """Sends the lines of its agent, and waits for one command.
@@ -135,40 +139,36 @@ class Process:
 
     def finish(self, text: bytes) -> None:
         """Its agent is gone: sends the last lines, and ends the connection."""
-        if self._socket is not None:
-            with suppress(OSError):
-                self._socket.setblocking(False)
-                self._socket.send(text)
-                self._socket.shutdown(socket.SHUT_WR)
+        with suppress(OSError):
+            self._socket.setblocking(False)
+            self._socket.send(text)
+            self._socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         """Closes the connections."""
         self._selector.close()
         for connection in [self._socket, *self._refused]:
-            if connection is not None:
-                connection.close()
+            connection.close()
 
     def wait_until(self, deadline: float) -> None:
         """Waits for its end."""
-        if self._child is not None:
-            with suppress(subprocess.TimeoutExpired):
-                self._wait(max(deadline - time.monotonic(), 0.0))
+        with suppress(subprocess.TimeoutExpired):
+            self._wait(max(deadline - time.monotonic(), 0.0))
 
     def kill(self) -> None:
         """Ends it, if it has not ended."""
-        if self._child is not None and self._child.returncode is None:
+        if self._child.returncode is None:
             self._kill()
             self._child.wait()
-        if self._reader is not None:
-            # A descendant that has left the group may keep the pipe open.
-            self._reader.join(GRACE_SECONDS)
+        # A descendant that has left the group may keep the pipe open.
+        self._reader.join(GRACE_SECONDS)
 
     def last_words(self) -> str:
         """The last lines that it wrote to its output and error."""
         return self._written.decode(errors="replace").strip()
 
     def _keep_words(self) -> None:
-        assert self._child is not None and self._child.stdout is not None
+        assert self._child.stdout is not None
         with self._child.stdout as pipe:
             while piece := os.read(pipe.fileno(), LAST_WORDS_BYTES):
                 self._written = (self._written + piece)[-LAST_WORDS_BYTES:]
@@ -185,7 +185,6 @@ class Process:
 
     def _wait(self, seconds: float) -> str:
         """How it has ended. What it has started ends with it."""
-        assert self._child is not None
         if self._child.returncode is None:
             self._child.wait(seconds)
             # Its number is not given to another at once, so the group is still its own.
@@ -194,7 +193,6 @@ class Process:
         return f"exit status {status}" if status >= 0 else f"killed by signal {-status}"
 
     def _kill(self) -> None:
-        assert self._child is not None
         with suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self._child.pid, signal.SIGKILL)
@@ -208,7 +206,6 @@ class Process:
             return Lost("closed its connection")
 
     def _send(self, data: bytes) -> None:
-        assert self._socket is not None
         try:
             self._socket.settimeout(self._seconds)
             self._socket.sendall(data)
@@ -218,7 +215,6 @@ class Process:
             raise self._closed() from None
 
     def _line(self) -> bytes:
-        assert self._socket is not None
         deadline = time.monotonic() + self._seconds
         while (end := self._received.find(b"\n")) < 0:
             if len(self._received) > LINE_BYTES_MAX:
@@ -255,49 +251,14 @@ class Process:
             connection.shutdown(socket.SHUT_WR)
 
 
-class Processes:
-    """The processes of a program in one match."""
-
-    def __init__(self, program: Program, seed: int, seconds: float) -> None:
-        self._program = program
-        self._seed = seed
-        self._seconds = seconds
-        self._listener = socket.create_server((HOST, 0), backlog=PROCESSES_MAX)
-        self._by_seat: dict[int, Process] = {}
-
-    def command(self, seat: int, text: bytes) -> tuple[bytes, float]:
-        """The next command of a seat, and the seconds that it took. The process of a new agent is started first.
-
-        Raises:
-            Lost: there is none.
-        """
-        process = self._by_seat.get(seat)
-        if process is None:
-            process = self._by_seat[seat] = Process(self._program, self._listener, self._seed, self._seconds)
-            process.start()
-        before = time.perf_counter()
-        return process.command(text), time.perf_counter() - before
-
-    def finish(self, seat: int, text: bytes) -> None:
-        """The agent of a seat is gone."""
-        if process := self._by_seat.get(seat):
-            process.finish(text)
-
-    def close(self) -> None:
-        """Ends all processes."""
-        self._listener.close()
-        for process in self._by_seat.values():
-            process.close()
-        deadline = time.monotonic() + GRACE_SECONDS
-        try:
-            for process in self._by_seat.values():
-                process.wait_until(deadline)
-        finally:
-            for process in self._by_seat.values():
-                process.kill()
-
-    def last_words(self, seat: int | None) -> str:
-        """Those of the process of a seat, or else the first that there are."""
-        if seat is not None:
-            return self._by_seat[seat].last_words()
-        return next(filter(None, (process.last_words() for process in self._by_seat.values())), "")
+def end(processes: Collection[Process]) -> None:
+    """Ends processes, and all that they have started."""
+    for process in processes:
+        process.close()
+    deadline = time.monotonic() + GRACE_SECONDS
+    try:
+        for process in processes:
+            process.wait_until(deadline)
+    finally:
+        for process in processes:
+            process.kill()
