@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
 
-use trantor_time::GameSpan;
 use trantor_time::link::{Bandwidth, Chance, LinkSettings, Order};
+use trantor_time::{GameSpan, read_decimal};
 
 /// How messages between agents travel. Distances are in thousandths of a tile, so that speed is in thousandths
 /// of a tile a unit, and range in thousandths of a tile.
@@ -261,15 +261,7 @@ fn units(nanounits: u64) -> GameSpan {
 
 /// Reads a number of at most [`LAG_SETTING_MAX`] with at most so many decimals, in units of the last one.
 fn number(word: &str, digits: usize) -> Option<u64> {
-    let (whole, part) = word.split_once('.').unwrap_or((word, ""));
-    let are_digits = whole
-        .bytes()
-        .chain(part.bytes())
-        .all(|byte| byte.is_ascii_digit());
-    if !are_digits || whole.is_empty() || part.len() > digits || word.ends_with('.') {
-        return None;
-    }
-    let number: u64 = format!("{whole}{part:0<digits$}").parse().ok()?;
+    let number = u64::try_from(read_decimal(word, digits)?).ok()?;
     (number <= LAG_SETTING_MAX * 10_u64.pow(digits as u32)).then_some(number)
 }
 

@@ -5,16 +5,15 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Parser};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::{MindGroup, MindKind, Scenario};
-use trantor_game::{AdminAction, GameConfig, Handled, Rules};
+use trantor_engine::minds::MindKind;
+use trantor_game::{GameConfig, Handled, Rules};
 use trantor_model::lag::{self, LagChange};
 use trantor_model::{MapSize, TeamId};
 use trantor_protocol::{TeamNameError, check_team_name};
@@ -25,6 +24,7 @@ use crate::console::operate::{lag_actions, scenario_line};
 use crate::minds::{self, MindSpec};
 use crate::options::values::{self, Reader};
 use crate::options::{OptionError, PROGRAM, explain};
+use crate::replay::parallel::progress_bar;
 use crate::scripts::Scripts;
 
 /// The word that asks for it, in the place of the first option.
@@ -176,22 +176,9 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(error.to_string()),
         Err(error) => return Err(explain(&error, Some(WORD))),
     };
-    let (config, actions) = asked.config()?;
     let mut scripts = Scripts::default();
-    let scenario = asked.scenario.as_ref().map(|file| {
-        let scenario = scripts.scenario(file, config.seed, scenario_line);
-        scenario.map_err(|error| OptionError::new(format!("{WORD}: --scenario"), error))
-    });
-    let groups = asked.mind.iter().map(|mind| mind.group(&config, &mut scripts));
-    let groups: Result<_, _> = groups.collect();
-    let game = Asked {
-        groups: groups.map_err(|error| OptionError::new(format!("{WORD}: --mind"), error))?,
-        config,
-        actions,
-        scenario: scenario.transpose()?,
-        scripts,
-    };
-    let summary = play(&asked, game).map_err(|error| {
+    let leap = asked.leap(&mut scripts)?;
+    let summary = play(&asked, leap, &scripts).map_err(|error| {
         let file = asked.record.clone().unwrap_or_default();
         OptionError::new(
             format!("{WORD}: cannot record in {}", file.display()),
@@ -208,8 +195,8 @@ impl SimAsked {
             .map_err(|error| OptionError::new(format!("{WORD}: --lag {written}"), error.to_string()))
     }
 
-    /// The game, and what an operator does at its beginning.
-    fn config(&self) -> Result<(GameConfig, Vec<AdminAction>), OptionError> {
+    /// The game that is asked for, at its beginning.
+    fn leap(&self, scripts: &mut Scripts) -> Result<Leap, OptionError> {
         let lag = self.lag()?;
         let config = GameConfig {
             size: MapSize::new(self.width, self.height).expect("the parser keeps to the range"),
@@ -234,57 +221,58 @@ impl SimAsked {
         config
             .check()
             .map_err(|error| OptionError::new(WORD, error.to_string()))?;
-        let actions = lag_actions(&config, &LagChange { all: None, ..lag })
-            .map_err(|error| OptionError::new(format!("{WORD}: --lag"), error))?;
-        Ok((config, actions))
+        let refused = |option: &'static str| move |why| OptionError::new(format!("{WORD}: {option}"), why);
+        let actions = lag_actions(&config, &LagChange { all: None, ..lag }).map_err(refused("--lag"))?;
+        let scenario = self.scenario.as_ref();
+        let scenario = scenario.map(|file| scripts.scenario(file, config.seed, scenario_line));
+        let scenario = scenario.transpose().map_err(refused("--scenario"))?;
+        let groups = self.mind.iter().map(|mind| mind.group(&config, scripts));
+        let groups: Result<Vec<_>, _> = groups.collect();
+        let mut leap = match groups.map_err(refused("--mind"))? {
+            groups if groups.is_empty() => Leap::new(config, &self.minds),
+            groups => Leap::with_groups(config, groups),
+        };
+        if let Some(scenario) = scenario {
+            leap.direct(scenario);
+        }
+        if let Some(most) = self.team_size_max {
+            leap.limit_agents(most);
+        }
+        if self.record.is_some() {
+            leap.start_recording(PROGRAM);
+        }
+        for action in actions {
+            let handled = leap.operate(action);
+            debug_assert_eq!(handled, Handled::Done, "it was checked with the options");
+        }
+        Ok(leap)
     }
-}
-
-/// The game that is asked for.
-struct Asked {
-    config: GameConfig,
-    /// What an operator does at its beginning.
-    actions: Vec<AdminAction>,
-    scenario: Option<Box<dyn Scenario>>,
-    /// The minds of `--mind`.
-    groups: Vec<MindGroup>,
-    scripts: Scripts,
 }
 
 /// # Errors
 /// If the journal cannot be written.
-fn play(asked: &SimAsked, game: Asked) -> io::Result<Summary> {
+fn play(asked: &SimAsked, mut leap: Leap, scripts: &Scripts) -> io::Result<Summary> {
     let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
-    let mut leap = match game.groups.is_empty() {
-        true => Leap::new(game.config, &asked.minds),
-        false => Leap::with_groups(game.config, game.groups),
+    let units = |at: GameTime| u64::try_from(at.whole_units()).unwrap_or(u64::MAX);
+    let progress = match asked.until.0.map(units) {
+        None => progress_bar(None, "{spinner} {human_pos} units, {per_sec} units/s"),
+        most => progress_bar(
+            most,
+            "{bar:40} {human_pos} of {human_len} units, {eta} left at most",
+        ),
     };
-    if let Some(scenario) = game.scenario {
-        leap.direct(scenario);
-    }
-    if let Some(most) = asked.team_size_max {
-        leap.limit_agents(most);
-    }
-    if journal.is_some() {
-        leap.start_recording(PROGRAM);
-    }
-    for action in game.actions {
-        let handled = leap.operate(action);
-        debug_assert_eq!(handled, Handled::Done, "it was checked with the options");
-    }
-    let progress = progress(asked);
     let ended = loop {
         let next = leap.game().now() + STRIDE;
         let ended = leap.run(Some(asked.until.0.map_or(next, |until| until.min(next))));
         if let Some(journal) = &mut journal {
             journal.write_all(&leap.take_journal())?;
         }
-        for report in game.scripts.reports() {
+        for report in scripts.reports() {
             standard_error::say(format_args!("{WORD}: {}", report.text));
         }
-        progress.set_position(u64::try_from(leap.game().now().whole_units()).unwrap_or(u64::MAX));
+        progress.set_position(units(leap.game().now()));
         if ended != Ended::TimeReached || asked.until.0.is_some_and(|until| leap.game().now() >= until) {
             break ended;
         }
@@ -338,27 +326,6 @@ fn minds_of(asked: &SimAsked, leap: &Leap) -> Vec<String> {
             .map(|group| minds::shown(leap.game().config(), &group))
             .collect(),
     }
-}
-
-/// A progress line on standard error, if that is a terminal.
-fn progress(asked: &SimAsked) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let (bar, template) = match asked.until.0 {
-        Some(until) => {
-            let units = u64::try_from(until.whole_units()).unwrap_or(u64::MAX);
-            (
-                ProgressBar::new(units),
-                "{bar:40} {human_pos} of {human_len} units, {eta} left at most",
-            )
-        }
-        None => (
-            ProgressBar::new_spinner(),
-            "{spinner} {human_pos} units, {per_sec} units/s",
-        ),
-    };
-    bar.with_style(ProgressStyle::with_template(template).expect("the template is well formed"))
 }
 
 #[cfg(test)]

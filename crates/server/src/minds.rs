@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use trantor_engine::minds::{MindGroup, MindGroupState, MindKind, MindRate, MindSource};
 use trantor_game::GameConfig;
-use trantor_time::{GameSpan, NANOS};
+use trantor_time::GameSpan;
 
+use crate::names::team_named;
 use crate::scripts::Scripts;
 
 /// How one entry is written.
@@ -76,11 +77,12 @@ pub fn read(text: &str) -> Result<MindSpec, String> {
     for part in parts {
         match part.split_once('=') {
             Some(("every", units)) => {
-                let every = span(units).filter(|every| EVERY_NANOUNITS.contains(&every.as_nanounits()));
+                let every =
+                    GameSpan::read(units).filter(|every| EVERY_NANOUNITS.contains(&every.as_nanounits()));
                 rate.every = Some(every.ok_or("every=UNITS with 0.1 to 1000000 units")?);
             }
             Some(("think", units)) => {
-                let think = span(units).filter(|think| think.as_nanounits() <= THINK_NANOUNITS_MAX);
+                let think = GameSpan::read(units).filter(|think| think.as_nanounits() <= THINK_NANOUNITS_MAX);
                 rate.think = think.ok_or("think=UNITS with 0 to 10000 units")?;
             }
             _ => return Err(usage()),
@@ -99,22 +101,6 @@ fn kinds() -> String {
     format!("{USAGE} with one of the kinds {known} and script:FILE")
 }
 
-/// Units in decimals, to the billionth.
-fn span(word: &str) -> Option<GameSpan> {
-    /// Digits behind the point: those of a billionth.
-    const DIGITS: usize = 9;
-    let (whole, part) = word.split_once('.').unwrap_or((word, "0"));
-    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number(whole) || !is_number(part) || part.len() > DIGITS {
-        return None;
-    }
-    let whole: u32 = whole.parse().ok()?;
-    let part: u32 = format!("{part:0<DIGITS$}").parse().ok()?;
-    Some(GameSpan::from_nanounits(
-        i128::from(whole) * i128::from(NANOS) + i128::from(part),
-    ))
-}
-
 impl MindSpec {
     /// Agents that join at the beginning.
     pub fn count(&self) -> u32 {
@@ -126,16 +112,8 @@ impl MindSpec {
     /// # Errors
     /// In one line: there is no such team, or the script cannot be used.
     pub fn group(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<MindGroup, String> {
-        let team = config.team_named(self.team.as_bytes());
-        let unknown = || {
-            format!(
-                "there is no team {:?}; there are {}",
-                self.team,
-                config.teams.join(", ")
-            )
-        };
         Ok(MindGroup {
-            team: team.ok_or_else(unknown)?,
+            team: team_named(config, &self.team)?,
             source: match &self.kind {
                 Kind::BuiltIn(kind) => MindSource::BuiltIn(*kind),
                 Kind::Script(file) => scripts.minds(Path::new(file))?,

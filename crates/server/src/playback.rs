@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{anyhow, bail, ensure};
 use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd};
-use trantor_time::{GameSpan, GameTime, NANOS};
+use trantor_time::{GameSpan, GameTime, NANOS, read_decimal};
 
 use crate::options::Options;
 use crate::replay::parallel::for_each_file;
@@ -48,12 +48,10 @@ impl PlayFrom {
     /// Reads `1500`, `1500.25` or `40%`; `None` if it is none of these.
     pub fn read(text: &str) -> Option<Self> {
         if let Some(percent) = text.strip_suffix('%') {
-            let thousandths = fixed(percent, 1)?;
-            let thousandths = u32::try_from(thousandths).ok()?;
+            let thousandths = u32::try_from(read_decimal(percent, 1)?).ok()?;
             return (thousandths <= 1_000).then_some(Self::Thousandths(thousandths));
         }
-        let nanounits = fixed(text, 9)?;
-        Some(Self::Moment(GameTime::from_nanounits(nanounits)))
+        Some(Self::Moment(GameTime::ZERO + GameSpan::read(text)?))
     }
 
     /// The time in this recording; one outside is clamped.
@@ -67,21 +65,6 @@ impl PlayFrom {
             }
         }
     }
-}
-
-/// A number with at most so many digits after its point, times ten to the power of that.
-fn fixed(text: &str, digits: u32) -> Option<i128> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number(whole) || !is_number(part) || part.len() > digits as usize {
-        return None;
-    }
-    let scale = 10i128.checked_pow(digits)?;
-    let part_scale = 10i128.checked_pow(digits - part.len() as u32)?;
-    let whole: i128 = whole.parse().ok()?;
-    whole
-        .checked_mul(scale)?
-        .checked_add(part.parse::<i128>().ok()? * part_scale)
 }
 
 /// Reads the recording that `paths` stand for: files of one run, or its directory.

@@ -21,6 +21,11 @@ pub const PIECE: &str = "piece-";
 /// The suffix of a finished piece, packed with zstd.
 pub const COMPRESSED: &str = ".trj.zst";
 
+/// The name that a piece has once it is packed.
+pub(crate) fn packed(piece: &Path) -> PathBuf {
+    piece.with_extension(COMPRESSED.trim_start_matches('.'))
+}
+
 /// The extension of a file that is not whole yet.
 const ASIDE: &str = "aside";
 

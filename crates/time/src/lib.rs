@@ -29,4 +29,4 @@ pub use overload::LagGovernor;
 pub use pacing::{Due, Pace, Pacer, Pacing, Rate, RateError};
 pub use tick_clock::{Tick, TickClock};
 pub use timers::{TimerId, TimerQueue};
-pub use units::{Frequency, FrequencyError, GameSpan, GameTime, NANOS, RealSpan, RealTime};
+pub use units::{Frequency, FrequencyError, GameSpan, GameTime, NANOS, RealSpan, RealTime, read_decimal};

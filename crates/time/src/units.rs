@@ -234,6 +234,13 @@ impl GameSpan {
         Self(units as i128 * NANOS as i128)
     }
 
+    /// Reads units as people write them, `1500` or `2.5`, to the billionth; `None` if it is no such number.
+    pub fn read(units: &str) -> Option<Self> {
+        i128::try_from(read_decimal(units, NANOS.ilog10() as usize)?)
+            .ok()
+            .map(Self)
+    }
+
     /// Billionths of a unit.
     pub const fn as_nanounits(self) -> i128 {
         self.0
@@ -243,6 +250,21 @@ impl GameSpan {
     pub fn as_units_f64(self) -> f64 {
         self.0 as f64 / NANOS as f64
     }
+}
+
+/// Reads a number with at most `digits` digits behind its point, in units of the last of these; `None` if it is no such
+/// number.
+pub fn read_decimal(number: &str, digits: usize) -> Option<u128> {
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let mut all = whole.bytes().chain(part.bytes());
+    if whole.is_empty()
+        || number.ends_with('.')
+        || part.len() > digits
+        || !all.all(|byte| byte.is_ascii_digit())
+    {
+        return None;
+    }
+    format!("{whole}{part:0<digits$}").parse().ok()
 }
 
 impl Frequency {

@@ -4,7 +4,7 @@
 //! server, which begin with a slash there; here the slash and capitals do not matter. [`super::operate`] carries
 //! the commands out.
 
-use crate::nearest::nearest;
+use crate::names::nearest;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {

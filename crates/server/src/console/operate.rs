@@ -8,13 +8,14 @@ use std::cmp::Reverse;
 use trantor_engine::{AdminRequest, Client, ClientKind, ConnId, Engine, LockStepState, Step};
 use trantor_game::{AdminAction, Delays, Game, GameConfig, Lag, LagTotals};
 use trantor_model::lag::{self, LagChange};
-use trantor_model::{AgentId, Direction, Level, Resource, TeamId, Tile};
+use trantor_model::{AgentId, Direction, Level, Resource, Tile};
 use trantor_time::link::LinkCounts;
 use trantor_time::{GameTime, RealTime};
 
 use super::commands::{self, Line};
 use super::{Answer, picture};
 use crate::minds;
+use crate::names::team_named;
 use crate::scripts::ScenarioLine;
 
 /// Connections in one list: more than a person reads, and a millisecond of the loop's time to write.
@@ -462,12 +463,6 @@ fn must_contain(game: &Game, at: Tile) -> Result<(), String> {
         size.width() - 1,
         size.height() - 1
     ))
-}
-
-fn team_named(config: &GameConfig, name: &str) -> Result<TeamId, String> {
-    config
-        .team_named(name.as_bytes())
-        .ok_or_else(|| format!("there is no team {name:?}; there are {}", config.teams.join(", ")))
 }
 
 fn number<T: std::str::FromStr>(word: &str) -> Option<T> {

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::layers::CONFIG;
 use super::settings::{Origins, find, must_be, nearest_name, short};
-use crate::nearest::nearest;
+use crate::names::nearest;
 
 pub const PROGRAM: &str = "trantor-server";
 

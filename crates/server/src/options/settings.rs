@@ -14,7 +14,7 @@ use trantor_game::GameConfig;
 
 use super::Options;
 use super::values::{ON_OFF, TRUE_FALSE, team_names_fault};
-use crate::nearest::nearest;
+use crate::names::nearest;
 
 /// The options as clap derives them, for parsing one at a time.
 static ALL: LazyLock<Command> =

@@ -203,7 +203,7 @@ fn tidy_up_run(files: &dyn Files, run: &Path) -> io::Result<()> {
     store::remove_asides(files, run)?;
     let entries = files.list(run)?;
     for Entry { path, bytes, .. } in &entries {
-        let is_packed = || entries.iter().any(|other| other.path == packed_path(path));
+        let is_packed = || entries.iter().any(|other| other.path == store::packed(path));
         if path.to_string_lossy().ends_with(JOURNAL) && (*bytes == 0 || is_packed()) {
             files.remove(path)?;
         }
@@ -224,14 +224,10 @@ fn run_name(number: u32) -> String {
     format!("run-{number:04}")
 }
 
-fn packed_path(piece: &Path) -> PathBuf {
-    piece.with_extension(COMPRESSED.trim_start_matches('.'))
-}
-
 /// Packs a finished piece; the plain file is removed once the packed one is on the disk.
 pub(super) fn pack(files: &dyn Files, piece: &Path) -> io::Result<()> {
     let packed = zstd::stream::encode_all(files.read(piece)?, PACK_LEVEL)?;
-    store::write_whole(files, &packed_path(piece), &packed)?;
+    store::write_whole(files, &store::packed(piece), &packed)?;
     files.remove(piece)
 }
 

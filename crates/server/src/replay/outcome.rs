@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use trantor_game::journal::{Ending, JournalError};
 use trantor_game::replay::{Divergence, DivergenceKind, Played};
-use trantor_game::{Digest, Stamp};
+use trantor_game::{Digest, Replay, Stamp};
 
 use super::{NOTHING_YET, Worst};
 
@@ -206,6 +206,21 @@ impl Outcome {
         match error.is_of_begun() {
             true => Self::Begun,
             false => Self::Unplayable(error.to_string()),
+        }
+    }
+
+    /// Plays what is left of a piece that began with the state `begins`.
+    pub(super) fn of_rest(replay: Replay, begins: Digest) -> Self {
+        let number = replay.head.number;
+        match replay.verify() {
+            Ok(verified) => Self::Played {
+                number,
+                states: (begins, verified.game.snapshot().digest()),
+                played: verified.played,
+                end: verified.end,
+                ending: verified.ending,
+            },
+            Err(divergence) => Self::Different(divergence),
         }
     }
 

@@ -20,7 +20,8 @@ pub(crate) fn for_each_file<T: Send + 'static>(
     let files: Arc<[PathBuf]> = files.into();
     let next = Arc::new(AtomicUsize::new(0));
     let results: Arc<Mutex<Vec<Option<T>>>> = Arc::new(Mutex::new(files.iter().map(|_| None).collect()));
-    let (work, bar) = (Arc::new(work), progress_bar(files.len()));
+    let bar = progress_bar(Some(files.len() as u64), "{bar:40} {pos}/{len} files, {eta} left");
+    let work = Arc::new(work);
     let mut running = Vec::new();
     for worker in 0..workers {
         let (files, next, results) = (Arc::clone(&files), Arc::clone(&next), Arc::clone(&results));
@@ -45,13 +46,11 @@ pub(crate) fn for_each_file<T: Send + 'static>(
         .collect())
 }
 
-/// A bar on standard error, if that is a terminal.
-fn progress_bar(files: usize) -> ProgressBar {
-    match io::stderr().is_terminal() {
-        true => ProgressBar::new(files as u64).with_style(
-            ProgressStyle::with_template("{bar:40} {pos}/{len} files, {eta} left")
-                .expect("the template is well formed"),
-        ),
-        false => ProgressBar::hidden(),
+/// A progress line on standard error, if that is a terminal.
+pub(crate) fn progress_bar(length: Option<u64>, template: &str) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
     }
+    let bar = length.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+    bar.with_style(ProgressStyle::with_template(template).expect("the template is well formed"))
 }

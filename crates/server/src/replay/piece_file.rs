@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use trantor_game::journal::MAGIC;
 
-use crate::store::{COMPRESSED, JOURNAL};
+use crate::store::{COMPRESSED, JOURNAL, packed};
 
 /// The most bytes of one piece that are read. The recorder ends a piece long before; a whole game of `sim --record` is one
 /// piece, however long it is.
@@ -75,11 +75,6 @@ fn by_number(path: &Path) -> (String, u64, PathBuf) {
     let digits = rest.find(|letter| !is_digit(letter)).unwrap_or(rest.len());
     let number = rest[..digits].parse().unwrap_or(u64::MAX);
     (word.to_owned(), number, path.to_owned())
-}
-
-/// The name that a piece has once it is packed.
-fn packed(plain: &Path) -> PathBuf {
-    plain.with_extension(COMPRESSED.trim_start_matches('.'))
 }
 
 /// The bytes of the piece in a file, unpacked. Of a file that holds no journal they are the first few.

@@ -16,17 +16,8 @@ pub fn verify_bytes(bytes: impl Into<Arc<[u8]>>) -> Outcome {
         Ok(replay) => replay,
         Err(error) => return Outcome::of_unopened(&error),
     };
-    let (number, begin) = (replay.head.number, replay.game.snapshot().digest());
-    match replay.verify() {
-        Ok(verified) => Outcome::Played {
-            number,
-            states: (begin, verified.game.snapshot().digest()),
-            played: verified.played,
-            end: verified.end,
-            ending: verified.ending,
-        },
-        Err(divergence) => Outcome::Different(divergence),
-    }
+    let begins = replay.game.snapshot().digest();
+    Outcome::of_rest(replay, begins)
 }
 
 /// Plays all `files` on as many threads as there are processors. Those that were `named` one by one need not be the first of

@@ -74,14 +74,17 @@ fn tell(bytes: impl Into<Arc<[u8]>>, run: &str, out: &mut impl Write) -> io::Res
         Ok(replay) => replay,
         Err(error) => return Ok(Outcome::of_unopened(&error)),
     };
-    let (number, begins) = (replay.head.number, replay.game.snapshot().digest());
+    let begins = replay.game.snapshot().digest();
     loop {
         let replayed = match replay.step(END_OF_TIME) {
             Ok(Some(replayed)) => replayed,
-            Ok(None) => break,
+            Ok(None) => return Ok(Outcome::of_rest(replay, begins)),
             Err(divergence) => return Ok(Outcome::Different(divergence)),
         };
-        let stamp = now(&replay);
+        let stamp = Stamp {
+            steps: replay.game.steps(),
+            at: replay.game.now(),
+        };
         if let Replayed::Input(input) = &replayed {
             let value = input_value(&replay.game, input);
             line(out, &stamped(value, stamp, run))?;
@@ -90,20 +93,6 @@ fn tell(bytes: impl Into<Arc<[u8]>>, run: &str, out: &mut impl Write) -> io::Res
             let value = event_value(&replay.game, &event);
             line(out, &stamped(value, stamp, run))?;
         }
-    }
-    Ok(Outcome::Played {
-        number,
-        states: (begins, replay.game.snapshot().digest()),
-        played: replay.track.played(),
-        end: now(&replay),
-        ending: replay.track.ending().expect("the entries are used up"),
-    })
-}
-
-fn now(replay: &Replay) -> Stamp {
-    Stamp {
-        steps: replay.game.steps(),
-        at: replay.game.now(),
     }
 }
 
