@@ -5,16 +5,16 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use trantor_engine::{Engine, EngineConfig};
 use trantor_game::replay::{IndexedPiece, Recording};
-use trantor_time::GameTime;
+use trantor_time::{GameSpan, GameTime, RealSpan};
 
 use crate::background::Background;
 use crate::shell::Shell;
-use crate::shell::shown::{Progress, Report, Shown};
 
 /// A server that shows a game of another thread. Dropping it ends it in order.
 pub struct LiveServer {
@@ -48,8 +48,8 @@ impl LiveServer {
             reached_before: GameTime::ZERO,
             server,
         };
-        let progress = Arc::clone(&live.progress);
-        live.send(move |shell| shell.shown = Some(Report::new(progress)))?;
+        let report = Report(Arc::clone(&live.progress));
+        live.send(move |shell| shell.report_shown = Some(Box::new(move |engine| report.set(engine))))?;
         Ok(live)
     }
 
@@ -100,11 +100,10 @@ impl LiveServer {
 
     fn send(&mut self, run: impl FnOnce(&mut Shell) + Send + 'static) -> io::Result<()> {
         self.sent += 1;
-        let run = |shell: &mut Shell| {
+        let progress = Arc::clone(&self.progress);
+        let run = move |shell: &mut Shell| {
             run(shell);
-            if let Some(report) = &mut shell.shown {
-                report.taken += 1;
-            }
+            progress.taken.fetch_add(1, Ordering::Relaxed);
         };
         self.server
             .tasks()
@@ -120,4 +119,65 @@ fn begun(journal: &[u8]) -> io::Result<Arc<Recording>> {
     Ok(Arc::new(
         Recording::join(vec![piece]).expect("one piece fits itself"),
     ))
+}
+
+/// How far the player may be ahead of what is shown, besides its last step: long enough to hide the time that most steps take, too
+/// short to be noticed after a pause.
+const LEAD: RealSpan = RealSpan::from_millis(100);
+
+/// What the loop and the player share.
+#[derive(Default)]
+struct Progress {
+    /// Messages taken from the player, up to now.
+    taken: AtomicU64,
+    shown: Mutex<Shown>,
+    has_changed: Condvar,
+}
+
+/// How far a game was shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Shown {
+    is_watched: bool,
+    /// All that was received.
+    is_all: bool,
+    /// Where the player may be, but for its last step.
+    lead: GameTime,
+    /// Messages taken from the player before that.
+    taken: u64,
+}
+
+impl Progress {
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().expect("no holder panics")
+    }
+
+    fn set(&self, shown: Shown) {
+        let before = std::mem::replace(&mut *self.shown(), shown);
+        if shown != before {
+            self.has_changed.notify_all();
+        }
+    }
+}
+
+/// What the loop reports, at the end of each of its passes.
+struct Report(Arc<Progress>);
+
+impl Report {
+    fn set(&self, engine: &Engine) {
+        let frequency = engine.game_clock().frequency();
+        let lead_nu = i128::from(LEAD.as_nanos()) * i128::from(frequency.get());
+        self.0.set(Shown {
+            is_watched: engine.is_watched(),
+            is_all: engine.is_recording_over(),
+            lead: engine.game().now() + GameSpan::from_nanounits(lead_nu),
+            taken: self.0.taken.load(Ordering::Relaxed),
+        });
+    }
+}
+
+impl Drop for Report {
+    /// Nothing waits for a loop that has ended.
+    fn drop(&mut self) {
+        self.0.set(Shown::default());
+    }
 }

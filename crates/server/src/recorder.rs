@@ -37,6 +37,12 @@ pub use self::run::{pieces_of, runs_in};
 use crate::options::RecordKeep;
 use crate::store::{Files, OpenFile};
 
+/// The disk job that packs a finished piece, by its name in logs.
+pub const PACK: &str = "pack journal";
+
+/// The disk job that syncs what was written.
+pub const SYNC: &str = "journal_sync";
+
 /// Finished pieces that wait to be packed, at most. Beyond that they stay unpacked, which every reader takes as well.
 const TO_PACK_MAX: usize = 64;
 

@@ -218,8 +218,8 @@ fn outputs(shell: &mut Shell, turn: &mut Turn<'_>) {
     shell.carry_out_outputs(|| {
         turn.admits("output");
     });
-    if let Some(shown) = &shell.shown {
-        shown.report(&shell.engine);
+    if let Some(report_shown) = &shell.report_shown {
+        report_shown(&shell.engine);
     }
     if shell.take_won() {
         shell.storage.save_soon();

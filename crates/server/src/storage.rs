@@ -1,7 +1,7 @@
 //! What the loop keeps on the disk: the journal, saves, and the disk jobs of both.
 //!
 //! ```text
-//!  journal stage ─> pass ─> next_job ─> disk worker ─> end_job
+//!  journal stage ─> pass ─> tasks of recorder and autosave ─> disk worker ─> their ends
 //!  before a write to a socket ─> write_ahead
 //! ```
 //!
@@ -13,10 +13,10 @@ use trantor_engine::Engine;
 use trantor_game::Game;
 use trantor_time::RealTime;
 
-use crate::autosave::{Autosave, ResumeError, SaveTask, TIMER, newest_good};
-use crate::recorder::{PackTask, Recorder, sync_all};
+use crate::autosave::{Autosave, ResumeError, newest_good};
+use crate::recorder::Recorder;
 use crate::roll_forward::roll_forward;
-use crate::store::{Files, OpenFile};
+use crate::store::Files;
 
 /// See the module. Without `--record` and `--save` it does nothing.
 #[derive(Debug, Default)]
@@ -25,74 +25,6 @@ pub struct Storage {
     pub recorder: Option<Recorder>,
     /// Saves, if any are made.
     pub autosave: Option<Autosave>,
-}
-
-/// Work that waits for the disk. There is one job of each kind at a time.
-#[derive(Debug)]
-pub struct Job(Task);
-
-#[derive(Debug)]
-enum Task {
-    Save(SaveTask),
-    Pack(PackTask),
-    Sync(Vec<OpenFile>),
-}
-
-/// The kind of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobKind {
-    /// Writes a save.
-    Save,
-    /// Packs a finished piece of the journal.
-    Pack,
-    /// Syncs the journal.
-    Sync,
-}
-
-/// What a job did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
-    /// The digest of the state that was written; `None` if it was on the disk already.
-    Saved(Option<u64>),
-    /// A piece is packed.
-    Packed,
-    /// Whether the file system can sync all of it.
-    Synced(bool),
-}
-
-impl JobKind {
-    /// The name in logs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Save => TIMER,
-            Self::Pack => "pack journal",
-            Self::Sync => "journal_sync",
-        }
-    }
-}
-
-impl Job {
-    /// Which kind it is.
-    pub fn kind(&self) -> JobKind {
-        match self.0 {
-            Task::Save(_) => JobKind::Save,
-            Task::Pack(_) => JobKind::Pack,
-            Task::Sync(_) => JobKind::Sync,
-        }
-    }
-
-    /// Does it, on any thread.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn run(self) -> Result<Done, String> {
-        let done = match self.0 {
-            Task::Save(task) => task.run().map(Done::Saved),
-            Task::Pack(task) => task.run().map(|()| Done::Packed),
-            Task::Sync(files) => sync_all(&files).map(Done::Synced),
-        };
-        done.map_err(|error| error.to_string())
-    }
 }
 
 impl Storage {
@@ -137,32 +69,6 @@ impl Storage {
         match autosave.capture(|| engine.state_to_save()) {
             true => Ok(autosave.directory()),
             false => Err("the last save is still being written; this one is skipped"),
-        }
-    }
-
-    /// The next job for the disk worker, if there is one. After it call [`Self::end_job`].
-    pub fn next_job(&mut self, now: RealTime) -> Option<Job> {
-        let save = self.autosave.as_mut().and_then(Autosave::next_task);
-        if let Some(task) = save {
-            return Some(Job(Task::Save(task)));
-        }
-        let recorder = self.recorder.as_mut()?;
-        let pack = recorder.next_pack().map(Task::Pack);
-        pack.or_else(|| recorder.next_sync(now).map(Task::Sync)).map(Job)
-    }
-
-    /// The end of a job.
-    pub fn end_job(&mut self, kind: JobKind, done: Result<Done, String>, engine: &mut Engine, now: RealTime) {
-        match (kind, &mut self.recorder, &mut self.autosave) {
-            (JobKind::Save, _, Some(autosave)) => autosave.end(done.map(|done| match done {
-                Done::Saved(written) => written,
-                Done::Packed | Done::Synced(_) => None,
-            })),
-            (JobKind::Pack, Some(recorder), _) => recorder.end_pack(done.map(|_| ())),
-            (JobKind::Sync, Some(recorder), _) => {
-                recorder.end_sync(done.map(|done| done == Done::Synced(true)), engine, now);
-            }
-            _ => {}
         }
     }
 

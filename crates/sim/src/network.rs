@@ -13,8 +13,7 @@ use std::rc::Rc;
 
 use mio::event::Source;
 use mio::{Interest, Registry, Token};
-use trantor_server::conn::Socket;
-use trantor_server::keep_alive::KeepAlive;
+use trantor_server::conn::{KeepAlive, Socket};
 use trantor_server::listener::Acceptor;
 use trantor_server::wait::Ready;
 use trantor_time::{Clock, Delivery, GameTime, Link, LinkSettings, ManualClock, RealTime};

@@ -10,11 +10,11 @@ use trantor_engine::{Engine, EngineConfig};
 use trantor_game::journal::{CutShort, Ending};
 use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd, roll_forward};
 use trantor_game::{Game, Replay};
-use trantor_server::autosave::{Autosave, newest_good};
+use trantor_server::autosave::{Autosave, TIMER, newest_good};
 use trantor_server::event_loop::{EndReason, Ended, EventLoop};
-use trantor_server::recorder::{Recorder, RecorderConfig, pieces_of, runs_in};
+use trantor_server::recorder::{PACK, Recorder, RecorderConfig, SYNC, pieces_of, runs_in};
 use trantor_server::replay::read_from;
-use trantor_server::storage::{self, JobKind};
+use trantor_server::storage;
 use trantor_server::store::Files;
 use trantor_time::{RealSpan, RealTime};
 
@@ -169,15 +169,15 @@ impl Storage {
         }
         while let Some((name, job)) = event_loop.take_disk_job() {
             match name {
-                _ if name == JobKind::Sync.name() => {
+                SYNC => {
                     self.syncing = (self.written.clone(), std::mem::take(&mut self.lengths));
                 }
-                _ if name == JobKind::Save.name() => self.begin_save(),
+                TIMER => self.begin_save(),
                 _ => self.coverage.count("pieces packed", 1),
             }
             let begins = self.jobs.back().map_or(now, |(at, _)| *at);
             // Packing takes the longest, so that pieces queue up.
-            let parts = if name == JobKind::Pack.name() { 4 } else { 1 };
+            let parts = if name == PACK { 4 } else { 1 };
             let takes = parts * self.rng.below(self.plan.job_ms_max + 1);
             self.jobs
                 .push_back((begins + RealSpan::from_millis(i64::from(takes)), job));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory as _, Parser, Subcommand as _};
 use clap_complete::Shell;
 
-use super::{command, config, replay};
+use super::{command, config, replay_command};
 use crate::console::remote::ConsoleAsked;
 use crate::headless::SimAsked;
 use crate::options::PROGRAM;
@@ -59,7 +59,7 @@ fn whole_command() -> Command {
     let others = [
         config::command(),
         ConsoleAsked::command(),
-        replay::command().name("replay"),
+        replay_command().name("replay"),
         SimAsked::command(),
     ];
     ManualAsked::augment_subcommands(command().subcommands(others))

@@ -6,7 +6,6 @@
 
 pub mod config;
 pub mod manual;
-pub mod replay;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,8 +21,8 @@ use self::manual::ManualAsked;
 use crate::console::remote::ConsoleAsked;
 use crate::options::layers::{self, CONFIG};
 use crate::options::settings::{Resolved, flags, is_common, names};
-use crate::options::{COMMANDS, OptionError, Options, PROGRAM, explain, spelt};
-use crate::playback::PlayAsked;
+use crate::options::{COMMANDS, OptionError, PROGRAM, explain, spelt};
+use crate::playback::{PlayAsked, PlayFrom};
 use crate::replay::ReplayAsked;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -89,7 +88,7 @@ pub fn parse(
     // Elsewhere than in the first place these may be names of teams.
     let asked = match (word(1), word(2)) {
         ("help", _) => Err(Stop::Print(command().render_help().to_string())),
-        ("replay", _) => replay::parse(&arguments[1..]),
+        ("replay", _) => parse_replay(&arguments[1..]),
         ("console", _) => parse_as(ConsoleAsked::command(), &arguments[1..], "console")
             .map(|(asked, _)| Asked::Console(asked)),
         (first @ ("completions" | "man" | "types"), _) => {
@@ -109,7 +108,7 @@ pub fn parse(
 }
 
 /// Reads the arguments of the command `word`, the first of which is not looked at.
-pub(crate) fn parse_as<T: FromArgMatches>(
+fn parse_as<T: FromArgMatches>(
     command: Command,
     arguments: &[OsString],
     word: &str,
@@ -263,22 +262,46 @@ fn apply_flag(
         .map_err(|why| OptionError::new(written, why))
 }
 
-/// The flags of these options, for another command that has them too.
-pub(crate) fn flags_of(options: &'static [&'static str]) -> impl Iterator<Item = Arg> {
-    flags().filter(|flag| options.contains(&flag.get_id().as_str()))
+/// The options of a server that apply to a recording.
+const PLAY_OPTIONS: &[&str] = &[
+    "port",
+    "bind",
+    "frequency",
+    "control",
+    "token-file",
+    "gui-ids",
+    "dialect",
+    "console",
+    "lag-limit",
+    "metrics",
+    "metrics-log",
+    "metrics-every",
+    "log",
+];
+
+fn replay_command() -> Command {
+    let flags = flags().filter(|flag| PLAY_OPTIONS.contains(&flag.get_id().as_str()));
+    ReplayAsked::command().mut_subcommand("play", |play| play.args(flags))
 }
 
-/// The defaults, with these options as their flags say.
-///
-/// # Errors
-/// One line that says what is accepted.
-pub(crate) fn options_of(
-    matches: &ArgMatches,
-    names: &'static [&'static str],
-) -> Result<Options, OptionError> {
+fn parse_replay(words: &[OsString]) -> Result<Asked, Stop> {
+    let (asked, matches) = parse_as(replay_command(), words, "replay")?;
+    let ReplayAsked::Play { files, at, paused } = asked else {
+        return Ok(Asked::Replay(asked));
+    };
+    let (_, matches) = matches.subcommand().expect("it is play");
     let mut resolved = Resolved::default();
-    for name in names {
+    for name in PLAY_OPTIONS {
         apply_flag(&mut resolved, matches, name, name)?;
     }
-    Ok(resolved.options)
+    let at = at.as_deref().unwrap_or("0%");
+    let must_be = "must be a time in units, as 1500 or 1500.5, or a part of the recording, as 40%";
+    let at = PlayFrom::read(at).ok_or_else(|| OptionError::new(format!("--at {at}"), must_be))?;
+    Ok(Asked::Play(Box::new(PlayAsked {
+        files: files.files,
+        at,
+        is_paused: paused,
+        follows_speed: !matches.contains_id("frequency"),
+        options: resolved.options,
+    })))
 }

@@ -13,13 +13,12 @@ use std::time::Duration;
 use mio::event::Source;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
-use rustix::net::sockopt::set_socket_linger;
+use rustix::net::sockopt;
 use slab::Slab;
 use trantor_engine::{CloseCause, ConnId};
+use trantor_time::RealSpan;
 
 use self::read_turns::ReadTurns;
-use crate::keep_alive::{self, KeepAlive};
-use crate::options::Options;
 use crate::wait::Ready;
 
 /// Bytes of one read. A peer with more waits for its next turn (`read_turns`), so that a flood does not delay others;
@@ -35,7 +34,7 @@ const LAST_READS_MAX: usize = 8;
 
 /// The server's end of a connection: a TCP socket, or a simulated one.
 pub trait Socket: Read + Write + Source + fmt::Debug {
-    /// Sets its options; see [`crate::keep_alive`].
+    /// Sets its options: no delay, and TCP keep-alive. One that the system refuses is done without.
     fn prepare(&self, keep_alive: Option<KeepAlive>);
 
     /// # Errors
@@ -51,7 +50,20 @@ pub trait Socket: Read + Write + Source + fmt::Debug {
 
 impl Socket for TcpStream {
     fn prepare(&self, keep_alive: Option<KeepAlive>) {
-        keep_alive::prepare(self, keep_alive);
+        // Without it a reply would wait for the acknowledgement of the one before.
+        let no_delay = self.set_nodelay(true);
+        let keep_alive = keep_alive.map_or(Ok(()), |keep_alive| {
+            sockopt::set_socket_keepalive(self, true)?;
+            sockopt::set_tcp_keepidle(self, keep_alive.silence.to_std())?;
+            sockopt::set_tcp_keepintvl(self, KEEP_ALIVE_PAUSE.to_std())?;
+            sockopt::set_tcp_keepcnt(self, KEEP_ALIVE_PROBES)?;
+            let user_timeout_ms = keep_alive.user_timeout().as_millis();
+            set_user_timeout(self, u32::try_from(user_timeout_ms).unwrap_or(u32::MAX))
+        });
+        let options = [no_delay, keep_alive.map_err(io::Error::from)];
+        for refused in options.into_iter().filter_map(Result::err) {
+            log::debug!("a socket option was refused: {refused}");
+        }
     }
 
     fn shut_down_write(&self) -> io::Result<()> {
@@ -66,11 +78,43 @@ impl Socket for TcpStream {
     }
 
     fn reset_at_close(&self) {
-        let _closed_otherwise = set_socket_linger(self, Some(Duration::ZERO));
+        let _closed_otherwise = sockopt::set_socket_linger(self, Some(Duration::ZERO));
     }
 }
 
-#[derive(Debug)]
+/// The interval between probes, and how many go unanswered before the connection counts as broken.
+const KEEP_ALIVE_PAUSE: RealSpan = RealSpan::from_secs(15);
+const KEEP_ALIVE_PROBES: u32 = 4;
+
+/// When a silent peer counts as gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Silence before the first probe; in whole seconds, at least one.
+    pub silence: RealSpan,
+    /// How long a peer may leave its output unread: the system must not close a connection before that.
+    pub stall: RealSpan,
+}
+
+impl KeepAlive {
+    /// How long sent data may stay unacknowledged. Meanwhile the system sends no probes, and by default retransmits for a
+    /// quarter of an hour.
+    fn user_timeout(self) -> Duration {
+        self.silence.max(self.stall).to_std() + KEEP_ALIVE_PAUSE.to_std() * KEEP_ALIVE_PROBES
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn set_user_timeout(socket: &TcpStream, user_timeout_ms: u32) -> rustix::io::Result<()> {
+    sockopt::set_tcp_user_timeout(socket, user_timeout_ms)
+}
+
+/// Elsewhere a peer that vanishes with output pending is found when the system gives up retransmitting.
+#[cfg(not(target_os = "linux"))]
+fn set_user_timeout(_socket: &TcpStream, _user_timeout_ms: u32) -> rustix::io::Result<()> {
+    Ok(())
+}
+
+#[derive(Debug, Default)]
 pub struct Conns {
     /// For connections yet to come; `None`: the system never asks whether a peer is still there.
     keep_alive: Option<KeepAlive>,
@@ -132,22 +176,6 @@ pub enum WriteOutcome {
     /// The peer's buffers are full; it will be in [`Conns::next_to_write`] when that changes.
     Blocked,
     Failed,
-}
-
-impl Default for Conns {
-    fn default() -> Self {
-        Self {
-            keep_alive: Options::default().keep_alive(),
-            slots: Slab::new(),
-            generations: Vec::new(),
-            to_read: ReadTurns::default(),
-            to_write: VecDeque::new(),
-            to_watch: Vec::new(),
-            blocked: 0,
-            reading_ended: false,
-            stats: ConnStats::default(),
-        }
-    }
 }
 
 impl Conns {
@@ -432,5 +460,21 @@ mod tests {
         assert_eq!(conns.stats().watches_failed, 1);
         conns.close(conn, poll.registry());
         assert_eq!((conns.len(), conns.blocked()), (0, 0));
+    }
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_peer_that_vanished_is_found_within_two_minutes_whatever_it_is_owed() {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = |stall| {
+            let socket = TcpStream::connect(address).unwrap();
+            let silence = RealSpan::from_secs(60);
+            socket.prepare(Some(KeepAlive { silence, stall }));
+            assert_eq!(sockopt::tcp_keepidle(&socket), Ok(Duration::from_secs(60)));
+            sockopt::tcp_user_timeout(&socket).unwrap()
+        };
+        assert_eq!(asked(RealSpan::from_secs(60)), 120_000);
+        // A peer that may read nothing for an hour is not disconnected by the system before that.
+        assert_eq!(asked(RealSpan::from_secs(3_600)), 3_660_000);
     }
 }

@@ -25,8 +25,9 @@ use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
 
-use crate::keep_alive::KeepAlive;
+use crate::conn::KeepAlive;
 pub use crate::minds::MindSpecs;
+use crate::names::unknown_team;
 
 pub(crate) use error::{COMMANDS, Clash, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
@@ -422,21 +423,11 @@ impl Options {
                 "needs save, the directory to go on from",
             );
         }
-        let lags = &self.lag.teams;
-        if let Some((team, _)) = lags.iter().find(|(team, _)| !self.teams.contains(team)) {
-            let known = format!("there is no team {team:?}; there are {}", self.teams.join(", "));
-            return clash(["lag", "teams"], "lag", &known);
-        }
+        let lags = self.lag.teams.iter().map(|(team, _)| ("lag", team));
         let minds = self.mind.iter().flat_map(|minds| &minds.0);
-        if let Some(stranger) = minds
-            .map(|mind| &mind.team)
-            .find(|team| !self.teams.contains(team))
-        {
-            let known = format!(
-                "there is no team {stranger:?}; there are {}",
-                self.teams.join(", ")
-            );
-            return clash(["mind", "teams"], "mind", &known);
+        let mut named = lags.chain(minds.map(|mind| ("mind", &mind.team)));
+        if let Some((option, team)) = named.find(|(_, team)| !self.teams.contains(team)) {
+            return clash([option, "teams"], option, &unknown_team(team, &self.teams));
         }
         let (teams, each) = (self.teams.len(), self.places_per_team);
         if each as usize > GameConfig::EGGS_MAX / teams {

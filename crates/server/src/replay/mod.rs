@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Parser};
 
 pub use export::export_bytes;
 pub use outcome::{Checked, Outcome};
@@ -27,7 +27,14 @@ use trantor_runtime::standard_error;
 use crate::options::{EXIT_STATUS_REFUSED, PROGRAM};
 
 /// What is to be done with journals.
-#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+#[derive(Clone, Debug, PartialEq, Eq, Parser)]
+#[command(
+    name = "trantor-server replay",
+    bin_name = "trantor-server replay",
+    about = "Checks, describes, exports and shows recorded games.",
+    disable_help_subcommand = true,
+    arg_required_else_help = false
+)]
 pub enum ReplayAsked {
     /// Play journals again and compare every digest; status 0 if all agree, 1 if one does not, 2 if all agree
     /// and a recording has no end mark, as after a kill

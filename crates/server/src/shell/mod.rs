@@ -4,7 +4,6 @@
 
 pub(crate) mod disk;
 mod scripts;
-pub(crate) mod shown;
 pub mod tasks;
 mod timers;
 
@@ -19,20 +18,25 @@ use trantor_runtime::{RealClock, StopSignal, UserToken};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
 use self::disk::Disk;
-use self::shown::Report;
 use self::tasks::TaskQueue;
 use self::timers::{TimerCallback, Timers};
+use crate::autosave::{self, Autosave};
 use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, WriteOutcome};
 use crate::listener::{Listener, WAITING_MAX};
+use crate::options::Options;
 use crate::passes::LoopStats;
+use crate::recorder::{self, Recorder, sync_all};
 use crate::scripts::Scripts;
 use crate::service_manager::ServiceManager;
-use crate::storage::{JobKind, Storage};
+use crate::storage::Storage;
 use crate::wait::{MioWait, WaitPolicy, spacing_at};
 
 /// Tokens of what is watched besides connections, whose tokens count from zero.
 pub(crate) const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
 pub(crate) const TOKEN_SIGNALS: Token = Token(usize::MAX - 17);
+
+/// Reports at the end of each pass how far a game was shown.
+type ReportShown = Box<dyn Fn(&Engine)>;
 
 /// The state of the server's loop.
 ///
@@ -65,8 +69,8 @@ pub struct Shell {
     pub(crate) user_token: Option<UserToken>,
     pub(crate) manager: ServiceManager,
     pub(crate) scripts: Scripts,
-    /// Reports how far a game that is played elsewhere was shown.
-    pub(crate) shown: Option<Report>,
+    /// For a game that is played elsewhere.
+    pub(crate) report_shown: Option<ReportShown>,
     pub(crate) ends_at_win: bool,
     /// Whether to spin for the last microseconds before the game's deadlines.
     pub(crate) is_precise: bool,
@@ -103,6 +107,8 @@ impl Shell {
         let wait = MioWait::new()?;
         listener.watch(wait.registry(), TOKEN_LISTENER)?;
         let tasks = TaskQueue::new(wait.waker());
+        let mut conns = Conns::default();
+        conns.set_keep_alive(Options::default().keep_alive());
         Ok(Self {
             engine,
             now,
@@ -112,7 +118,7 @@ impl Shell {
             disk: Disk::new(tasks.sender()),
             tasks,
             tasks_run: 0,
-            conns: Conns::default(),
+            conns,
             listener: Some(listener),
             stats: LoopStats::default(),
             storage: Storage::default(),
@@ -120,7 +126,7 @@ impl Shell {
             user_token: None,
             manager: ServiceManager::default(),
             scripts: Scripts::default(),
-            shown: None,
+            report_shown: None,
             ends_at_win: false,
             is_precise: false,
             has_won: false,
@@ -197,25 +203,59 @@ impl Shell {
 
     /// Hands the disk worker the jobs that are due. An ending loop begins none, and finishes the work itself.
     pub(crate) fn submit_jobs(&mut self) {
-        while self.disk.is_open()
-            && let Some(job) = self.storage.next_job(self.now)
-        {
-            let (kind, clock) = (job.kind(), RealClock::new());
+        if !self.disk.is_open() {
+            return;
+        }
+        if let Some(task) = self.storage.autosave.as_mut().and_then(Autosave::next_task) {
+            let clock = RealClock::new();
             let work = move || {
                 let began = clock.now();
-                job.run().map(|done| (done, clock.now().since(began)))
+                task.run().map(|written| (written, clock.now().since(began)))
             };
-            let submitted = self.disk.submit(kind.name(), work, move |shell, outcome| {
-                if let (JobKind::Save, Ok((_, took))) = (kind, &outcome) {
+            self.submit_job(autosave::TIMER, work, |shell, saved| {
+                if let Ok((_, took)) = &saved {
                     shell.stats.save_write.record(*took);
                 }
-                let done = outcome.map(|(done, _)| done);
-                shell.storage.end_job(kind, done, &mut shell.engine, shell.now);
+                if let Some(autosave) = &mut shell.storage.autosave {
+                    autosave.end(saved.map(|(written, _)| written));
+                }
             });
-            if let Err(refused) = submitted {
-                let failed = Err(refused.to_string());
-                self.storage.end_job(kind, failed, &mut self.engine, self.now);
-            }
+        }
+        if let Some(task) = self.storage.recorder.as_mut().and_then(Recorder::next_pack) {
+            self.submit_job(
+                recorder::PACK,
+                || task.run(),
+                |shell, packed| {
+                    if let Some(recorder) = &mut shell.storage.recorder {
+                        recorder.end_pack(packed);
+                    }
+                },
+            );
+        }
+        let now = self.now;
+        let recorder = self.storage.recorder.as_mut();
+        if let Some(files) = recorder.and_then(|recorder| recorder.next_sync(now)) {
+            self.submit_job(
+                recorder::SYNC,
+                move || sync_all(&files),
+                |shell, synced| {
+                    if let Some(recorder) = &mut shell.storage.recorder {
+                        recorder.end_sync(synced, &mut shell.engine, shell.now);
+                    }
+                },
+            );
+        }
+    }
+
+    /// As [`Disk::submit`]; `done` has a refusal too.
+    fn submit_job<T: Send + 'static>(
+        &mut self,
+        name: &'static str,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+        done: fn(&mut Self, Result<T, String>),
+    ) {
+        if let Err(refused) = self.disk.submit(name, work, done) {
+            done(self, Err(refused.to_owned()));
         }
     }
 
