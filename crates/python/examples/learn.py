@@ -13,7 +13,6 @@ import argparse
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -87,16 +86,8 @@ def at_random(seed: int) -> float:
     return float(lifetimes(np.zeros((POPULATION, FEATURES, len(trantor.ACTION_NAMES))), seed, noise=1.0).mean())
 
 
-@dataclass(frozen=True)
-class Generation:
-    """How long agents lived, in units."""
-
-    mean: float
-    best: float
-
-
-def learn(seed: int = 1) -> Iterator[tuple[Generation, Floats]]:
-    """Yields each generation and the policy after it, shape (FEATURES, actions)."""
+def learn(seed: int = 1) -> Iterator[tuple[Floats, Floats]]:
+    """Yields of each generation how long its members lived, in units, and the policy after it, shape (FEATURES, actions)."""
     random = np.random.default_rng(seed)
     mean = np.zeros((FEATURES, len(trantor.ACTION_NAMES)))
     spread = np.ones_like(mean)
@@ -107,7 +98,7 @@ def learn(seed: int = 1) -> Iterator[tuple[Generation, Floats]]:
         mean = elite.mean(axis=0)
         # More than the spread of so few, so that it does not settle too early.
         spread = elite.std(axis=0) + 0.3 * (1 - number / GENERATIONS)
-        yield Generation(float(lived.mean()), float(lived.max())), mean
+        yield lived, mean
 
 
 def play(policy: Floats, port: int, team: str, host: str = "localhost", decisions: int | None = None) -> int:
@@ -173,9 +164,9 @@ def main() -> None:
     random_units = at_random(options.seed)
     print(f"at random: {random_units:.0f} units")
     curve = []
-    for number, (generation, policy) in enumerate(learn(options.seed), 1):
-        curve.append(generation)
-        print(f"generation {number:2}: {generation.mean:.0f} units, best member {generation.best:.0f}")
+    for number, (lived, policy) in enumerate(learn(options.seed), 1):
+        curve.append(lived)
+        print(f"generation {number:2}: {lived.mean():.0f} units, best member {lived.max():.0f}")
     np.save(options.policy, policy)
     # On games that it has not seen.
     print(f"the policy: {lifetimes(policy[None], seed=10_000_000)[0]:.0f} units on new games; saved as {options.policy}")
@@ -184,8 +175,8 @@ def main() -> None:
 
         numbers = range(1, len(curve) + 1)
         _, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-        axes.plot(numbers, [generation.best for generation in curve], label="best member of the population")
-        axes.plot(numbers, [generation.mean for generation in curve], label="mean of the population")
+        axes.plot(numbers, [lived.max() for lived in curve], label="best member of the population")
+        axes.plot(numbers, [lived.mean() for lived in curve], label="mean of the population")
         axes.axhline(random_units, color="grey", linestyle="--", label="at random")
         axes.set(xlabel="generation", ylabel="units lived", xticks=numbers, ylim=(0, None))
         axes.legend(frameon=False, loc="upper left")

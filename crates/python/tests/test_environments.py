@@ -217,22 +217,17 @@ def test_wrong_actions_are_refused_and_change_nothing():
     env = trantor.parallel_env(**SMALL)
     env.reset(seed=1)
     before = env.digest()
-    for actions in [{"red_0": len(ACTION_NAMES)}, {"red_0": -1}, {"green_0": 1}]:
-        with pytest.raises(ValueError):
-            env.step(actions)
-    for action in [1.5, None, "forward", True]:
-        with pytest.raises(TypeError):
-            env.step({"red_0": action})
+    wrong = [("red_0", action, TypeError) for action in (1.5, None, "forward", True)]
+    for agent, action, error in [*wrong, ("red_0", 37, ValueError), ("red_0", -1, ValueError), ("green_0", 1, ValueError)]:
+        with pytest.raises(error):
+            env.step({agent: action})
     assert env.digest() == before
     vector = trantor.make_vec(2, **SMALL)
     vector.reset(seed=1)
-    with pytest.raises(ValueError, match="shape"):
-        vector.step(np.zeros(3, np.uint8))
-    with pytest.raises(TypeError):
-        vector.step(np.zeros(vector.num_envs, np.float32))
-    for action in [-1, 37, 300]:
-        with pytest.raises(ValueError):
-            vector.step(np.full(vector.num_envs, action))
+    wrong = [(np.full(vector.num_envs, action), ValueError, "0 to 36") for action in (-1, 37, 300)]
+    for actions, error, word in [*wrong, (np.zeros(3, np.uint8), ValueError, "shape"), (np.zeros(10), TypeError, "whole")]:
+        with pytest.raises(error, match=word):
+            vector.step(actions)
     with pytest.raises(ValueError, match="seeds"):
         vector.reset(seed=[1, 2, 3])
     for games, threads, agents in [(0, 1, {"red": 1}), (1, 0, {"red": 1}), (1, 1, {})]:

@@ -139,14 +139,9 @@ while ask('Forward'): pass
     assert (alone.joins, alone.teams["red"].last_words) == (1, "1 ['WELCOME', 'ko']")
 
 
-COMMANDS = (
-    "Look|Inventory|Forward|Take food|Take|take food|Connect_nbr|Broadcast  two words |Set linemate|Set food|Fork||Eject|"
-    "Incantation|Right|Left now|Look"
-)
-
-
 def test_a_raw_agent_reads_what_a_server_sends():
-    commands = COMMANDS.split("|")
+    commands = "Look|Inventory|Forward|Take food|Take|take food|Connect_nbr|Broadcast  two words |Set linemate|Set food|Fork|"
+    commands = [*commands.split("|"), "Eject", "Incantation", "Right", "Left now", "Look"]
     words = f"{os.environ['TRANTOR_SERVER']} --lock-step --seed 9 -x 10 -y 10 -n red -c 1 -p 0".split()
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
         lines = (line.decode() for line in server.stdout)

@@ -9,8 +9,6 @@ from ._core import ACTION_NAMES
 
 SEED_MAX = 2**63
 """Seeds of games are drawn below it."""
-DEFAULT_REWARDS: Mapping[str, float] = {"win": 10.0, "lose": -1.0, "level": 1.0, "death": -1.0}
-"""A victory is worth more than all levels of an agent together."""
 LINE_BYTES_MAX = 16 * 1024
 """Longest command line, as on the server."""
 
@@ -42,7 +40,8 @@ class Setup:
     most_agents: int | None = None
     lag: str = "off"
     observations: str = "arrays"
-    rewards: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_REWARDS))
+    # A victory is worth more than all levels of an agent together.
+    rewards: Mapping[str, float] = field(default_factory=lambda: {"win": 10.0, "lose": -1.0, "level": 1.0, "death": -1.0})
 
     def __post_init__(self) -> None:
         if self.observations not in ("arrays", "raw"):

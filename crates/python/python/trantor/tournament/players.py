@@ -58,7 +58,6 @@ class Player:
             raise ValueError(f'player {self.name}: either mind = "team" or command = "python3 bot.py -p {{port}} -n {{team}}"')
         if self.command is not None and "{port}" not in self.command:
             raise ValueError(f"player {self.name}: command must have {{port}}, as in python3 bot.py -p {{port}} -n {{team}}")
-
         if not all(map(is_within, self.files or ())):
             raise ValueError(f'player {self.name}: files must be patterns within its directory, as ["*.py"]')
 

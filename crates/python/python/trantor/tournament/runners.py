@@ -6,7 +6,7 @@ import multiprocessing.connection
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
@@ -211,18 +211,14 @@ class RayRunner:
         return len(self._units) < self._tasks
 
     def start(self, unit: Unit) -> None:
-        # A unit keeps its key once it is made. A node has other files, or none.
-        assert unit.key
-        self._units[self._task.remote(unit, *self._shipped(unit))] = unit
-
-    def _shipped(self, unit: Unit) -> Sequence[Any]:
-        """The players' files, each put into the cluster once."""
-        if not any(player.contents() for player in unit.players):
-            return ()
-        for player in unit.players:
+        # A node has other files, or none: those of each player are put into the cluster once.
+        players = unit.players if any(player.contents() for player in unit.players) else ()
+        for player in players:
             if player.digest not in self._archives:
                 self._archives[player.digest] = self._ray.put(player.archive())
-        return [self._archives[player.digest] for player in unit.players]
+        # A unit keeps its key once it is made.
+        assert unit.key
+        self._units[self._task.remote(unit, *(self._archives[player.digest] for player in players))] = unit
 
     def wait(self) -> Finished | None:
         if not self._units:

@@ -37,14 +37,9 @@ class Standing:
 
 def pairing(league: League, round: int, first: Player, second: Player) -> Pairing:
     """The matches of two players: seeds in order, each on every map."""
-
-    def unit(players: tuple[Player, Player], map: tuple[int, int], seed: int) -> Unit:
-        limits = league.max_units, league.answer_seconds
-        return Unit(players, map, seed, league.agents, league.lag, *limits, league.record)
-
-    swapped = (first, second), (second, first)
+    rest = league.agents, league.lag, league.max_units, league.answer_seconds, league.record
     pairs = (
-        (unit(swapped[0], map, seed), unit(swapped[1], map, seed))
+        (Unit((first, second), map, seed, *rest), Unit((second, first), map, seed, *rest))
         for seed in range(1, league.seeds + 1)
         for map in league.maps
     )
