@@ -19,6 +19,7 @@ pub(crate) struct Scene {
     /// By row, column and resource.
     #[pyo3(into_py_with = to_numpy)]
     ground: Array3<u16>,
+    /// What the figures of an agent are.
     agent_columns: Vec<&'static str>,
     #[pyo3(into_py_with = to_numpy)]
     agents: Array2<i32>,
@@ -27,37 +28,22 @@ pub(crate) struct Scene {
     eggs: Array2<i32>,
 }
 
-/// Figures of an agent: six, and what it carries.
-const AGENT_FIGURES: usize = 6 + Resource::COUNT;
-
-/// What they are.
-fn agent_columns() -> Vec<&'static str> {
-    let carried = Resource::ALL.map(Resource::name);
-    [&["agent", "team", "x", "y", "direction", "level"][..], &carried].concat()
-}
-
 impl Scene {
     pub(crate) fn of(game: &Game) -> Self {
         let (world, size) = (game.world(), game.config().size);
         let tiles = (0..size.area()).map(|index| world.ground(size.tile_at(index)));
         let small = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
         let figure = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
-        let agents = world.agents().map(|agent| {
-            let mut row = [0; AGENT_FIGURES];
-            let place = [agent.tile.x, agent.tile.y].map(i32::from);
-            row[..6].copy_from_slice(&[
-                figure(agent.id.0),
-                i32::from(agent.team.0),
-                place[0],
-                place[1],
-                i32::from(agent.facing.number()),
-                i32::from(agent.level.get()),
-            ]);
-            for (cell, count) in row[6..].iter_mut().zip(agent.inventory.0) {
-                *cell = figure(count);
-            }
-            row
+        let carried = Resource::ALL.map(Resource::name);
+        let columns = [&["agent", "team", "x", "y", "direction", "level"][..], &carried].concat();
+        let agents = world.agents().flat_map(|agent| {
+            let (team, tile) = (i32::from(agent.team.0), agent.tile);
+            let who = [figure(agent.id.0), team, i32::from(tile.x), i32::from(tile.y)];
+            let how = [agent.facing.number(), agent.level.get()].map(i32::from);
+            who.into_iter().chain(how).chain(agent.inventory.0.map(figure))
         });
+        let agents: Vec<_> = agents.collect();
+        let rows = (agents.len() / columns.len(), columns.len());
         let eggs = world.eggs().map(|egg| {
             let (team, tile) = (i32::from(egg.team.0), egg.tile);
             [figure(egg.id.0), team, i32::from(tile.x), i32::from(tile.y)]
@@ -74,8 +60,8 @@ impl Scene {
             winner: winner(game),
             teams: game.config().teams.clone(),
             ground: Array3::from_shape_vec(sides, ground).expect("each tile has all resources"),
-            agent_columns: agent_columns(),
-            agents: agents.collect::<Vec<_>>().into(),
+            agent_columns: columns,
+            agents: Array2::from_shape_vec(rows, agents).expect("each row is whole"),
             eggs: eggs.collect::<Vec<_>>().into(),
         }
     }

@@ -1,10 +1,10 @@
 """The figures of a league, from the outcomes that count. Ratings are by the library openskill."""
 
 import random
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from openskill.models import PlackettLuce
 
 from .league import League
@@ -112,12 +112,10 @@ def rate(names: Sequence[str], results: Mapping[str, tuple[str, str, str | None]
 
 def level_curve(row: Row, moments: Sequence[float]) -> list[float]:
     """The highest level of a player's team at some moments, in units, as the mean of its matches. After the end it stays."""
-    sums = [0.0] * len(moments)
-    played = [(unit, outcome) for unit, outcome in row.matches if outcome.levels]
-    for unit, outcome in played:
-        place = [player.name for player in unit.players].index(row.name)
-        times = [units for units, _ in outcome.levels]
-        for number, moment in enumerate(moments):
-            reached = bisect_right(times, moment)
-            sums[number] += outcome.levels[reached - 1][1][place] if reached else 1
-    return [total / len(played) for total in sums] if played else []
+    curves = []
+    for unit, outcome in row.matches:
+        if outcome.levels:
+            place = [player.name for player in unit.players].index(row.name)
+            reached = np.searchsorted([units for units, _ in outcome.levels], moments, side="right")
+            curves.append(np.array([1, *(levels[place] for _, levels in outcome.levels)])[reached])
+    return np.mean(curves, axis=0).tolist() if curves else []
