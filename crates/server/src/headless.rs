@@ -361,14 +361,6 @@ mod tests {
     }
 
     #[test]
-    fn a_game_without_anybody_left_ends() {
-        let fields = fields("sim --minds trivial -x 5 -y 5 -c 1");
-        assert_eq!(fields["ended"], "nothing_due");
-        assert_eq!(fields["living"], 0);
-        assert_eq!(fields["winner"], serde_json::Value::Null);
-    }
-
-    #[test]
     fn lag_off_is_the_game_without() {
         const CALL: &str = "sim --seed 2 -x 8 -y 8 --until 900";
         let without = fields(CALL);
@@ -378,10 +370,6 @@ mod tests {
         for lag in ["radio", "off red:latency=9", "radio red:off"] {
             assert_ne!(with(lag)["digest"], without["digest"], "{lag}");
         }
-        assert_eq!(
-            call("sim --lag green:radio").unwrap_err(),
-            "sim: --lag: there is no team \"green\"; there are red, blue"
-        );
     }
 
     #[cfg(feature = "script")]
@@ -412,47 +400,5 @@ mod tests {
             assert_eq!(summary["digest"], format!("{:016x}", verified.game.digest()));
         }
         std::fs::remove_file(&file).unwrap();
-        let refused = call("sim --scenario no-such-file.luau").unwrap_err();
-        assert!(
-            refused.starts_with("sim: --scenario: no-such-file.luau: "),
-            "{refused}"
-        );
-    }
-
-    #[test]
-    fn a_team_grows_as_far_as_it_may() {
-        const CALL: &str = "sim --seed 1 -c 2 --until 1500";
-        let bounded = format!("{CALL} --team-size-max 2");
-        assert_eq!(fields(&bounded)["joins"], 4);
-        assert!(fields(CALL)["joins"].as_u64() > Some(4));
-    }
-
-    #[test]
-    fn what_is_recorded_verifies_and_ends_in_the_same_state() {
-        let file = std::env::temp_dir().join(format!("trantor-sim-{}.trj", std::process::id()));
-        let game = "sim --seed 3 -x 8 -y 8 --until 900 --lag noisy range=3 blue:radio";
-        let line = format!("{game} --record {}", file.display());
-        let summary = fields(&line);
-        let journal = std::fs::read(&file).unwrap();
-        std::fs::remove_file(&file).unwrap();
-        let verified = Replay::open(journal.clone()).unwrap().verify().unwrap();
-        assert_eq!(summary["digest"], format!("{:016x}", verified.game.digest()));
-        let mut events = Vec::new();
-        export_bytes(journal, &mut events).unwrap();
-        let events = String::from_utf8(events).unwrap();
-        let count = |word: &str| events.matches(&format!("\"{word}\"")).count();
-        assert_eq!(summary["joins"], count("joined"), "the first ones too");
-        assert_eq!(count("set_team_lag"), 1);
-        assert_eq!(count("transmitted"), count("said"));
-        for outcome in ["arrives", "lost", "out_of_range", "again_at_units"] {
-            assert!(count(outcome) > 0, "{outcome}");
-        }
-        assert_eq!(
-            summary["digest"],
-            fields(&line.replace(" --record", " --seed 3 --record"))["digest"]
-        );
-        std::fs::remove_file(&file).unwrap();
-        let nowhere = "sim --until 1 --record /dev/null/journal.trj";
-        assert!(call(nowhere).unwrap_err().starts_with("sim: cannot record in"));
     }
 }

@@ -113,28 +113,3 @@ mod system {
         None
     }
 }
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use std::ffi::OsStr;
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::{SocketAddr, UnixDatagram};
-
-    use super::system::send;
-
-    #[test]
-    fn states_are_sent_to_a_path_and_to_an_abstract_name() {
-        let path = std::env::temp_dir().join(format!("trantor-notify-{}", std::process::id()));
-        let name = format!("@trantor-notify-{}", std::process::id());
-        let by_path = UnixDatagram::bind(&path).unwrap();
-        let by_name = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name[1..]).unwrap()).unwrap();
-        for (name, socket) in [(path.as_os_str(), by_path), (OsStr::new(&name), by_name)] {
-            send(name, "WATCHDOG=1").unwrap();
-            let mut received = [0; 64];
-            let count = socket.recv(&mut received).unwrap();
-            assert_eq!(&received[..count], b"WATCHDOG=1");
-        }
-        std::fs::remove_file(&path).unwrap();
-        assert!(send(OsStr::new("/nowhere/socket"), "").is_err());
-    }
-}

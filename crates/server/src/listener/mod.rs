@@ -361,18 +361,4 @@ mod tests {
             assert!(waits <= 60 * 500, "{waits} waits at {rate} a second");
         }
     }
-
-    #[test]
-    fn connections_without_a_descriptor_wait_until_another_closes() {
-        let mut listener = on_loopback();
-        let now = RealTime::ZERO;
-        let _peer = std::net::TcpStream::connect(listener.address()).unwrap();
-        listener.note_ready();
-        listener.back_off("there is no room", now);
-        assert!(listener.accept(now).is_none());
-        assert_eq!(listener.next_try(), Some(now + BACK_OFF_SPAN));
-        listener.room_was_made();
-        assert!(listener.accept(now).is_some());
-        assert_eq!(listener.stats().back_offs, 1);
-    }
 }

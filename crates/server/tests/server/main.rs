@@ -10,7 +10,6 @@ mod console;
 #[cfg(target_os = "linux")]
 mod exhausted;
 mod export;
-mod minds;
 mod operators;
 mod options;
 #[cfg(target_os = "linux")]

@@ -1,12 +1,9 @@
 //! Operators of a running program: who they are, and `trantor-server console`.
 
-use std::fs::Permissions;
 use std::io::{Read, Write};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::process::Stdio;
 
-use crate::support::{Folder, Peer, Program, command, outcome};
+use crate::support::{Peer, Program, command, outcome};
 
 #[test]
 fn refused_operators_do_not_fill_the_log() {
@@ -20,51 +17,6 @@ fn refused_operators_do_not_fill_the_log() {
     let log = program.stop();
     let lines = log.matches("may not operate").count();
     assert!((1..ATTEMPTS / 2).contains(&lines), "{log}");
-}
-
-#[test]
-fn programs_of_the_user_alone_control_the_server_by_a_token_that_they_find() {
-    let folder = Folder::new();
-    let server = |arguments: &str, runtime: &Path| {
-        let mut server = command(&folder, arguments);
-        server.env("XDG_RUNTIME_DIR", runtime);
-        server
-    };
-    let mut program = Program::by(server("", &folder), Stdio::null());
-    let address = program.address;
-    let file = folder.join(format!("trantor/{address}.token"));
-    let found = std::fs::metadata(&file).unwrap();
-    assert_eq!(found.mode() & 0o777, 0o600);
-    assert_eq!(found.uid(), rustix::process::geteuid().as_raw());
-    let directory = std::fs::metadata(file.parent().unwrap()).unwrap();
-    assert_eq!(directory.mode() & 0o777, 0o700);
-
-    // Without the token: an operator is refused, a text viewer changes the speed.
-    let mut other = Peer::connect(address);
-    other.send("ADMIN\nquit\n");
-    let refusal = other.lines_until("ko").pop().unwrap();
-    assert!(
-        refusal.contains("controlled by the user who runs it"),
-        "{refusal}"
-    );
-    other.rest().unwrap();
-    let mut viewer = Peer::connect(address);
-    viewer.send("GRAPHIC\nsst 300\n");
-    while viewer.lines_until("sgt").last().unwrap() != "sgt 300" {}
-
-    let line = format!("console -p {} tick rate 200", address.port());
-    let console = |runtime: &Path| outcome(&mut server(&line, runtime));
-    assert_eq!(console(&folder).0, 0);
-    // A file that others can read is not believed, and one elsewhere is not found.
-    std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(console(&folder).0, 84);
-    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-    let (status, _, err) = console(Path::new("/nowhere"));
-    assert_eq!(status, 84);
-    assert!(err.contains("controlled by the user who runs it"), "{err}");
-
-    program.stop();
-    assert!(!file.exists(), "the token ends with its server");
 }
 
 /// A server that says `words` to everybody who connects, until the connection ends.

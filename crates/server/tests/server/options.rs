@@ -16,7 +16,8 @@ const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
 /// Runs the parser on `line`, cut at spaces; `''` stands for an empty word.
 fn ask_with(line: &str, environment: &[(&str, &str)]) -> Result<Asked, String> {
     let words = line
-        .split_whitespace()
+        .split(' ')
+        .filter(|word| !word.is_empty())
         .map(|word| if word == "''" { "" } else { word });
     let arguments = std::iter::once("trantor-server").chain(words).map(OsString::from);
     let environment = environment
@@ -100,9 +101,10 @@ fn refusals_are_one_line_that_says_what_is_accepted() {
     let expected = std::fs::read_to_string(&path).unwrap();
     let mut answers = String::new();
     for line in expected.lines() {
-        let refused = if let Some(text) = line.strip_prefix("file> ") {
+        let line_feeds = line.replace("\\n", "\n");
+        let refused = if let Some(text) = line_feeds.strip_prefix("file> ") {
             let mut untouched = Options::default();
-            let mistakes = read_file(&mut untouched, &text.replace("\\n", "\n"));
+            let mistakes = read_file(&mut untouched, text);
             assert_eq!(untouched, Options::default(), "{text:?} changed something");
             mistakes.expect_err(text).remove(0)
         } else if let Some(variable) = line.strip_prefix("env> ") {
@@ -112,7 +114,7 @@ fn refusals_are_one_line_that_says_what_is_accepted() {
                 .chain(arguments.split(' '))
                 .map(OsString::from);
             simulate(words).expect_err(arguments).to_string()
-        } else if let Some(arguments) = line.strip_prefix("> ") {
+        } else if let Some(arguments) = line_feeds.strip_prefix("> ") {
             refusal(arguments)
         } else {
             if line.starts_with('#') {
@@ -120,6 +122,7 @@ fn refusals_are_one_line_that_says_what_is_accepted() {
             }
             continue;
         };
+        assert!(!refused.contains(char::is_control), "{line}: {refused:?}");
         answers += &format!("{line}\n{refused}\n");
     }
     if std::env::var_os("BLESS").is_some() {
@@ -127,20 +130,6 @@ fn refusals_are_one_line_that_says_what_is_accepted() {
     } else {
         assert_eq!(answers, expected, "BLESS=1 rewrites what is expected");
     }
-}
-
-#[test]
-fn a_refusal_is_one_line_whatever_was_written() {
-    let name = OsString::from("a\nb\u{1b}[31m");
-    let arguments = ["trantor-server".into(), "-n".into(), name];
-    let reported = parse(arguments, [])
-        .expect_err("a line feed in a name")
-        .to_string();
-    assert!(
-        reported.starts_with("-n a?b?[31m: a team's name must not contain spaces"),
-        "{reported:?}"
-    );
-    assert!(!reported.contains(char::is_control));
 }
 
 #[test]

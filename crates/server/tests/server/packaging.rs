@@ -45,25 +45,3 @@ fn units_try_no_wrong_options_again_and_open_no_port_to_others() {
     assert_eq!(values(SERVICE, "ExecStartPre="), [""; 0]);
     assert_eq!(values(SOCKET, "ListenStream="), ["127.0.0.1:4242"]);
 }
-
-#[test]
-fn a_shell_takes_its_completions_and_completes_with_them() {
-    let completions = Command::new(PROGRAM)
-        .args(["completions", "bash"])
-        .output()
-        .unwrap();
-    assert!(completions.status.success());
-    let folder = Folder::new();
-    let file = folder.write("trantor-server", &completions.stdout);
-    let ask = "source \"$0\"; COMP_WORDS=(trantor-server --lock-s); COMP_CWORD=1; \
-               _trantor__server trantor-server --lock-s trantor-server; echo \"${COMPREPLY[*]}\"";
-    let answer = Command::new("bash")
-        .args(["-c", ask])
-        .arg(&file)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&answer.stderr);
-    assert_eq!(said, "");
-    let completed = String::from_utf8(answer.stdout).unwrap();
-    assert_eq!(completed.trim(), "--lock-step --lock-step-timeout");
-}

@@ -46,9 +46,20 @@ fn a_signal_ends_it_in_order_within_a_second() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_service_manager_hands_a_socket_over_and_is_notified() {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
     let folder = Folder::new();
-    let notify = folder.join("notify");
-    let socket = std::os::unix::net::UnixDatagram::bind(&notify).unwrap();
+    let (path, name) = (folder.join("notify"), format!("trantor-{}", std::process::id()));
+    let by_path = UnixDatagram::bind(&path).unwrap();
+    serve_under(&by_path, path.to_str().unwrap());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    serve_under(&UnixDatagram::bind_addr(&address).unwrap(), &format!("@{name}"));
+}
+
+/// A service manager that listens at `socket`, of which the program knows by `name`.
+#[cfg(target_os = "linux")]
+fn serve_under(socket: &std::os::unix::net::UnixDatagram, name: &str) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     // It connects before the program has begun.
@@ -58,7 +69,7 @@ fn a_service_manager_hands_a_socket_over_and_is_notified() {
     let script = "exec 3<&0 0</dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\"";
     shell
         .args(["-c", script, PROGRAM, "--log", "off"])
-        .env("NOTIFY_SOCKET", &notify)
+        .env("NOTIFY_SOCKET", name)
         .env("WATCHDOG_USEC", "20000");
     let stdin = Stdio::from(std::os::fd::OwnedFd::from(listener));
     let mut program = Program::by(shell, stdin);

@@ -10,35 +10,7 @@ use rustix::pipe::fcntl_setpipe_size;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use trantor_time::RealSpan;
 
-use crate::replay::write_recordings;
-use crate::support::{Folder, PROGRAM, Peer, Program, command, now};
-
-/// A mistake or a result; status 1 would say that a recording does not agree.
-#[test]
-fn what_cannot_be_printed_is_status_84() {
-    let folder = Folder::new();
-    write_recordings(&folder);
-    for arguments in [
-        "-f 0",
-        "config check /nowhere",
-        "console -h 127.0.0.1 -p 1 tick",
-        "sim nonsense",
-        "replay verify /nowhere",
-        "replay verify good.trj",
-        "replay info good.trj",
-        "replay export good.trj",
-    ] {
-        let full = || File::create("/dev/full").unwrap();
-        let mut command = command(&folder, arguments);
-        let status = command.stdout(full()).stderr(full()).status().unwrap();
-        assert_eq!(status.code(), Some(84), "{arguments}");
-    }
-    // A reader that stops early, as `grep -q`, does not make it good.
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let mut command = command(&folder, "replay verify different.trj");
-    assert_eq!(command.stdout(writer).status().unwrap().code(), Some(1));
-}
+use crate::support::{PROGRAM, Peer, Program, command, now};
 
 /// The console waits until its answers are read; the shutdown does not wait for the console.
 #[test]

@@ -9,6 +9,7 @@
 //! there NAME …           files that are there within ten seconds
 //! gone NAME …            files that are not there
 //! $ ARGUMENTS            runs the program to its end; it prints, answers and ends with:
+//! sh COMMAND             runs a command of bash, which knows `trantor-server`, as the program is run
 //! | TEXT                   a line on standard output
 //! ! TEXT                   a line on standard error
 //! = 84                     the status, 0 where it is not said
@@ -35,7 +36,7 @@ use trantor_runtime::threads;
 use trantor_time::RealSpan;
 
 use crate::replay::write_recordings;
-use crate::support::{Folder, Peer, Program, command, now, outcome};
+use crate::support::{Folder, PROGRAM, Peer, Program, command, now, outcome};
 
 struct Transcript {
     folder: Folder,
@@ -118,7 +119,13 @@ impl Transcript {
                 let found = text.split(' ').find(|name| self.folder.join(name).exists());
                 assert_eq!(found, None, "{}", self.at);
             }
-            "$" => self.run(text, answer),
+            "$" => self.run(self.command(text), answer),
+            "sh" => {
+                let mut shell = self.prepared(Command::new("bash"));
+                let program = Path::new(PROGRAM).parent().unwrap().display();
+                shell.args(["-c", &format!("PATH={program}:$PATH; {text}")]);
+                self.run(shell, answer);
+            }
             "server" => {
                 self.peers.clear();
                 self.servers.push(Program::by(self.command(text), Stdio::piped()));
@@ -158,14 +165,18 @@ impl Transcript {
     }
 
     fn command(&self, arguments: &str) -> Command {
-        let mut command = command(&self.folder, arguments);
+        self.prepared(command(&self.folder, arguments))
+    }
+
+    fn prepared(&self, mut command: Command) -> Command {
         let pairs = self.environment.iter().map(|(name, value)| (name, value));
-        command.env_remove("RUST_LOG").envs(pairs);
+        let folder = command.current_dir(&*self.folder);
+        folder.env_remove("RUST_LOG").envs(pairs);
         command
     }
 
-    fn run(&self, arguments: &str, answer: &[&str]) {
-        let (status, out, err) = outcome(&mut self.command(arguments));
+    fn run(&self, mut command: Command, answer: &[&str]) {
+        let (status, out, err) = outcome(&mut command);
         let mut got: Vec<_> = out
             .lines()
             .map(|line| format!("| {}", line.trim_start()))
