@@ -7,32 +7,25 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from ._core import ACTION_NAMES, STATE_NAMES
+from ._core import ACTION_NAMES
 from ._setup import LINE_BYTES_MAX
 
-SIGHT_TILES = 81
-"""Tiles of the cone of sight at level 8: nearest row first, each from left to right. At level n there are (n + 1)²."""
-TILE_FIGURES = 9
-"""Food, six stones, agents (oneself included), eggs; each at most 255."""
-MESSAGES = 12
-"""Messages heard since the last decision, the oldest first."""
 LINE_CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " _"
 TEXT_CHARACTERS_MAX = 512 * 1024
 """Of the lines that an agent is sent between two decisions; an answer may follow messages of 256 KiB."""
 
 
-def observation_space(is_raw: bool = False) -> spaces.Space[Any]:
-    """The space of one agent's observations: arrays with its action mask, or lines of text."""
+def observation_space(arrays: dict[str, npt.NDArray[Any]], is_raw: bool = False) -> spaces.Space[Any]:
+    """The space of one agent's observations: rows of the arrays with its action mask, or lines of text."""
     if is_raw:
         return spaces.Text(TEXT_CHARACTERS_MAX, min_length=0, charset=string.printable)
-    observation = spaces.Dict(
-        {
-            "sight": spaces.Box(0, 255, (SIGHT_TILES, TILE_FIGURES), np.uint8),
-            "state": spaces.Box(-1, np.iinfo(np.int32).max, (len(STATE_NAMES),), np.int32),
-            "messages": spaces.Box(0, 255, (MESSAGES, 2), np.uint8),
-        }
-    )
-    return spaces.Dict({"observation": observation, "action_mask": spaces.MultiBinary(len(ACTION_NAMES))})
+    lows = {"sight": 0, "state": -1, "messages": 0}
+    observation: dict[str, spaces.Space[Any]] = {
+        name: spaces.Box(low, np.iinfo(arrays[name].dtype).max, arrays[name].shape[1:], arrays[name].dtype.type)
+        for name, low in lows.items()
+    }
+    mask = spaces.MultiBinary(len(ACTION_NAMES))
+    return spaces.Dict({"observation": spaces.Dict(observation), "action_mask": mask})
 
 
 def action_space(is_raw: bool = False) -> spaces.Space[Any]:

@@ -41,7 +41,7 @@ class _Game(EzPickle):
         if port is not None:
             print(f"trantor: watch this game with trantor-viewer -p {self.port}", file=sys.stderr)
         self._arrays = self._batch.arrays()
-        self._observation_space = _spaces.observation_space(self.setup.is_raw)
+        self._observation_space = _spaces.observation_space(self._arrays, self.setup.is_raw)
         self._action_spaces = {name: _spaces.action_space(self.setup.is_raw) for name in self.possible_agents}
         self._seeds = np.random.default_rng()
 

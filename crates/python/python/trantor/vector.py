@@ -38,7 +38,7 @@ class VectorEnv(GymnasiumVectorEnv[dict[str, Any], npt.NDArray[np.uint8], npt.ND
         self.num_envs = num_games * len(self.agents)
         self._batch = _core.Batch(self.setup.native(), num_games, threads, False)
         self._arrays = self._batch.arrays()
-        self.single_observation_space = _spaces.observation_space()
+        self.single_observation_space = _spaces.observation_space(self._arrays)
         self.single_action_space = _spaces.action_space()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = spaces.MultiDiscrete([len(_core.ACTION_NAMES)] * self.num_envs)
