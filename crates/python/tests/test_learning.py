@@ -1,34 +1,23 @@
 """The example that learns, and the policy that comes of it on a server."""
 
-import importlib.util
 import os
 import subprocess
-from pathlib import Path
 
+import learn
 import pytest
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "learn.py"
-
 
 @pytest.fixture(scope="module")
-def learn():
-    spec = importlib.util.spec_from_file_location("learn", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def policy(learn):
+def policy():
     *_, (_, policy) = learn.learn(seed=1)
     return policy
 
 
-def test_a_learned_policy_lives_three_times_as_long_as_chance(learn, policy):
+def test_a_learned_policy_lives_three_times_as_long_as_chance(policy):
     assert learn.lifetimes(policy[None], seed=10_000_000)[0] >= 3 * learn.at_random(seed=1)
 
 
-def test_a_learned_policy_lives_on_a_server(learn, policy):
+def test_a_learned_policy_lives_on_a_server(policy):
     words = ["-p", "0", "--seed", "1", "--lock-step", "--log", "error", "--console", "until-end"]
     server = subprocess.Popen(
         [os.environ["TRANTOR_SERVER"], *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

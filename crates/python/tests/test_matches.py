@@ -40,7 +40,7 @@ def test_programs_of_ours_play_the_game_of_sim():
 
 
 def test_a_recorded_match_is_read_back(tmp_path):
-    match = trantor.play(["red=team:6"], seed=2, map=(10, 10), max_units=300, record=True)
+    match = trantor.play(["red=team:6", "red=random:1"], seed=2, map=(10, 10), max_units=300, record=True)
     path = tmp_path / "match.trj"
     match.save_recording(path)
     recording = trantor.Recording(path)

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from . import _core
-from ._setup import action_number, command_line
+from ._setup import Setup, action_number, command_line
 from .programs import HOST, PROCESSES_MAX, Lost, Process, Program, end
 
 EVERY_UNITS = 7
@@ -122,16 +122,9 @@ def play(
             raise ValueError(f"team {player.team!r} has more than one player")
     with ExitStack() as stack:
         teams = [_Team(player, seed, answer_seconds, stack) for player in outside]
-        setup = {
-            "map": map,
-            "teams": [team.native() for team in teams],
-            "order": list(dict.fromkeys(order)),
-            "opponents": [player for player in players if isinstance(player, str)],
-            "every": EVERY_UNITS,
-            "max_units": max_units,
-            "lag": lag,
-            "rewards": [],
-        }
+        minds = [player for player in players if isinstance(player, str)]
+        setup = Setup(opponents=minds, map=map, every=EVERY_UNITS, lag=lag, rewards={}).native()
+        setup |= {"teams": [team.native() for team in teams], "order": list(dict.fromkeys(order)), "max_units": max_units}
         match = _core.Match(setup, seed, record)
         of_seat = [team for team in teams for _ in range(team.seats)]
         for team in teams:

@@ -50,6 +50,8 @@ def write_report(league: League, store: Store) -> Path:
         "levels": _levels(figures.rows),
         "troubles": _troubles(figures.rows, store),
         "matches": "".join(_matches(pairing, standing, store) for pairing, standing in figures.pairings),
+        "seeds": f"{_count(league.seeds, 'seed')} on {_count(len(league.maps), 'map')}",
+        "most": 2 * league.seeds * len(league.maps),
         "rule": _rule(league, figures),
         "build": escape(rules()),
     }
@@ -239,17 +241,11 @@ def _link(unit: Unit, store: Store) -> str:
 
 
 def _rule(league: League, figures: Tables) -> str:
-    each = 2 * league.seeds * len(league.maps)
-    maps = _count(len(league.maps), "map")
-    swapped = (
-        f"Each pair of players plays {league.seeds} seeds on {maps}, each of them twice with the order of the teams swapped: at "
-        f"most {each} matches."
-    )
     if league.stop is None:
-        return swapped
+        return ""
     stop, early = league.stop, sum(standing.settled for _, standing in figures.pairings)
     return (
-        f"{swapped} A pair stops early when the question who is better is settled, by the sequential probability ratio test of "
+        f" A pair stops early when the question who is better is settled, by the sequential probability ratio test of "
         f"Wald (1945). An observation is a seed on a map: who won more of its two matches; split ones say nothing. The hypotheses are "
         f"that one player wins {stop.share:.0%} of the others, and that the other one does. With a chance of {stop.risk:.0%} for an "
         f"error of either kind (alpha and beta) a lead of {stop.lead} seeds settles it. Of {_count(len(figures.pairings), 'pair')} "
