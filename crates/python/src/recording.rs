@@ -18,8 +18,8 @@ use crate::scene::{Scene, digest};
 /// States kept while a recording is indexed: a jump then plays a second of game at most. A large game has a few hundred.
 const STATES_BYTES_MAX: usize = 64 << 20;
 
-/// A recording of a game.
-#[pyclass(module = "trantor._core", frozen)]
+/// A recording of a game, of which `trantor/recordings.py` makes what Python has.
+#[pyclass(module = "trantor._core", frozen, subclass)]
 pub(crate) struct Recording {
     /// The bytes of each piece, in order.
     pieces: Vec<Arc<[u8]>>,
@@ -44,7 +44,8 @@ impl Recording {
     }
 
     /// All that happened, an event a line, as JSON.
-    fn events(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+    #[pyo3(name = "_lines")]
+    fn lines(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         py.detach(|| {
             let mut lines = Vec::new();
             for piece in &self.pieces {
@@ -54,7 +55,10 @@ impl Recording {
         })
     }
 
-    /// Plays it again and compares every digest; answers the one at the end.
+    /// Plays it again and compares every digest; answers that of the state at its end.
+    ///
+    /// Raises:
+    ///     ValueError: it cannot be played, or where it is different.
     fn verify(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             let mut end = String::new();
@@ -67,12 +71,18 @@ impl Recording {
     }
 
     /// Its first and last moment, in units.
+    #[getter]
     fn span(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
         let index = self.indexed(py)?;
         Ok((index.begin().as_units_f64(), index.end().as_units_f64()))
     }
 
-    /// The state at a moment, in whole units; the beginning or the end if it lies outside.
+    /// The state at a moment, in units; the beginning or the end if it lies outside.
+    ///
+    /// Returns:
+    ///     `units`, `digest`, `winner`, `teams`; `ground`, shape (rows, columns, 7), uint16: food and the six stones;
+    ///     `agents`, shape (agents, 13), int32, with the columns `agent_columns`; `eggs`, shape (eggs, 4), int32: number,
+    ///     team, x, y.
     fn state<'py>(&self, py: Python<'py>, units: i64) -> PyResult<Bound<'py, PyDict>> {
         let index = self.indexed(py)?;
         let at = GameTime::from_units(units);
