@@ -26,7 +26,7 @@ def ask(line):
     server.sendall(f"{line}\\n".encode())
     return answers.readline().strip()
 answers.readline()
-free = ask("red")
+free = ask(sys.argv[2])
 answers.readline()
 """
 WALKS = JOINED + "while ask('Forward'): pass\n"
@@ -39,7 +39,7 @@ def program(tmp_path):
     def make(script, team="red", count=1, **options):
         path = tmp_path / f"{team}.py"
         path.write_text(script)
-        command = f"{shlex.quote(sys.executable)} {shlex.quote(str(path))} {{port}}"
+        command = f"{shlex.quote(sys.executable)} {shlex.quote(str(path))} {{port}} {{team}}"
         return trantor.Program(team, command, count=count, **options)
 
     return make
@@ -52,7 +52,7 @@ def forward(_observation, _agent):
 def test_the_program_of_the_manual_plays_the_same_match_twice(program, tmp_path):
     [bot] = re.findall(r"^```python\n(.*?)^```", (DOCS / "bots.md").read_text(), re.DOTALL | re.MULTILINE)
     bot = program(bot, team="blue", count=2)
-    bot = trantor.Program("blue", bot.command.replace("{port}", "-p {port} -n {team}"), count=2)
+    bot = trantor.Program("blue", bot.command.replace("{port} {team}", "-p {port} -n {team}"), count=2)
     players = ["red=team:3", bot, trantor.Policy("green", forward, count=1)]
     first, second = (trantor.play(players, seed=5, map=(10, 10), max_units=2_500, record=True) for _ in range(2))
     assert first.digest == second.digest and first.actions == second.actions
@@ -79,7 +79,7 @@ def test_the_program_of_the_manual_plays_the_same_match_twice(program, tmp_path)
         (JOINED + "while ask('Jump'): pass", "20 unknown commands in a row, the last b'Jump'", ""),
         (JOINED + "while ask('Connect_nbr'): pass", "more than 1000 commands that take no time", ""),
         (JOINED + "while True: server.sendall(b'Left\\n'); time.sleep(0.001)", "did not read for 0.5 seconds", ""),
-        (WALKS.replace("'red'", "'green'").replace('"red"', '"green"'), "asked for b'green'", ""),
+        (WALKS.replace("sys.argv[2]", "'green'"), "asked for b'green'", ""),
         (JOINED + "while True: sys.stderr.write('noise\\n'); ask('Left')", None, "noise\nnoise"),
     ],
 )

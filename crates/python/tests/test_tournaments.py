@@ -12,6 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
+from test_players import JOINED, WALKS
 
 from trantor.tournament import Outcome, Player, Unit, make_runner, sweep
 from trantor.tournament.league import Stop, read
@@ -283,18 +284,10 @@ def test_a_unit_whose_process_dies_is_played_again():
     assert not multiprocessing.active_children()
 
 
-BOT = """
-import os, socket, sys
-server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-server.sendall(f"{sys.argv[2]}\\n".encode())
-answers = server.makefile()
-first = [answers.readline() for _ in range(3)]
-"""
-WALK = "while first: server.sendall(b'Forward\\n'); first = answers.readline()"
 BOTS = {
     "crashes": "raise SystemExit('no brain')",
-    "silent": BOT + "answers.read()",
-    "floods": BOT + "while True: server.sendall(b'Forward\\n' * 5000)",
+    "silent": JOINED + "answers.read()",
+    "floods": JOINED + "while True: server.sendall(b'Forward\\n' * 5000)",
 }
 
 
@@ -336,7 +329,7 @@ def test_an_archive_has_what_a_program_needs(tmp_path):
     start.write_text(f'#!/bin/sh\nexec "{sys.executable}" lib/bot.py "$@"')
     start.chmod(0o755)
     (tmp_path / "bot" / "lib").mkdir()
-    (tmp_path / "bot" / "lib" / "bot.py").write_text(BOT + WALK)
+    (tmp_path / "bot" / "lib" / "bot.py").write_text(WALKS)
     players = Player("ada", "team"), Player("bob", command="./start.sh {port} {team}", directory=tmp_path / "bot")
     unit = Unit(players, agents=1, max_units=200)
     here = play_unit(unit)[0]
