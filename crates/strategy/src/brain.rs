@@ -59,6 +59,8 @@ pub struct Brain {
     sent: u32,
     diary: Diary,
     has_free_place: bool,
+    /// Whether the server lets no elevation begin while stones too many lie there.
+    is_exact: bool,
     opening: Opening,
     /// The camp that this agent supplies.
     camp: Option<Camp>,
@@ -97,6 +99,7 @@ impl Brain {
             sent: 0,
             diary: Diary::default(),
             has_free_place: false,
+            is_exact: false,
             opening: Opening::default(),
             camp: None,
             heard_call: None,
@@ -212,10 +215,12 @@ impl Brain {
         if command == Command::Fork && answer == AnswerKind::Done {
             self.has_free_place = true;
         }
-        if let (Command::Incantation, Some(Meeting::Leading(leading))) = (&command, &mut self.meeting) {
-            match answer {
-                AnswerKind::Refused => leading.refused(self.body.clock),
-                _ => leading.ritual_ended(true, self.body.clock),
+        if command == Command::Incantation {
+            match (&mut self.meeting, answer) {
+                (Some(Meeting::Leading(leading)), AnswerKind::Refused) => leading.refused(self.body.clock),
+                (Some(Meeting::Leading(leading)), _) => leading.ritual_ended(true, self.body.clock),
+                (_, AnswerKind::Refused) => self.diary.was_refused = true,
+                _ => {}
             }
         }
     }
@@ -249,8 +254,13 @@ impl Brain {
             self.body.ritual_ended();
         }
         self.meeting_progressed();
-        if let Some(Meeting::Leading(leading)) = &mut self.meeting {
-            leading.ritual_ended(success, self.body.clock);
+        match &mut self.meeting {
+            Some(Meeting::Leading(leading)) => {
+                leading.ritual_ended(success, self.body.clock);
+                self.is_exact |= success && leading.is_exact;
+            }
+            Some(Meeting::Gathered(gathered)) => self.is_exact |= success && gathered.is_exact,
+            _ => {}
         }
         self.team.believe_again(self.body.clock);
     }
@@ -284,7 +294,10 @@ impl Brain {
                 }
             }
             Verb::Go { last } => {
-                if let Some(Meeting::Following(following)) = &self.meeting
+                if let Some(Meeting::Gathered(gathered)) = &mut self.meeting {
+                    let is_again = gathered.caller == signal.sender && !self.team.is_lossy(self.body.clock);
+                    gathered.is_exact |= is_again;
+                } else if let Some(Meeting::Following(following)) = &self.meeting
                     && following.caller == signal.sender
                 {
                     if direction == 0 && following.has_arrived() && self.me <= last {
@@ -410,9 +423,14 @@ impl Brain {
 
     /// Puts its stones down and stays for elevations.
     fn gather(&mut self, caller: u32, is_camp: bool) {
-        self.plan = put_all_down(&self.body).into();
+        self.plan.clear();
+        if !self.is_exact {
+            self.plan.extend(put_all_down(&self.body));
+        }
         self.sights = None;
-        self.meeting = Some(Meeting::Gathered(Gathered::new(caller, self.body.clock, is_camp)));
+        let mut gathered = Gathered::new(caller, self.body.clock, is_camp);
+        gathered.is_exact = self.is_exact;
+        self.meeting = Some(Meeting::Gathered(gathered));
     }
 
     fn leave_meeting(&mut self) {
@@ -462,9 +480,12 @@ impl Brain {
                 self.say(verb);
                 self.plan.extend(commands);
             }
-            Step::Begin(leading) => {
+            Step::Begin(mut leading) => {
                 self.say(leading.go());
-                self.plan.extend(put_all_down(&self.body));
+                leading.is_exact = self.is_exact;
+                if !self.is_exact {
+                    self.plan.extend(put_all_down(&self.body));
+                }
                 self.sights = None;
                 self.meeting = Some(Meeting::Leading(leading));
             }

@@ -54,6 +54,10 @@ const SILENCE_UNITS: u64 = 150;
 /// How long a leader waits for stones to be put down.
 const GATHERED_UNITS: u64 = 250;
 
+/// How long a follower waits before it puts down what an elevation lacks, where the server wants no stone too many: the leader
+/// puts down what it has first.
+const LEADER_UNITS: u64 = 40;
+
 /// How long a follower waits for an elevation to end: one that begins as late as the leader lets it. Some servers
 /// announce an elevation only at its end, and until then nothing seems to happen.
 const RISEN_UNITS: u64 = GATHERED_UNITS + RITUAL_UNITS;
@@ -153,6 +157,8 @@ pub(crate) struct Leading {
     failures: u32,
     /// Whether the last one failed at once.
     was_refused: bool,
+    /// Whether the server wants no stone too many.
+    pub(crate) is_exact: bool,
     /// If suppliers bring what is needed.
     camp: Option<CampCare>,
 }
@@ -186,6 +192,8 @@ pub(crate) struct Gathered {
     pub(crate) caller: u32,
     progress_at: u64,
     is_camp: bool,
+    /// Whether the leader said so after a refusal: the server wants no stone too many.
+    pub(crate) is_exact: bool,
 }
 
 impl Calling {
@@ -274,6 +282,7 @@ impl Calling {
             last: last.unwrap_or(u32::MAX),
             failures: 0,
             was_refused: false,
+            is_exact: false,
             camp: is_camp.then(CampCare::default),
         }
     }
@@ -329,9 +338,20 @@ impl Leading {
         if let Some(step) = self.care_for_camp(me, body, &here, can_begin) {
             return step;
         }
-        let swap = self.exact_stones(&body.stones(), &here.ground, &needed.stones);
-        if !swap.is_empty() {
-            return Step::Do(swap);
+        let agents = if is_lossy { 1 } else { here.agents };
+        let laying = match self.was_refused || self.is_exact {
+            true => Laying::Exactly { agents },
+            false => Laying::Enough,
+        };
+        let mut changes = lay_stones(laying, &body.stones(), &here, &needed.stones);
+        if !changes.is_empty() {
+            changes.push(Command::Look);
+            if self.was_refused && !self.is_exact && !is_lossy {
+                // The others then help. Where messages are lost it is said again for another reason.
+                self.is_exact = true;
+                return Step::SayAndDo(self.go(), changes);
+            }
+            return Step::Do(changes);
         }
         if can_begin {
             return Step::Do(vec![Command::Incantation]);
@@ -388,27 +408,6 @@ impl Leading {
             ground: here.ground,
         };
         Some(Step::SayAndDo(camp, commands))
-    }
-
-    /// Some servers want no stone too many on the tile: after a refusal the leader picks those up, and puts down what it
-    /// carries when it is needed.
-    fn exact_stones(&self, carried: &Counts, ground: &Counts, needed: &Counts) -> Vec<Command> {
-        let mut commands = Vec::new();
-        for (resource, need) in needed.iter().filter(|(resource, _)| *resource != Resource::Food) {
-            let lies = ground[resource];
-            let lacking = need.saturating_sub(lies).min(carried[resource]);
-            let surplus = if self.was_refused {
-                lies.saturating_sub(need)
-            } else {
-                0
-            };
-            commands.extend((0..lacking).map(|_| Command::Set(resource)));
-            commands.extend((0..surplus).map(|_| Command::Take(resource)));
-        }
-        if !commands.is_empty() {
-            commands.push(Command::Look);
-        }
-        commands
     }
 
     /// What the agent that came with the least food should still have.
@@ -512,6 +511,7 @@ impl Gathered {
             caller,
             progress_at: clock,
             is_camp,
+            is_exact: false,
         }
     }
 
@@ -520,18 +520,31 @@ impl Gathered {
         self.progress_at = clock;
     }
 
-    pub(crate) fn next(&self, body: &Body, sights: Option<Vec<Sight>>) -> Step {
+    pub(crate) fn next(&mut self, body: &Body, sights: Option<Vec<Sight>>) -> Step {
         let (supply_units, food_to_stay) = match self.is_camp {
             true => (SUPPLY_UNITS, FOOD_TO_WAIT),
             false => (0, FOOD_TO_STAY),
         };
-        if body.clock - self.progress_at > RISEN_UNITS + supply_units || body.food() < food_to_stay {
+        let waited = body.clock - self.progress_at;
+        if waited > RISEN_UNITS + supply_units || body.food() < food_to_stay {
             return Step::Leave { ends_for_all: false };
         }
         let here = sights.and_then(|sights| sights.first().copied());
-        let meal = here.filter(|_| self.is_camp).map(|here| meal(body, &here));
-        let look = || vec![Command::Look];
-        Step::Do(meal.filter(|meal| !meal.is_empty()).unwrap_or_else(look))
+        let mut commands = match (&here, body.level.requirement()) {
+            (Some(here), _) if self.is_camp => meal(body, here),
+            (Some(here), Some(needed)) if self.is_exact => {
+                let laying = match waited > LEADER_UNITS {
+                    true => Laying::Share,
+                    false => Laying::ShareOfSurplus,
+                };
+                lay_stones(laying, &body.stones(), here, &needed.stones)
+            }
+            _ => Vec::new(),
+        };
+        if commands.is_empty() {
+            commands.push(Command::Look);
+        }
+        Step::Do(commands)
     }
 }
 
@@ -548,4 +561,36 @@ pub(crate) fn put_all_down(body: &Body) -> Vec<Command> {
     let each = stones.iter().filter(|(resource, _)| *resource != Resource::Food);
     each.flat_map(|(resource, count)| (0..count).map(move |_| Command::Set(resource)))
         .collect()
+}
+
+/// How an agent has on its tile what an elevation needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Laying {
+    /// It puts down what is lacking; more may lie there.
+    Enough,
+    /// It also picks up what is too many, alone or with so many in all.
+    Exactly { agents: u32 },
+    /// Its share of both, beside a leader that does it exactly.
+    Share,
+    /// The same, but puts nothing down.
+    ShareOfSurplus,
+}
+
+/// Puts down what an elevation lacks on this tile, and picks up what is too many.
+pub(crate) fn lay_stones(laying: Laying, carried: &Counts, here: &Sight, needed: &Counts) -> Vec<Command> {
+    let agents = here.agents.max(1);
+    let mut commands = Vec::new();
+    for (resource, need) in needed.iter().filter(|(resource, _)| *resource != Resource::Food) {
+        let lies = here.ground[resource];
+        let (lacking, surplus) = (need.saturating_sub(lies), lies.saturating_sub(need));
+        let (lacking, surplus) = match laying {
+            Laying::Enough => (lacking, 0),
+            Laying::Exactly { agents } => (lacking, surplus.div_ceil(agents.max(1))),
+            Laying::Share => (lacking.div_ceil(agents), surplus / agents),
+            Laying::ShareOfSurplus => (0, surplus / agents),
+        };
+        commands.extend((0..lacking.min(carried[resource])).map(|_| Command::Set(resource)));
+        commands.extend((0..surplus).map(|_| Command::Take(resource)));
+    }
+    commands
 }

@@ -4,7 +4,7 @@ use trantor_model::{Command, Counts, Level, Resource, Sight};
 
 use super::{Brain, FOOD_TO_SPARE};
 use crate::forage::{self, Wish};
-use crate::meeting::{Calling, Meeting};
+use crate::meeting::{Calling, Laying, Meeting, lay_stones};
 use crate::signal::Verb;
 use crate::team::{Climb, food_for, second_level};
 
@@ -29,6 +29,9 @@ const CALL_TURN_UNITS: u64 = 60;
 /// How long to hope for provisions for the whole climb; then for three levels, then for one.
 const HOPE_UNITS: [u64; 2] = [3_000, 6_000];
 
+/// Stones put down or picked up for the first elevation at most: where more lie too many there is a better tile nearby.
+const LAID_ALONE_MAX: usize = 8;
+
 /// When things were last done, and since when they have been so; all in units of the agent's own life.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Diary {
@@ -49,6 +52,8 @@ pub(super) struct Diary {
     next_fork_at: u64,
     /// When the level last changed.
     pub(super) risen_at: u64,
+    /// Whether an elevation without a meeting was ever refused.
+    pub(super) was_refused: bool,
 }
 
 impl Brain {
@@ -82,19 +87,23 @@ impl Brain {
     }
 
     /// Plans the first elevation, which needs no other agent; returns whether it did.
-    fn rise_alone(&mut self, sights: &[Sight]) -> bool {
-        let lies_here = sights
-            .first()
-            .is_some_and(|here| here.ground[Resource::Linemate] > 0);
-        let is_carried = self.body.stones()[Resource::Linemate] > 0;
+    pub(super) fn rise_alone(&mut self, sights: &[Sight]) -> bool {
+        let (Some(here), Some(needed)) = (sights.first(), Level::FIRST.requirement()) else {
+            return false;
+        };
+        let stones = self.body.stones();
+        let laying = match self.diary.was_refused {
+            true => Laying::Exactly { agents: 1 },
+            false => Laying::Enough,
+        };
+        let lay = lay_stones(laying, &stones, here, &needed.stones);
         let can = self.body.level == Level::FIRST
             && self.body.clock > self.opening.rises_at
             && self.body.food() >= FOOD_TO_SPARE
-            && (lies_here || is_carried);
+            && here.ground[Resource::Linemate] + stones[Resource::Linemate] > 0
+            && lay.len() <= LAID_ALONE_MAX;
         if can {
-            if !lies_here {
-                self.plan.push_back(Command::Set(Resource::Linemate));
-            }
+            self.plan.extend(lay);
             self.plan.push_back(Command::Incantation);
         }
         can

@@ -258,7 +258,7 @@ fn a_supplier_finds_back_to_its_camp_by_counting_its_steps() {
 }
 
 #[test]
-fn a_leader_puts_exactly_the_stones_down_that_a_server_wants() {
+fn only_the_stones_that_are_needed_lie_there_once_a_server_has_refused_more() {
     let (level, cohort) = (second_level(), vec![1, 2]);
     let climb = Climb {
         from: level,
@@ -272,29 +272,90 @@ fn a_leader_puts_exactly_the_stones_down_that_a_server_wants() {
     let Step::Begin(mut leading) = calling.next(&body, 0, false) else {
         panic!("all are here");
     };
-    let mut here = Sight {
+    let here = |linemates: u32| Sight {
         agents: 2,
+        ground: Counts([5, linemates, 1, 1, 0, 0, 0]),
         ..Sight::default()
     };
-    let mut next = |leading: &mut crate::meeting::Leading, body: &Body, linemates: u32| {
-        here.ground = Counts([5, linemates, 1, 1, 0, 0, 0]);
-        leading.next(1, body, Some(vec![here]), false)
+    let next = |leading: &mut crate::meeting::Leading, body: &Body, linemates: u32| {
+        leading.next(1, body, Some(vec![here(linemates)]), false)
     };
     let linemate = Resource::Linemate;
-    assert_eq!(
-        next(&mut leading, &body, 3),
-        Step::Do(vec![Command::Incantation]),
-        "most servers take more"
-    );
+    let less = vec![Command::Take(linemate), Command::Look];
+    let rise = Step::Do(vec![Command::Incantation]);
+    assert_eq!(next(&mut leading, &body, 3), rise, "most servers take more");
     leading.refused(0);
-    let surplus = vec![Command::Take(linemate), Command::Take(linemate), Command::Look];
-    assert_eq!(next(&mut leading, &body, 3), Step::Do(surplus));
-    assert_eq!(next(&mut leading, &body, 1), Step::Do(vec![Command::Incantation]));
+    let go = leading.go();
+    assert_eq!(next(&mut leading, &body, 3), Step::SayAndDo(go, less.clone()));
+    assert_eq!(next(&mut leading, &body, 2), Step::Do(less.clone()));
+    assert_eq!(next(&mut leading, &body, 1), rise);
     body.clock = 300;
     leading.ritual_ended(true, 300);
+    assert_eq!(next(&mut leading, &body, 2), Step::Do(less));
     body.carried_out(&Command::Take(linemate), true);
+    let more = vec![Command::Set(linemate), Command::Look];
+    assert_eq!(next(&mut leading, &body, 0), Step::Do(more));
+
+    // The others stay as they are until the leader says again that all are here; then each does its share.
+    let (mut brain, _) = born();
+    brain.body = body;
+    brain.gather(7, false);
+    let go = Signal {
+        sender: 7,
+        number: 1,
+        verb: go,
+        relayed: Vec::new(),
+    };
+    for (linemates, is_again, expected) in [
+        (5, false, vec![Command::Look]),
+        (5, true, vec![Command::Take(linemate), Command::Take(linemate)]),
+        (2, true, vec![Command::Look]),
+        (0, true, vec![Command::Look]),
+    ] {
+        if is_again {
+            brain.received(&go, 0);
+        }
+        let Some(Meeting::Gathered(gathered)) = &mut brain.meeting else {
+            panic!("it stays");
+        };
+        let step = gathered.next(&brain.body, Some(vec![here(linemates)]));
+        assert_eq!(step, Step::Do(expected), "{linemates} linemates");
+    }
+    brain.body.clock += 100;
+    let Some(Meeting::Gathered(gathered)) = &mut brain.meeting else {
+        panic!("it stays");
+    };
+    let step = gathered.next(&brain.body, Some(vec![here(0)]));
     assert_eq!(
-        next(&mut leading, &body, 0),
-        Step::Do(vec![Command::Set(linemate), Command::Look])
+        step,
+        Step::Do(vec![Command::Set(linemate)]),
+        "the leader has none"
     );
+    // From the elevation on it keeps its stones until one is lacking.
+    brain.ritual_ended(true);
+    brain.gather(7, false);
+    assert!(brain.plan.is_empty());
+}
+
+#[test]
+fn an_agent_alone_rises_among_exact_stones_once_it_was_refused() {
+    let (mut brain, _) = born();
+    brain.body.set_inventory(&carried());
+    brain.body.clock = 1;
+    let mut sights = sights(4);
+    sights[0].ground = Counts([0, 2, 1, 0, 0, 0, 0]);
+    let takes = [Resource::Linemate, Resource::Deraumere].map(Command::Take);
+    for removed in [&[][..], &takes] {
+        brain.plan.clear();
+        brain.flight.forget();
+        assert!(brain.rise_alone(&sights));
+        let expected: Vec<_> = removed.iter().cloned().chain([Command::Incantation]).collect();
+        assert_eq!(sent(&mut brain), expected);
+        for _ in removed {
+            brain.perceive(Percept::Ok);
+        }
+        brain.perceive(Percept::Ko);
+    }
+    sights[0].ground[Resource::Sibur] = 20;
+    assert!(!brain.rise_alone(&sights), "it goes elsewhere");
 }
