@@ -76,7 +76,6 @@ pub enum PlacesTold {
 }
 
 impl PlacesTold {
-    /// The number to send where so many are left.
     pub(crate) fn of(self, left: u32) -> u32 {
         match self {
             Self::After => left,
@@ -169,7 +168,6 @@ impl Control {
         matches!(self, Self::User | Self::Token)
     }
 
-    /// The reason of a refusal, for people.
     pub(crate) fn refusal(self) -> &'static str {
         match self {
             Self::Everyone | Self::Loopback => "this server is controlled from its own machine only",

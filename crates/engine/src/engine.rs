@@ -65,7 +65,6 @@ pub struct Engine {
     /// What agents and the server show to frame viewers beside the game.
     board: Board,
     pub(crate) ticks: Ticks,
-    /// The state of lock-step, in such a game.
     pub(crate) lock_step: Option<LockStep>,
     /// What is pending in real time while a frame viewer is there.
     pub(crate) watch: Option<Watch>,

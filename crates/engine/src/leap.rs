@@ -36,10 +36,8 @@ pub struct Leap {
     has_begun: bool,
 }
 
-/// Where the minds of a leap act.
 struct Stage {
     game: Game,
-    /// The journal, while one is recorded.
     journal: Option<PieceWriter>,
 }
 
@@ -277,7 +275,6 @@ impl Leap {
         self.minds.groups()
     }
 
-    /// Passes to the minds what happened.
     fn attend(&mut self) {
         while self.stage.game.has_events() {
             let mut happened = self.happened.take().unwrap_or_default();

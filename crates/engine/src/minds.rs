@@ -144,7 +144,6 @@ pub struct MindRate {
     pub think: GameSpan,
 }
 
-/// The percept of the game's answer to a command.
 fn percept_of(reply: &Reply) -> Percept<'_> {
     match reply {
         Reply::Ok => Percept::Ok,

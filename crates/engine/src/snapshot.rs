@@ -31,7 +31,6 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// One of which nothing was sent yet.
     pub(crate) fn new(population: Arc<Population>) -> Self {
         Self {
             tile: 0,
@@ -62,7 +61,6 @@ impl Snapshot {
         self.tile >= game.config().size.area() && self.sent + 1 == self.population.pieces.len()
     }
 
-    /// Whether all of it was sent.
     pub(crate) fn is_over(&self) -> bool {
         self.sent == self.population.pieces.len()
     }
@@ -128,7 +126,6 @@ impl Population {
         Self { pieces }
     }
 
-    /// A piece as a frame; the last one is the snapshot's end.
     fn piece(&self, nth: usize) -> Option<Arc<[u8]>> {
         self.pieces.get(nth).map(|piece| piece.frame())
     }

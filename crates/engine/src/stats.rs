@@ -176,7 +176,6 @@ impl SpanRecorder {
         self.second.saturating_record_n(span_ns, count.into());
     }
 
-    /// All of it.
     pub(crate) fn all(&self) -> Spans {
         summary(&self.all)
     }

@@ -329,7 +329,6 @@ impl Engine {
         self.announce_pace(change, now);
     }
 
-    /// Sends every viewer the state of the clock after a change.
     fn announce_pace(&mut self, change: PaceChange, now: RealTime) {
         if let PaceChange::Frequency(frequency) = change {
             self.text_updates
@@ -372,7 +371,6 @@ impl Engine {
         self.sprint.map(|sprint| sprint.until)
     }
 
-    /// When the sprint under way ends, unless time stands still.
     pub(super) fn sprint_ends_at(&self) -> Option<RealTime> {
         self.pace.clock().real_at(self.sprint?.until)
     }
@@ -413,7 +411,6 @@ impl Engine {
         sprint.back_to
     }
 
-    /// Announces the end of a sprint.
     pub(super) fn sprint_ended(&mut self, frequency: Frequency, now: RealTime) {
         log::info!("the sprint is over: {} units/s", frequency.get());
         let change = PaceChange::Frequency(frequency);

@@ -167,7 +167,6 @@ impl Engine {
         }
     }
 
-    /// Updates whether the session of an agent is idle.
     pub(crate) fn note_idle(&mut self, agent: AgentId) {
         if let Some(conn) = self.sessions.of_agent(agent) {
             let is_idle = self

@@ -102,7 +102,6 @@ impl Engine {
         self.finish_writing(conn);
     }
 
-    /// Shuts down the writing half of a leaving session whose outbox is empty.
     pub(super) fn finish_writing(&mut self, conn: ConnId) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -118,7 +117,6 @@ impl Engine {
         }
     }
 
-    /// A session did not do in time what its phase allows time for.
     pub(super) fn session_limit_passed(&mut self, conn: ConnId) {
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -150,7 +148,6 @@ impl Engine {
         }
     }
 
-    /// An agent died: its session ends.
     pub(super) fn agent_died(&mut self, agent: AgentId) {
         if let Some(conn) = self.sessions.of_agent(agent) {
             log::debug!("{}: died", self.shown(conn));
@@ -158,7 +155,6 @@ impl Engine {
         }
     }
 
-    /// Removes a living agent, and closes its session.
     pub(super) fn remove_agent(&mut self, agent: AgentId, reason: CloseReason) {
         let conn = self.sessions.of_agent(agent);
         if let Some(conn) = conn {
@@ -179,7 +175,6 @@ impl Engine {
         }
     }
 
-    /// Gives a session another limit on its time, or none.
     pub(super) fn set_limit(&mut self, conn: ConnId, span: Option<RealSpan>) {
         let now = self.sessions.now();
         let Some(session) = self.sessions.get_mut(conn) else {
@@ -194,7 +189,6 @@ impl Engine {
         });
     }
 
-    /// Removes a session and all that depends on it.
     fn forget(&mut self, conn: ConnId, cause: LeaveCause) -> Option<Session> {
         self.set_limit(conn, None);
         let session = self.sessions.remove(conn)?;

@@ -223,7 +223,6 @@ impl Engine {
         }
     }
 
-    /// Schedules the stall check of a session, or moves it.
     fn check_stall_at(&mut self, conn: ConnId, at: RealTime) {
         let timer = self.timers.schedule(round_up(at), Timer::Stall(conn));
         let session = self.sessions.get_mut(conn);
@@ -337,7 +336,6 @@ impl Engine {
         self.cancel_flow(go_on, stall);
     }
 
-    /// Cancels the timers of a session's flow.
     pub(super) fn cancel_flow(&mut self, go_on: Option<TimerId>, stall: Option<TimerId>) {
         for timer in go_on.into_iter().chain(stall) {
             self.timers.cancel(timer);
@@ -451,7 +449,6 @@ fn requests_for(bytes: usize) -> u32 {
     u32::try_from(bytes / limits::BYTES_PER_REQUEST).unwrap_or(u32::MAX)
 }
 
-/// Why the next request of a session is throttled, if it is.
 fn throttle_of(session: &mut Session, now: RealTime, per_second: u32) -> Option<Throttle> {
     if session.is_leaving() || matches!(session.role, Role::Ungreeted(_) | Role::Seated(_)) {
         return None;

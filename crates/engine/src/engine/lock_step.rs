@@ -46,7 +46,6 @@ pub(crate) struct LockStep {
     is_frozen: bool,
 }
 
-/// Reserved places, by team and number, counted from the first.
 #[derive(Debug)]
 struct Seats {
     by_team: Vec<Vec<Option<Seat>>>,
@@ -85,7 +84,6 @@ pub enum LockStepState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GivenUp {
     pub(crate) agents: usize,
-    /// Free places of the start.
     pub(crate) places: usize,
 }
 
@@ -112,7 +110,6 @@ impl LockStep {
         }
     }
 
-    /// Whether the game is yet to begin.
     pub(crate) fn is_gathering(&self) -> bool {
         self.seats.is_some()
     }
@@ -175,7 +172,6 @@ impl LockStep {
         }
     }
 
-    /// Peers with a reserved place that are not born yet.
     pub(crate) fn seated(&self) -> Vec<ConnId> {
         let seats = self.seats.iter().flat_map(|seats| seats.by_team.iter().flatten());
         let peer = |seat: &Seat| match seat {
@@ -185,7 +181,6 @@ impl LockStep {
         seats.flatten().filter_map(peer).collect()
     }
 
-    /// Free places of the start.
     pub(crate) fn free_seats(&self, game: &Game) -> usize {
         let Some(seats) = &self.seats else { return 0 };
         let teams = game.world().teams().iter().zip(&seats.by_team);
@@ -215,7 +210,6 @@ impl LockStep {
         self.is_frozen || self.is_gathering() || self.is_waiting(game)
     }
 
-    /// How the game stands.
     pub(crate) fn state(&self, game: &Game) -> LockStepState {
         if self.is_frozen {
             LockStepState::Frozen
@@ -232,7 +226,6 @@ impl LockStep {
         }
     }
 
-    /// Whether an operator or a viewer holds the game.
     pub(crate) fn is_frozen(&self) -> bool {
         self.is_frozen
     }
@@ -243,12 +236,10 @@ impl LockStep {
         self.wait = None;
     }
 
-    /// The end of the present wait.
     pub(crate) fn wait_ends(&self, game: &Game) -> Option<RealTime> {
         self.wait.filter(|_| self.is_waiting(game)).map(|(_, ends)| ends)
     }
 
-    /// Updates the idle agents after an event.
     pub(crate) fn note(&mut self, game: &Game, minds: Option<&Minds>, event: &GameEvent) {
         match event {
             GameEvent::Joined { agent, .. } => self.look_at(game, minds, agent.id),
@@ -369,7 +360,6 @@ impl Engine {
         Some(self.lock_step.as_ref()?.state(&self.game))
     }
 
-    /// Whether a game in lock-step is yet to begin.
     pub(crate) fn is_gathering(&self) -> bool {
         self.lock_step
             .as_ref()
@@ -395,14 +385,12 @@ impl Engine {
         self.begin_if_full(now);
     }
 
-    /// Frees the place reserved for a peer, if it has one.
     pub(super) fn leave_seat(&mut self, conn: ConnId) {
         if let Some(lock_step) = &mut self.lock_step {
             lock_step.leave_seat(conn);
         }
     }
 
-    /// Begins the game if every place is taken.
     pub(super) fn begin_if_full(&mut self, now: RealTime) {
         if let Some(lock_step) = &self.lock_step
             && lock_step.is_gathering()
@@ -466,7 +454,6 @@ impl Engine {
         (belongs_to_moment || !lock_step.must_wait(&self.game)).then_some(due)
     }
 
-    /// Moves to the next deadline and carries it out, if no agent is awaited.
     pub(super) fn fire_leap(&mut self, now: RealTime) -> Option<Fired> {
         let due = self.leap_due()?;
         self.pace.leap_to(due);

@@ -102,7 +102,6 @@ impl Engine {
         self.settle();
     }
 
-    /// From now on there may be minds and a scenario.
     fn make_room_for_minds(&mut self) -> Result<(), AdminRefusal> {
         if self.is_playback() {
             return Err(AdminRefusal::Recorded);
@@ -156,7 +155,6 @@ impl Engine {
         }
     }
 
-    /// The waiting minds join, and decide.
     pub(super) fn join_minds(&mut self) {
         // Before the first pass that is the beginning of the game.
         let now = self.pace.game_now();
@@ -169,12 +167,10 @@ impl Engine {
         self.publish_events(None);
     }
 
-    /// Has one agent of a group of minds take a place.
     pub(super) fn join_mind(&mut self, group: usize) {
         self.let_minds(|minds, engine| minds.join(engine, group));
     }
 
-    /// All minds of the start have joined.
     pub(super) fn minds_joined(&mut self) {
         if let Some(minds) = &mut self.minds {
             minds.all_joined();
@@ -209,7 +205,6 @@ impl Engine {
         self.minds.as_ref()?.next_wake()
     }
 
-    /// Wakes the mind that is due.
     pub(super) fn wake_mind(&mut self, wake: GameTime, now: RealTime) -> Fired {
         self.game.advance_to(wake);
         self.let_minds(Minds::wake);

@@ -19,7 +19,6 @@ use crate::limits::{self, Limits};
 use crate::session::{Role, Session, TokenShown};
 use crate::shell::{CloseReason, ConnId, OperatorLine};
 
-/// Answer to a peer that shows a wrong token.
 pub(super) const WRONG_TOKEN: &str = "this is not the server's token";
 
 impl Engine {
@@ -91,7 +90,6 @@ impl Engine {
         is_another
     }
 
-    /// Drops the lines of an operator that was disconnected.
     pub(super) fn forget_lines_of(&mut self, conn: ConnId) {
         self.operator_lines.retain(|said| said.conn != conn);
     }
@@ -146,7 +144,6 @@ impl Engine {
         }
     }
 
-    /// The spectator delay of a peer.
     pub(super) fn delay_of(&self, conn: ConnId) -> RealSpan {
         self.sessions
             .get(conn)
@@ -182,7 +179,6 @@ impl Engine {
         self.close_after_flush(conn, CloseReason::ControlRefused);
     }
 
-    /// Queues an operator's line for the console.
     pub(super) fn operator_line(&mut self, conn: ConnId, line: Option<String>) {
         if !self.may_control(conn) {
             self.refuse_operator(conn, self.config.control.refusal());
@@ -229,14 +225,12 @@ impl Engine {
         token
     }
 
-    /// What a peer has shown of the token.
     pub(super) fn token_shown(&self, conn: ConnId) -> TokenShown {
         self.sessions
             .get(conn)
             .map_or(TokenShown::Nothing, |session| session.token)
     }
 
-    /// Whether a peer may change the speed, pause, step and operate.
     pub(super) fn may_control(&self, conn: ConnId) -> bool {
         self.sessions.get(conn).is_some_and(|session| {
             let has_token = session.token == TokenShown::Right;

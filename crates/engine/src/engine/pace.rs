@@ -73,12 +73,10 @@ impl Pace {
         self.game_now = self.clock.step_to(deadline);
     }
 
-    /// The clock itself, for viewers and waits.
     pub(crate) fn clock(&self) -> &GameClock {
         &self.clock
     }
 
-    /// Whether the game was started.
     pub(crate) fn is_started(&self) -> bool {
         self.started
     }
@@ -95,12 +93,10 @@ impl Pace {
         u64::try_from(late_nu / i128::from(self.clock.frequency().get())).unwrap_or(u64::MAX)
     }
 
-    /// How often the clock slipped, and the game time given up in all.
     pub(crate) fn slips(&self) -> (u64, GameSpan) {
         (self.governor.slips(), self.governor.slipped())
     }
 
-    /// Lets game time begin at `now`.
     pub(crate) fn start(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
         if self.started {
             return Err(AdminRefusal::AlreadyStarted);
@@ -119,7 +115,6 @@ impl Pace {
         Ok(frequency)
     }
 
-    /// Stops game time at `now`.
     pub(crate) fn pause(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
         if !self.started {
             return Err(AdminRefusal::NotStarted);
@@ -131,7 +126,6 @@ impl Pace {
         Ok(())
     }
 
-    /// Resumes game time at `now`.
     pub(crate) fn resume(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
         self.must_be_paused()?;
         self.clock.resume(now);
@@ -148,7 +142,6 @@ impl Pace {
         Ok(self.move_to(reached))
     }
 
-    /// Moves paused game time to `earliest`, the earliest deadline of the game.
     pub(crate) fn step_event(&mut self, earliest: Option<GameTime>) -> Result<GameTime, AdminRefusal> {
         self.must_be_paused()?;
         let earliest = earliest.ok_or(AdminRefusal::NothingDue)?;

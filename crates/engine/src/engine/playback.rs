@@ -148,7 +148,6 @@ impl Engine {
         }
     }
 
-    /// Whether what is shown is a game that is being played elsewhere.
     pub(super) fn is_live(&self) -> bool {
         self.playback.as_ref().is_some_and(|playback| playback.is_live)
     }
@@ -167,7 +166,6 @@ impl Engine {
         actions.map(|action| action.end).min()
     }
 
-    /// The last moment of what is shown; none in a game.
     pub(super) fn recording_end(&self) -> Option<GameTime> {
         let playback = self.playback.as_ref().filter(|playback| !playback.is_live);
         playback.map(|playback| playback.info.end)
@@ -179,7 +177,6 @@ impl Engine {
         playback.is_some_and(|playback| playback.next_time(&self.game).is_none())
     }
 
-    /// Whether time stands still only because nothing is left to be shown.
     pub(super) fn is_stopped_at_end(&self) -> bool {
         self.playback
             .as_ref()
@@ -320,7 +317,6 @@ pub struct PlaybackStart {
     pub is_paused: bool,
 }
 
-/// What is played back, and how far that has come.
 #[derive(Debug)]
 pub(crate) struct Playback {
     cursor: Cursor,
@@ -337,7 +333,6 @@ pub(crate) struct Playback {
 }
 
 impl Playback {
-    /// When something happens next; `None` at the end.
     pub(crate) fn next_time(&self, game: &Game) -> Option<GameTime> {
         self.cursor.next_time(game).filter(|_| !self.is_broken)
     }
@@ -371,7 +366,6 @@ impl Playback {
     }
 }
 
-/// A recording as viewers receive it.
 fn recording_info(recording: &Recording) -> RecordingInfo {
     let (begin, end) = (recording.begin(), recording.end());
     // The speed that a recording begins with is no change of speed.

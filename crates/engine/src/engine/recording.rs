@@ -118,7 +118,6 @@ pub enum JournalPressure {
     Presses,
 }
 
-/// Writes the journal of a running game.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) writer: PieceWriter,
@@ -131,7 +130,6 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Begins with the game as it is now.
     fn new(game: &Game, program: &str) -> Self {
         Self {
             writer: PieceWriter::new(game, program, 0),

@@ -15,7 +15,6 @@ use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenSh
 use crate::shell::{CloseReason, ConnId};
 
 impl Engine {
-    /// Begins the game, and greets the waiting peers.
     pub(super) fn start(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
         self.pace.start(now)?;
         if let Some(duration) = self.config.match_duration {
@@ -106,7 +105,6 @@ impl Engine {
         self.publish_events(None);
     }
 
-    /// Sends a peer the places left in its team, and the size of the map.
     pub(super) fn send_accepted(&mut self, conn: ConnId, places_left: u32) {
         let places = self.config.places_told.of(places_left);
         let size = self.config.game.size;
@@ -264,7 +262,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends a peer one line in the dialect of agents.
     pub(super) fn send_line(&mut self, conn: ConnId, line: &AiLine<'_>) {
         let dialect = self.config.dialect;
         self.sessions

@@ -77,12 +77,10 @@ impl Engine {
         self.acknowledge(conn, now);
     }
 
-    /// Ends a session that broke the rules of the wire, with the reason.
     pub(super) fn protocol_error(&mut self, conn: ConnId, reason: &str, now: RealTime) {
         self.say_goodbye(conn, reason, CloseReason::ProtocolError, now);
     }
 
-    /// Ends a viewer's session with a reason.
     pub(super) fn say_goodbye(&mut self, conn: ConnId, words: &str, reason: CloseReason, now: RealTime) {
         let words = words.to_owned();
         self.send_message_at_once(conn, now, &ToClient::Goodbye { reason: words });

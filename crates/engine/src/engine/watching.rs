@@ -398,7 +398,6 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// The length of a tick.
     pub(crate) const PERIOD: RealSpan = TICK_PERIOD;
 
     /// The first viewer watches from `now` on. Answers when the next tick is due.
@@ -431,7 +430,6 @@ impl Ticks {
         tick
     }
 
-    /// Ends the tick; returns when the next one is due.
     pub(crate) fn end(&mut self, now: RealTime) -> RealTime {
         let clock = self.clock.as_mut().expect("a tick that ends has started");
         clock.end(now);
@@ -439,7 +437,6 @@ impl Ticks {
         self.next
     }
 
-    /// Number and instant of the last tick that ran.
     pub(crate) fn last(&self) -> Option<(u64, RealTime)> {
         self.last
     }

@@ -67,7 +67,6 @@ impl FromStr for MindKind {
     }
 }
 
-/// Decides for one agent.
 pub(super) enum BuiltIn {
     /// Walks ahead, one step after the other.
     Trivial {
@@ -79,7 +78,6 @@ pub(super) enum BuiltIn {
 }
 
 impl BuiltIn {
-    /// Takes in one thing that the agent was sent.
     #[inline]
     pub(super) fn perceive(&mut self, percept: Percept<'_>) {
         match self {

@@ -63,7 +63,6 @@ pub(super) struct Director {
     state: State,
 }
 
-/// How far a scenario has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The game has not begun.
@@ -105,7 +104,6 @@ impl Director {
         }
     }
 
-    /// Carries out the wake-up that is due.
     pub(super) fn wake(&mut self, host: &mut impl Host) {
         self.woken_at = Some(host.game().now());
         if std::mem::replace(&mut self.state, State::Running) == State::Beginning {

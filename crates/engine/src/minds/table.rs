@@ -53,7 +53,6 @@ pub(crate) struct Minds {
     joined: u64,
     /// Commands that were not dropped.
     commands: u64,
-    /// The scenario beside the game.
     director: Option<Director>,
 }
 
@@ -83,7 +82,6 @@ struct TeamMinds {
     first: Option<u64>,
 }
 
-/// The mind of one agent.
 #[derive(Debug)]
 struct Slot {
     thinker: Thinker,
@@ -132,7 +130,6 @@ struct Timing {
 }
 
 impl Minds {
-    /// None yet, for a game like this.
     pub(crate) fn new(game: &Game) -> Self {
         let config = game.config();
         Self {
@@ -147,12 +144,10 @@ impl Minds {
         self.agents_max = most;
     }
 
-    /// Has a scenario run beside the game, in place of another.
     pub(crate) fn direct(&mut self, scenario: Box<dyn Scenario>) {
         self.director = Some(Director::new(scenario));
     }
 
-    /// Adds a group whose agents are yet to join.
     pub(crate) fn add(&mut self, config: &GameConfig, group: MindGroup) {
         let team = &mut self.teams[usize::from(group.team.0)];
         if let MindSource::BuiltIn(kind) = group.source
@@ -259,7 +254,6 @@ impl Minds {
         self.perceived(host, agent);
     }
 
-    /// The earliest wake-up.
     #[inline]
     pub(crate) fn next_wake(&self) -> Option<GameTime> {
         if self.wakes.is_empty() && self.director.is_none() {
@@ -446,7 +440,6 @@ impl Minds {
         }
     }
 
-    /// Does what a mind has decided for its agent.
     pub(crate) fn carry_out(&mut self, host: &mut impl Host, agent: AgentId, act: Act) {
         match act {
             Act::Command(command) => {
@@ -614,7 +607,6 @@ impl Minds {
         (unborn, members.iter().rev().take(left).copied().collect())
     }
 
-    /// All groups, in the order in which they were added.
     pub(crate) fn groups(&self) -> impl ExactSizeIterator<Item = MindGroupState<'_>> {
         self.groups.iter().map(|group| MindGroupState {
             team: group.team,
@@ -644,17 +636,14 @@ impl Minds {
         overdue.filter(is_starved).count()
     }
 
-    /// Agents with minds.
     pub(crate) fn living(&self) -> usize {
         self.teams.iter().map(|team| team.members.len()).sum()
     }
 
-    /// Agents with minds that have joined so far.
     pub(crate) fn joined(&self) -> u64 {
         self.joined
     }
 
-    /// Commands that were taken in so far and not dropped.
     pub(crate) fn commands(&self) -> u64 {
         self.commands
     }

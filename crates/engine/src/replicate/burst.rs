@@ -24,7 +24,6 @@ pub(crate) struct ViewerQuirks {
 }
 
 impl ViewerQuirks {
-    /// Those of a server.
     pub(crate) fn of(config: &EngineConfig) -> Self {
         Self {
             ids: config.gui_ids,
@@ -180,7 +179,6 @@ fn write_agent(out: &mut Vec<u8>, quirks: ViewerQuirks, game: &Game, agent: &Age
     }
 }
 
-/// An agent's first line.
 pub(super) fn joined<'a>(game: &'a Game, agent: &AgentView) -> GuiEvent<'a> {
     GuiEvent::Joined {
         agent: agent.id,
@@ -191,7 +189,6 @@ pub(super) fn joined<'a>(game: &'a Game, agent: &AgentView) -> GuiEvent<'a> {
     }
 }
 
-/// Where an agent is.
 pub(crate) fn position(agent: &Agent) -> GuiEvent<'static> {
     let (id, tile, facing) = (agent.id, agent.tile, agent.facing);
     GuiEvent::Position {
@@ -201,7 +198,6 @@ pub(crate) fn position(agent: &Agent) -> GuiEvent<'static> {
     }
 }
 
-/// What an agent carries.
 pub(crate) fn inventory(agent: &Agent) -> GuiEvent<'static> {
     GuiEvent::Inventory {
         agent: agent.id,
@@ -233,18 +229,15 @@ fn write_ripeness(out: &mut Vec<u8>, ids: GuiIds, game: &Game, egg: &Egg) {
     }
 }
 
-/// Writes what lies on the tile of this index.
 fn write_tile(out: &mut Vec<u8>, ids: GuiIds, game: &Game, index: usize) {
     write_gui_event(out, ids, &ground(game, game.config().size.tile_at(index)));
 }
 
-/// What lies on a tile.
 pub(crate) fn ground(game: &Game, tile: Tile) -> GuiEvent<'static> {
     let ground = *game.world().ground(tile);
     GuiEvent::Tile { tile, ground }
 }
 
-/// Writes every team's name, in the order the teams were given.
 pub(crate) fn write_teams(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
     for name in &game.config().teams {
         write_gui_event(out, ids, &GuiEvent::Team(name.as_bytes()));

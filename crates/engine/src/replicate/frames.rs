@@ -124,7 +124,6 @@ impl FrameUpdates {
         self.log.end
     }
 
-    /// Appends the frames that `write` writes.
     pub(crate) fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.frames.clear();
         write(&mut self.frames);

@@ -16,7 +16,6 @@ use crate::config::{EngineConfig, RefillNews};
 use crate::session::{Lines, Sessions, Subject};
 use trantor_game::Game;
 
-/// Encodes events for text viewers.
 #[derive(Debug)]
 pub(crate) struct TextUpdates {
     ids: GuiIds,
@@ -24,7 +23,6 @@ pub(crate) struct TextUpdates {
     refill_news: RefillNews,
     is_outcome_first: bool,
     first_egg: EggId,
-    /// Lines of the event being published.
     lines: Lines,
     /// Lines held back until the outcome they belong to.
     held_back: Lines,

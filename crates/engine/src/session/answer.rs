@@ -35,7 +35,6 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// All of them.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -82,7 +81,6 @@ impl Lines {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) kind: AnswerKind,
-    /// What is sent next.
     pub(crate) next: Subject,
     /// What the viewer knows from before.
     pub(crate) known: Known,
@@ -102,7 +100,6 @@ pub(crate) enum AnswerKind {
 /// What a viewer knew before a recording was moved, and was not sent since. A new viewer knows nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// So many teams.
     pub(crate) teams: usize,
     /// In ascending order.
     agents: Vec<AgentId>,
@@ -124,7 +121,6 @@ impl Answer {
         }
     }
 
-    /// Where it ends.
     pub(crate) fn until(&self) -> Subject {
         match self.kind {
             AnswerKind::Map => Subject::Team(0),

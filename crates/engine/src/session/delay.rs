@@ -34,7 +34,6 @@ pub(crate) struct Delay {
     recent: Weak<Vec<u8>>,
 }
 
-/// What leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// The first piece that a session holds.
@@ -136,7 +135,6 @@ impl Delay {
         Ok(())
     }
 
-    /// The next turn that leaves at `now`.
     pub(super) fn take_due(&mut self, now: RealTime) -> Option<Turn> {
         let (_, turn) = self.turns.pop_front_if(|(leaves, _)| *leaves <= now)?;
         self.bytes -= TURN_BYTES;
@@ -146,7 +144,6 @@ impl Delay {
         Some(turn)
     }
 
-    /// Takes the first piece that a session holds.
     pub(super) fn take_piece(&mut self, held: &mut DelayQueue) -> Option<Rc<Vec<u8>>> {
         let Piece { bytes, .. } = held.pieces.pop_front()?;
         held.bytes -= TURN_BYTES + bytes.len();
@@ -157,7 +154,6 @@ impl Delay {
         Some(bytes)
     }
 
-    /// When the next turn leaves.
     pub(super) fn next_deadline(&self) -> Option<RealTime> {
         self.turns.front().map(|(leaves, _)| *leaves)
     }

@@ -18,7 +18,6 @@ pub(crate) struct Log {
 const CHUNK_BYTES: usize = 64 * 1024;
 
 impl Log {
-    /// Appends to the end.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
         match self.chunks.back_mut().filter(|chunk| chunk.len() < CHUNK_BYTES) {
             Some(chunk) => chunk.extend_from_slice(bytes),

@@ -35,7 +35,6 @@ use send::DirtyState;
 use crate::limits::Limits;
 use crate::shell::{CloseReason, ConnId};
 
-/// A connected peer.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) conn: ConnId,
@@ -63,7 +62,6 @@ pub(crate) struct Session {
     delayed: DelayQueue,
     /// Whether its agent has nothing to do and could do something, as of its last answer or command.
     pub(crate) is_idle: bool,
-    /// Throttling of its requests.
     pub(crate) flow: Flow,
     /// Offences so far.
     pub(crate) violations: u32,
@@ -73,7 +71,6 @@ pub(crate) struct Session {
     is_closing: bool,
 }
 
-/// What a peer has shown of the server's token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TokenShown {
     /// Nothing, or the server asks for none.
@@ -93,7 +90,6 @@ pub(crate) struct EarlyInput {
     pub(crate) has_first_line: bool,
 }
 
-/// What a peer is.
 #[derive(Debug)]
 pub(crate) enum Role {
     /// Waits for its greeting until the game is started; its input is kept.
@@ -121,7 +117,6 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Whether the peer has not identified itself.
     pub(crate) fn is_unidentified(&self) -> bool {
         matches!(self, Self::Ungreeted(_) | Self::Greeted { .. })
     }
@@ -160,7 +155,6 @@ impl Session {
         }
     }
 
-    /// Its place in the game, if it plays.
     pub(crate) fn agent(&self) -> Option<AgentId> {
         match self.role {
             Role::Agent(agent) => Some(agent),
@@ -168,7 +162,6 @@ impl Session {
         }
     }
 
-    /// Its state as a frame viewer, if it is one.
     pub(crate) fn observer(&self) -> Option<&Observer> {
         match &self.role {
             Role::Viewer(observer) => Some(observer),
@@ -176,7 +169,6 @@ impl Session {
         }
     }
 
-    /// The same, to be changed.
     pub(crate) fn observer_mut(&mut self) -> Option<&mut Observer> {
         match &mut self.role {
             Role::Viewer(observer) => Some(observer),

@@ -66,7 +66,6 @@ pub(crate) enum Feed {
 pub(crate) struct CreditOverdrawn;
 
 impl Observer {
-    /// A viewer before its hello.
     pub(crate) fn new(reference: RealTime) -> Self {
         Self {
             reference,
@@ -80,7 +79,6 @@ impl Observer {
         }
     }
 
-    /// Whether its hello was received.
     pub(crate) fn is_welcome(&self) -> bool {
         !matches!(self.feed, Feed::Silent)
     }

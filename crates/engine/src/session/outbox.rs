@@ -52,7 +52,6 @@ impl Behind {
 /// Room kept while nothing waits: beyond it, memory grown for one large answer is given back.
 const ROOM_KEPT_BYTES: usize = 16 * 1024;
 
-/// The piece did not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutboxFull;
 
@@ -190,7 +189,6 @@ impl Outbox {
         self.bytes.len() - self.written + self.behind_bytes
     }
 
-    /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }

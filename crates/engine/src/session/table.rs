@@ -147,12 +147,10 @@ impl Sessions {
         (session.conn == conn).then_some(session)
     }
 
-    /// The state of a frame viewer, unless it is gone or something else.
     pub(crate) fn observer(&self, conn: ConnId) -> Option<&Observer> {
         self.get(conn)?.observer()
     }
 
-    /// The same, to be changed.
     pub(crate) fn observer_mut(&mut self, conn: ConnId) -> Option<&mut Observer> {
         self.get_mut(conn)?.observer_mut()
     }
@@ -161,7 +159,6 @@ impl Sessions {
         self.by_agent.get(&agent).copied()
     }
 
-    /// Notes whether an agent has nothing to do and could do something.
     pub(crate) fn set_idle(&mut self, conn: ConnId, is_idle: bool) {
         if let Some(session) = self.get_mut(conn) {
             let before = std::mem::replace(&mut session.is_idle, is_idle);
@@ -228,12 +225,10 @@ impl Sessions {
         self.slots.iter().flatten()
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.open
     }
 
-    /// How many of them play.
     pub(crate) fn agents(&self) -> usize {
         self.by_agent.len()
     }
@@ -260,7 +255,6 @@ pub(crate) struct Unidentified {
 }
 
 impl Unidentified {
-    /// Adds a session that has just come.
     pub(super) fn add(&mut self, session: &Session) {
         let group = address_group(session.peer);
         let conns = self.by_group.entry(group).or_default();
@@ -270,7 +264,6 @@ impl Unidentified {
         self.len += 1;
     }
 
-    /// Removes a session, if it is here.
     pub(super) fn remove(&mut self, session: &Session) {
         let group = address_group(session.peer);
         let Some(conns) = self.by_group.get_mut(&group) else {
@@ -288,7 +281,6 @@ impl Unidentified {
         }
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> u32 {
         self.len
     }

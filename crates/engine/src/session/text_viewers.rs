@@ -39,12 +39,10 @@ pub(crate) struct TextViewers {
 }
 
 impl TextViewers {
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.joining.len() + self.watching.len()
     }
 
-    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
