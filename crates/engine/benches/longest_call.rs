@@ -142,7 +142,9 @@ fn seek(recording: &Arc<Recording>, viewers: u32) {
         state.as_micros()
     );
     let began = Instant::now();
-    game.engine.seek(to, game.now).expect("a recording");
+    game.engine
+        .admin(AdminRequest::Seek(to), game.now)
+        .expect("a recording");
     let moved = began.elapsed();
     println!("| {viewers} watch, a seek | {} |", moved.as_micros());
     game.spent = Duration::ZERO;

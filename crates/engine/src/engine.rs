@@ -13,36 +13,34 @@ mod playback;
 mod recording;
 mod requests;
 mod viewers;
-mod watching;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use trantor_game::{Game, GameEvent, GameInput, History, Snapshot};
-use trantor_model::{AgentId, Lag, TeamId};
-use trantor_time::{Frequency, GameClock, GameTime, RealSpan, RealTime, TimerId, TimerQueue};
+use trantor_game::{Game, Snapshot};
+use trantor_model::AgentId;
+use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerQueue};
 
 use crate::config::EngineConfig;
 use crate::minds::Minds;
-use crate::replicate::{FrameUpdates, TextUpdates};
-use crate::session::{Answer, Feed, Role, Sessions, TokenBucket};
+use crate::replicate::{Answer, FrameUpdates, TextUpdates};
+use crate::session::{Feed, Role, Sessions, TokenBucket};
 use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 use crate::shown::Board;
-use crate::snapshot::{EggPieces, Population};
-use crate::stats::{Counters, EngineStats, Logged, SpanRecorder, Speedometer};
-use admin::Sprint;
+use crate::snapshot::Snapshots;
+use crate::stats::{Counters, EngineStats, Meters};
 pub use admin::{AdminRefusal, AdminRequest, Step};
 use deadlines::Timer;
 pub use deadlines::{Fired, FiredKind};
 use lock_step::LockStep;
 pub use lock_step::LockStepState;
 pub use operators::{Client, ClientKind};
-use pace::Pace;
+use pace::{Pace, Sprint};
 use playback::Playback;
 pub use playback::PlaybackStart;
 use recording::Recorder;
 pub use recording::{JournalBytes, JournalPressure};
-use watching::Ticks;
+use viewers::{Ticks, Watch};
 
 /// The whole server but sockets, files, threads and the clock.
 ///
@@ -73,35 +71,16 @@ pub struct Engine {
     /// Lines of operators, for the shell's console.
     operator_lines: VecDeque<OperatorLine>,
     counters: Counters,
-    lateness: SpanRecorder,
-    outbox_waits: SpanRecorder,
-    speedometer: Speedometer,
+    meters: Meters,
     /// The journal, while one is recorded.
     recorder: Option<Recorder>,
-    slips_logged: Logged,
-    skips_logged: Logged,
-    tokens_logged: Logged,
-    operators_logged: Logged,
-    refusals_logged: Logged,
-    began: RealTime,
-    /// All agents and eggs, encoded for frame viewers; `None` if no viewer has needed it since they changed.
-    population: Option<Arc<Population>>,
-    /// Its eggs, kept from one snapshot to the next.
-    egg_pieces: EggPieces,
-    /// Past events, for frame viewers that join late.
-    history: History,
-    /// Agents and eggs when a team won, for frame viewers that join after that.
-    ending: Option<Arc<Population>>,
+    snapshots: Snapshots,
     /// Whether saves are made of the game.
     is_saved: bool,
     /// The game as it was when a team won, if saves are made of it.
     victory: Option<Arc<Snapshot>>,
     /// When the latest piece of an answer about the whole map was written, or will be.
     answered_at: RealTime,
-    /// A turn of text viewers is scheduled.
-    pub(crate) are_text_updates_due: bool,
-    /// The next piece for all text viewers is scheduled.
-    pub(crate) is_text_piece_due: bool,
     /// A team has won, and the agents are yet to be disconnected.
     is_over_for_agents: bool,
     /// The game time at which a throttled input arrived, while it is carried out.
@@ -110,30 +89,10 @@ pub struct Engine {
     pub(crate) departing: BTreeSet<AgentId>,
     /// Minds that play; `None` until the first is added.
     pub(crate) minds: Option<Box<Minds>>,
-    /// What happened that minds are yet to perceive; empty but while events are published.
-    perceived: Vec<GameEvent>,
     /// Minds are acting, and have been taken out for that.
     are_minds_acting: bool,
-    /// A scenario has turned hunger on or off, and viewers are sent the effect once all events are published.
-    hunger_set: Option<GameInput>,
-}
-
-/// How messages travel: of all teams, and of those with settings of their own.
-pub(crate) type LagSettings = (Option<Lag>, Vec<(TeamId, Option<Lag>)>);
-
-/// The deadlines that exist only while a frame viewer is there.
-#[derive(Clone, Debug)]
-pub(crate) struct Watch {
-    tick: TimerId,
-    stats: TimerId,
-    /// The game clock slipped since the last tick, and viewers have not been sent that.
-    has_slipped: bool,
-    /// Measures a game in lock-step from tick to tick.
-    leaps: Speedometer,
-    /// Its frequency between the last two ticks; `None` if it stood still.
-    leap_frequency: Option<Frequency>,
-    /// How messages travel, as viewers were sent it last.
-    lag: LagSettings,
+    /// Hunger was turned on or off, and viewers are sent the effect once all events are published.
+    was_hunger_set: bool,
 }
 
 impl Engine {
@@ -167,7 +126,7 @@ impl Engine {
         };
         let mut engine = Self::with_game(config, game, now);
         if engine.game.winner().is_some() {
-            engine.ending = Some(Arc::new(Population::at_rest(&engine.game)));
+            engine.snapshots.end(&engine.game);
         }
         engine
     }
@@ -182,8 +141,8 @@ impl Engine {
                 config.lag_max,
                 config.lock_step.is_some(),
             ),
-            speedometer: Speedometer::new(now, game.now()),
-            history: History::of(&game),
+            meters: Meters::new(now, game.now()),
+            snapshots: Snapshots::of(&game),
             lock_step: config.lock_step.map(|cap| LockStep::new(&game, cap)),
             sessions: Sessions::new(game.config().size),
             game,
@@ -200,30 +159,16 @@ impl Engine {
             sprint: None,
             operator_lines: VecDeque::new(),
             counters: Counters::default(),
-            lateness: SpanRecorder::new(now),
-            outbox_waits: SpanRecorder::new(now),
             recorder: None,
-            slips_logged: Logged::default(),
-            skips_logged: Logged::default(),
-            tokens_logged: Logged::default(),
-            operators_logged: Logged::default(),
-            refusals_logged: Logged::default(),
-            began: now,
-            population: None,
-            egg_pieces: EggPieces::default(),
-            ending: None,
             is_saved: false,
             victory: None,
             answered_at: now,
-            are_text_updates_due: false,
-            is_text_piece_due: false,
             is_over_for_agents: false,
             arrived: None,
             departing: BTreeSet::new(),
             minds: None,
-            perceived: Vec::new(),
             are_minds_acting: false,
-            hunger_set: None,
+            was_hunger_set: false,
             config,
         };
         if engine.config.auto_start {
@@ -264,7 +209,7 @@ impl Engine {
                 self.open(conn, peer, now);
             }
             Input::Bytes { conn, bytes } => self.read(conn, bytes, now),
-            Input::Closed { conn, cause: _ } => self.closed_by_peer(conn),
+            Input::Closed { conn } => self.closed_by_peer(conn),
         }
         self.settle();
     }
@@ -321,7 +266,8 @@ impl Engine {
         };
         self.room_was_made(conn);
         self.counters.bytes_out += count as u64;
-        self.outbox_waits
+        self.meters
+            .outbox_waits
             .note(now, u64::try_from(waited.as_nanos()).unwrap_or(0), 1);
         self.finish_writing(conn);
         // More of a long answer may have been encoded than was sent.
@@ -337,7 +283,7 @@ impl Engine {
             if let Some(watch) = &mut self.watch {
                 watch.has_slipped = true;
             }
-            if let Some(slips) = self.slips_logged.note(now, self.pace.slips().0) {
+            if let Some(slips) = self.meters.slips_logged.note(now, self.pace.slips().0) {
                 log::warn!("the machine cannot keep up: the game slipped {slips} times");
             }
         }
@@ -373,8 +319,7 @@ impl Engine {
             }
         }
         self.watch_backlogs();
-        self.schedule_text_turns();
-        self.schedule_text_piece();
+        self.schedule_text();
         if let Some(lock_step) = &mut self.lock_step
             && self.pace.is_started()
         {
@@ -444,11 +389,11 @@ impl Engine {
         counters.shows_dropped = self.board.dropped;
         counters.undeliverable = self.sessions.undeliverable;
         EngineStats {
-            uptime_ms: u64::try_from(now.since(self.began).as_nanos() / 1_000_000).unwrap_or(0),
+            uptime_ms: u64::try_from(now.since(self.meters.began).as_nanos() / 1_000_000).unwrap_or(0),
             counters,
-            lateness: self.lateness.all(),
-            lateness_last_second: self.lateness.last_second(now),
-            outbox_waits: self.outbox_waits.all(),
+            lateness: self.meters.lateness.all(),
+            lateness_last_second: self.meters.lateness.last_second(now),
+            outbox_waits: self.meters.outbox_waits.all(),
             outbox_age: self
                 .sessions
                 .iter()

@@ -271,8 +271,8 @@ impl Leap {
     }
 
     /// The groups of minds, in the order in which they were added.
-    pub fn mind_groups(&self) -> impl Iterator<Item = MindGroupState<'_>> {
-        self.minds.groups()
+    pub fn mind_groups(&self) -> impl Iterator<Item = &MindGroupState> {
+        self.minds.groups().iter()
     }
 
     fn attend(&mut self) {

@@ -36,5 +36,5 @@ pub use engine::{
     AdminRefusal, AdminRequest, Client, ClientKind, Engine, Fired, FiredKind, JournalBytes, JournalPressure,
     LockStepState, PlaybackStart, Step,
 };
-pub use shell::{CloseCause, CloseReason, ConnId, Input, OperatorLine, Output};
+pub use shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 pub use stats::{Counters, EngineStats, Spans};

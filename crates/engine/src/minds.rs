@@ -21,16 +21,18 @@ pub use scenario::{Scenario, ScenarioAct};
 pub(crate) use table::{Host, Minds};
 
 /// A [`MindGroup`] in a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MindGroupState<'a> {
+#[derive(Debug)]
+pub struct MindGroupState {
     /// The team.
     pub team: TeamId,
-    /// What its minds are called.
-    pub name: &'a str,
+    /// Where its minds come from.
+    pub source: MindSource,
     /// When they decide.
     pub rate: MindRate,
     /// Agents that joined at its beginning, or are to join.
     pub count: u32,
+    /// Whether they are yet to join.
+    is_waiting: bool,
     /// Agents born so far.
     pub joined: u32,
     /// Agents that live.

@@ -49,18 +49,7 @@ pub enum Input<'a> {
     Closed {
         /// Which.
         conn: ConnId,
-        /// How.
-        cause: CloseCause,
     },
-}
-
-/// How a connection ended on the peer's side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CloseCause {
-    /// The peer closed it, or its writing half.
-    EndOfStream,
-    /// Reading or writing failed.
-    Failed,
 }
 
 /// One thing for the shell to do.

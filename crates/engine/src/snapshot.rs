@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use trantor_game::{Egg, Game, GameEvent};
+use trantor_game::{Egg, Game, GameEvent, History};
 use trantor_model::{CommandKind, EggId, TeamId};
 use trantor_protocol::wire::{
     ActionState, AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame,
@@ -72,6 +72,60 @@ pub(crate) struct Population {
     pieces: Vec<Arc<Piece>>,
 }
 
+/// What frame viewers that join are sent: the world, and what happened before.
+#[derive(Debug)]
+pub(crate) struct Snapshots {
+    pub(crate) history: History,
+    /// The agents and eggs of the world; `None` if no viewer has needed them since they changed.
+    population: Option<Arc<Population>>,
+    eggs: EggPieces,
+    /// Agents and eggs when a team won: all agents are disconnected with it.
+    ending: Option<Arc<Population>>,
+}
+
+impl Snapshots {
+    pub(crate) fn of(game: &Game) -> Self {
+        Self {
+            history: History::of(game),
+            population: None,
+            eggs: EggPieces::default(),
+            ending: None,
+        }
+    }
+
+    pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) {
+        self.history.note(game, event);
+        self.eggs.note(event);
+    }
+
+    pub(crate) fn world_changed(&mut self) {
+        self.population = None;
+    }
+
+    /// A recording goes to another moment, with another past.
+    pub(crate) fn jump(&mut self, history: History) {
+        (self.population, self.eggs) = (None, EggPieces::default());
+        self.history = history;
+    }
+
+    /// A team has won, and its agents are still there.
+    pub(crate) fn end(&mut self, game: &Game) {
+        self.ending = Some(Arc::new(Population::at_rest(game)));
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    pub(crate) fn population(&mut self, game: &Game) -> Arc<Population> {
+        if let Some(ending) = &self.ending {
+            return Arc::clone(ending);
+        }
+        let now = || Arc::new(Population::of(game, &mut self.eggs));
+        Arc::clone(self.population.get_or_insert_with(now))
+    }
+}
+
 /// A piece of a snapshot, or its end.
 #[derive(Debug)]
 struct Piece {
@@ -82,7 +136,7 @@ struct Piece {
 
 impl Population {
     /// The agents and eggs of the world now; `eggs` are pieces kept from earlier snapshots.
-    pub(crate) fn of(game: &Game, eggs: &mut EggPieces) -> Self {
+    fn of(game: &Game, eggs: &mut EggPieces) -> Self {
         let rituals = game.world().rituals().map(|ritual| RitualState {
             tile: ritual.tile,
             level: ritual.level,
@@ -95,7 +149,7 @@ impl Population {
     }
 
     /// The same of a match that has just been decided: no agent does anything any more.
-    pub(crate) fn at_rest(game: &Game) -> Self {
+    fn at_rest(game: &Game) -> Self {
         let mut agents = agents(game);
         for agent in &mut agents {
             (agent.action, agent.food_ends) = (None, None);
@@ -161,7 +215,7 @@ fn agents(game: &Game) -> Vec<AgentState> {
 /// The pieces of a snapshot that hold eggs, kept from one snapshot to the next: there may be a million eggs, and what each is
 /// never changes, so that a snapshot shares all pieces in which none was laid or lost since the one before.
 #[derive(Debug, Default)]
-pub(crate) struct EggPieces {
+struct EggPieces {
     /// In ascending order of number; none is empty.
     pieces: Vec<EggPiece>,
     /// Eggs from this number on are in no piece yet.
@@ -180,7 +234,7 @@ struct EggPiece {
 
 impl EggPieces {
     /// Notes what has just happened. Eggs that were laid are found by their numbers.
-    pub(crate) fn note(&mut self, event: &GameEvent) {
+    fn note(&mut self, event: &GameEvent) {
         let (GameEvent::EggDestroyed { egg } | GameEvent::Joined { egg, .. }) = event else {
             return;
         };

@@ -245,6 +245,36 @@ impl Speedometer {
     }
 }
 
+/// What is measured and logged, beside the counters.
+#[derive(Debug)]
+pub(crate) struct Meters {
+    pub(crate) began: RealTime,
+    pub(crate) lateness: SpanRecorder,
+    pub(crate) outbox_waits: SpanRecorder,
+    pub(crate) speedometer: Speedometer,
+    pub(crate) slips_logged: Logged,
+    pub(crate) skips_logged: Logged,
+    pub(crate) tokens_logged: Logged,
+    pub(crate) operators_logged: Logged,
+    pub(crate) refusals_logged: Logged,
+}
+
+impl Meters {
+    pub(crate) fn new(now: RealTime, game: GameTime) -> Self {
+        Self {
+            began: now,
+            lateness: SpanRecorder::new(now),
+            outbox_waits: SpanRecorder::new(now),
+            speedometer: Speedometer::new(now, game),
+            slips_logged: Logged::default(),
+            skips_logged: Logged::default(),
+            tokens_logged: Logged::default(),
+            operators_logged: Logged::default(),
+            refusals_logged: Logged::default(),
+        }
+    }
+}
+
 /// A counter that is logged when it has grown, but at most once a second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Logged {

@@ -323,7 +323,7 @@ fn minds_of(asked: &SimAsked, leap: &Leap) -> Vec<String> {
         true => asked.minds.iter().map(|kind| kind.name().to_owned()).collect(),
         false => leap
             .mind_groups()
-            .map(|group| minds::shown(leap.game().config(), &group))
+            .map(|group| minds::shown(leap.game().config(), group))
             .collect(),
     }
 }

@@ -464,11 +464,11 @@ fn collect_scripts(m: &mut Table, totals: &ScriptTotals) {
 
 fn collect_minds(m: &mut Table, engine: &Engine, lateness: &Histogram) {
     let kinds = MindKind::ALL.map(MindKind::name).into_iter().chain(["script"]);
-    let by_kind = |of: fn(&MindGroupState<'_>) -> f64| {
+    let by_kind = |of: fn(&MindGroupState) -> f64| {
         let sum = |kind: &'static str| {
-            let is_of = |group: &MindGroupState<'_>| group.name.split(':').next() == Some(kind);
+            let is_of = |group: &&MindGroupState| group.source.name().split(':').next() == Some(kind);
             let groups = engine.mind_groups().filter(is_of);
-            (kind, groups.map(|group| of(&group)).sum())
+            (kind, groups.map(of).sum())
         };
         kinds.clone().map(sum).collect()
     };

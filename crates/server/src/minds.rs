@@ -135,9 +135,9 @@ impl MindSpecs {
 }
 
 /// A group as it is asked for: `red=team:6,every=20`.
-pub fn shown(config: &GameConfig, group: &MindGroupState<'_>) -> String {
+pub fn shown(config: &GameConfig, group: &MindGroupState) -> String {
     let team = &config.teams[usize::from(group.team.0)];
-    let mut text = format!("{team}={}:{}", group.name, group.count);
+    let mut text = format!("{team}={}:{}", group.source.name(), group.count);
     if let Some(every) = group.rate.every {
         text += &format!(",every={}", every.as_units_f64());
     }

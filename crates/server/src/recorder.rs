@@ -237,7 +237,10 @@ impl Recorder {
                 self.append(&bytes, now)?;
             }
             match &self.run {
-                Some(run) if run.is_piece_long(&self.config) => engine.begin_journal_piece(),
+                Some(run) if run.is_piece_long(&self.config) => {
+                    let ended = engine.begin_journal_piece();
+                    ended.map_or(Ok(()), |ended| self.append(&ended, now))?;
+                }
                 _ => return Ok(()),
             }
         }
@@ -261,11 +264,11 @@ impl Recorder {
 
     /// Ends the journal in order and packs what is left, on this thread: the loop is over.
     pub(crate) fn finish(mut self, engine: &mut Engine, now: RealTime) {
-        for bytes in engine.stop_recording() {
-            if let Err(error) = self.append(&bytes, now) {
-                log::error!("{}: {error}; the end is not recorded", self.place());
-                return self.fail(engine, now);
-            }
+        if let Some(bytes) = engine.stop_recording()
+            && let Err(error) = self.append(&bytes, now)
+        {
+            log::error!("{}: {error}; the end is not recorded", self.place());
+            return self.fail(engine, now);
         }
         // Packing removes the last piece as it was written, so this comes first.
         let is_removed = self.run.as_ref().is_some_and(Run::is_removed);

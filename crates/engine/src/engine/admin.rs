@@ -2,10 +2,6 @@
 //!
 //! Operators are those who run the server: a console, a connection that operates, a test. How they write a request down is not
 //! known here. A viewer requests the same changes of speed, pause, step and seek ([`Engine::control`]).
-//!
-//! A sprint (`tick sprint`) is a stretch of game time at full speed, after which the speed is again what it was. It ends at the
-//! exact game time, however late the pass that notices: the clock is set back as of that instant. But where the work of the way
-//! there is not done, the game slips as at any speed, and the sprint takes longer.
 
 use std::fmt;
 
@@ -14,11 +10,11 @@ use trantor_model::lag::show;
 use trantor_model::{AgentId, Show, ShownBy};
 use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::StepKind;
-use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
+use trantor_time::{Frequency, GameTime, RealTime};
 
 use super::Engine;
 use super::pace::frequency_asked;
-use crate::limits::{FREQUENCY_ASKED_MAX, SPRINT_UNITS_MAX};
+use crate::limits::FREQUENCY_ASKED_MAX;
 use crate::shell::{CloseReason, ConnId};
 
 /// One request of an operator.
@@ -170,16 +166,6 @@ pub enum AdminRefusal {
     Sprint(u32),
 }
 
-/// A running sprint. A change of speed ends it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sprint {
-    until: GameTime,
-    /// The speed before it.
-    back_to: Frequency,
-    /// Whether that was the recorded one, which may be another by the end.
-    follows_recording: bool,
-}
-
 impl Engine {
     /// Carries out a request of an operator.
     ///
@@ -262,11 +248,9 @@ impl Engine {
             AdminRequest::Seek(to) => self.seek(to, now)?,
             AdminRequest::Act(_) if self.is_playback() => return Err(AdminRefusal::Recorded),
             AdminRequest::Act(action) => {
-                let input = GameInput::Admin(action);
-                if let Handled::Refused(refusal) = self.apply(input.clone()) {
+                if let Handled::Refused(refusal) = self.apply(GameInput::Admin(action)) {
                     return Err(AdminRefusal::Game(refusal));
                 }
-                self.note_hunger(&input);
             }
         }
         Ok(())
@@ -293,7 +277,7 @@ impl Engine {
             Ok(()) => log::debug!("{}: {request}", self.shown(conn)),
             Err(reason) => {
                 // Once in a while, however often it asks.
-                if let Some(refused) = self.refusals_logged.note(now, refused + 1) {
+                if let Some(refused) = self.meters.refusals_logged.note(now, refused + 1) {
                     log::info!(
                         "{}: {request}: {reason} ({refused} requests were refused)",
                         self.shown(conn)
@@ -302,122 +286,5 @@ impl Engine {
             }
         }
         changed
-    }
-
-    fn step(&mut self, step: Step) -> Result<(), AdminRefusal> {
-        let limit = self.recording_end();
-        let until = match step {
-            Step::Units(units) => return self.pace.step_units(units, limit).map(drop),
-            Step::Event => self.next_game_deadline().or(self.next_mind_wake()),
-            Step::Action => {
-                let end = self.next_action_end().or_else(|| self.next_game_deadline());
-                end.map(|end| limit.map_or(end, |limit| end.min(limit)))
-            }
-        };
-        match self.pace.step_event(until) {
-            Err(AdminRefusal::NothingDue) if self.game.winner().is_some() => Err(AdminRefusal::MatchOver),
-            stepped => stepped.map(drop),
-        }
-    }
-
-    /// Records a change of pace, and sends every viewer the state of the clock.
-    fn pace_changed(&mut self, change: PaceChange, now: RealTime) {
-        match self.is_playback() {
-            true => self.note_pace_of_playback(change),
-            false => self.note_pace(change),
-        }
-        self.announce_pace(change, now);
-    }
-
-    fn announce_pace(&mut self, change: PaceChange, now: RealTime) {
-        if let PaceChange::Frequency(frequency) = change {
-            self.text_updates
-                .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
-        }
-        self.send_clock(now);
-    }
-
-    /// Begins a sprint of so many units; another one that is under way is followed by this one.
-    pub(super) fn start_sprint(&mut self, units: u32, now: RealTime) -> Result<(), AdminRefusal> {
-        if !(1..=SPRINT_UNITS_MAX).contains(&units) {
-            return Err(AdminRefusal::Sprint(units));
-        }
-        if !self.pace.is_started() {
-            return Err(AdminRefusal::NotStarted);
-        }
-        if self.lock_step.is_some() {
-            return Err(AdminRefusal::SprintInLockStep);
-        }
-        if self.pace.clock().is_paused() {
-            return Err(AdminRefusal::SprintWhilePaused);
-        }
-        let mut sprint = self.sprint.unwrap_or(Sprint {
-            until: self.pace.game_now(),
-            back_to: self.pace.clock().frequency(),
-            follows_recording: self
-                .playback
-                .as_ref()
-                .is_some_and(|playback| playback.follows_speed),
-        });
-        let frequency = self.pace.set_frequency(now, FREQUENCY_ASKED_MAX)?;
-        self.pace_changed(PaceChange::Frequency(frequency), now);
-        sprint.until += GameSpan::from_units(i64::from(units));
-        self.sprint = Some(sprint);
-        Ok(())
-    }
-
-    /// The game time at which the sprint under way ends, if there is one.
-    pub fn sprint_until(&self) -> Option<GameTime> {
-        self.sprint.map(|sprint| sprint.until)
-    }
-
-    pub(super) fn sprint_ends_at(&self) -> Option<RealTime> {
-        self.pace.clock().real_at(self.sprint?.until)
-    }
-
-    /// Ends the sprint if that is due at `now`, before the pass takes its game time; answers the speed from then on.
-    pub(super) fn end_sprint(&mut self, now: RealTime) -> Option<Frequency> {
-        let at = self.sprint_ends_at().filter(|at| *at <= now)?;
-        let sprint = self.sprint?;
-        if !self.pace.may_reach(sprint.until, self.next_awaited_deadline()) {
-            return None;
-        }
-        Some(self.leave_sprint(sprint, at))
-    }
-
-    /// A recording goes to another moment: a sprint that was under way was to somewhere else.
-    pub(super) fn abandon_sprint(&mut self, now: RealTime) {
-        if let Some(sprint) = self.sprint {
-            self.leave_sprint(sprint, now);
-        }
-    }
-
-    /// Restores the speed before the sprint, as of `at`, or the recorded speeds where they applied; returns it.
-    fn leave_sprint(&mut self, sprint: Sprint, at: RealTime) -> Frequency {
-        self.sprint = None;
-        let recorded = match &mut self.playback {
-            Some(playback) if sprint.follows_recording => {
-                playback.follows_speed = true;
-                playback.speed_at(sprint.until)
-            }
-            _ => None,
-        };
-        // A journal may hold a speed that is not allowed.
-        if let Some(Ok(speed)) = recorded.map(|speed| self.pace.set_frequency(at, speed.get())) {
-            return speed;
-        }
-        let set = self.pace.set_frequency(at, sprint.back_to.get());
-        debug_assert_eq!(set, Ok(sprint.back_to), "it was the speed before");
-        sprint.back_to
-    }
-
-    pub(super) fn sprint_ended(&mut self, frequency: Frequency, now: RealTime) {
-        log::info!("the sprint is over: {} units/s", frequency.get());
-        let change = PaceChange::Frequency(frequency);
-        // In a recording that speed was not chosen.
-        if !self.is_playback() {
-            self.note_pace(change);
-        }
-        self.announce_pace(change, now);
     }
 }

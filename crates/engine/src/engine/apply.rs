@@ -21,7 +21,6 @@ use crate::limits;
 use crate::replicate::send_agent_line;
 use crate::session::Session;
 use crate::shell::Output;
-use crate::snapshot::Population;
 
 impl Engine {
     /// Hands an input to the game. Its stamp is the game time at which it arrived. What comes from a peer while older work
@@ -44,13 +43,18 @@ impl Engine {
         }
         let at = self.arrived.unwrap_or_else(|| self.pace.game_now());
         let at = self.next_due().map_or(at, |due| at.min(due)).max(self.game.now());
-        self.population = None;
-        let Some(recorder) = &mut self.recorder else {
-            return self.game.handle(input, at);
-        };
-        let handled = self.game.handle(input.clone(), at);
-        // What is refused changes nothing, and an agent that floods the server would fill the disk.
-        if !matches!(handled, Handled::Refused(_)) && recorder.input(&self.game, &input, at) {
+        self.snapshots.world_changed();
+        let is_about_hunger = is_about_hunger(&input);
+        let recorded = self.recorder.is_some().then(|| input.clone());
+        let handled = self.game.handle(input, at);
+        if matches!(handled, Handled::Refused(_)) {
+            // What is refused changes nothing, and an agent that floods the server would fill the disk.
+            return handled;
+        }
+        self.was_hunger_set |= is_about_hunger;
+        if let Some((recorder, input)) = self.recorder.as_mut().zip(recorded)
+            && recorder.input(&self.game, &input, at)
+        {
             log::error!("the journal is not taken and grows beyond its bound: recording ends");
             self.recorder = None;
         }
@@ -73,8 +77,11 @@ impl Engine {
         if let Some(actor) = actor.filter(|_| sent_tokens > 0) {
             self.charge_sent(actor, sent_tokens);
         }
-        if let Some(input) = self.hunger_set.take() {
-            self.note_hunger(&input);
+        if std::mem::take(&mut self.was_hunger_set)
+            && self.watch.is_some()
+            && self.frame_updates.note_hunger(&self.game).is_err()
+        {
+            self.drop_updates();
         }
     }
 
@@ -85,7 +92,7 @@ impl Engine {
             if let Some(lock_step) = &mut self.lock_step {
                 lock_step.note(&self.game, self.minds.as_deref(), &event);
             }
-            self.history.note(&self.game, &event);
+            self.snapshots.note(&self.game, &event);
             if let GameEvent::HeardByAll { speaker, text } = &event {
                 sent_tokens = sent_tokens.saturating_add(self.send_to_hearers(*speaker, text));
             } else if let Some((agent, bytes)) = send_agent_line(&mut self.sessions, &self.config, &event)
@@ -96,7 +103,6 @@ impl Engine {
             if !self.is_removal(&event) {
                 self.text_updates.publish(&mut self.sessions, &self.game, &event);
             }
-            self.egg_pieces.note(&event);
             if self.watch.is_some() && self.frame_updates.note(&self.game, &event).is_err() {
                 self.drop_updates();
             }
@@ -107,7 +113,7 @@ impl Engine {
                     self.agent_died(*agent);
                 }
                 // The last moment of a match keeps what is shown.
-                GameEvent::Left { agent, .. } if self.ending.is_none() => self.forget_shown(*agent),
+                GameEvent::Left { agent, .. } if !self.snapshots.is_over() => self.forget_shown(*agent),
                 GameEvent::Refilled
                     if self.config.refill_news == RefillNews::All && self.sessions.begin_map() =>
                 {
@@ -117,17 +123,13 @@ impl Engine {
                 GameEvent::Won { team } if self.playback.is_none() => {
                     self.outputs.push_back(Output::Won { team: *team });
                     self.is_over_for_agents = true;
-                    self.ending = Some(Arc::new(Population::at_rest(&self.game)));
+                    self.snapshots.end(&self.game);
                     self.keep_victory();
                 }
                 _ => {}
             }
-            if self
-                .minds
-                .as_ref()
-                .is_some_and(|minds| minds.is_for_minds(&event))
-            {
-                self.perceived.push(event);
+            if let Some(minds) = &mut self.minds {
+                minds.note(event);
             }
         }
         sent_tokens
@@ -156,15 +158,7 @@ impl Engine {
     /// Whether it comes of removing the agents of a match that is over. Text viewers show the last moment, as they do with the
     /// reference server, which sends nothing after `seg`; ours stop there by themselves.
     fn is_removal(&self, event: &GameEvent) -> bool {
-        self.ending.is_some() && matches!(event, GameEvent::Left { .. } | GameEvent::RitualEnded { .. })
-    }
-
-    /// An input was carried out. If it was about hunger, no event of the game shows its effect on all food.
-    pub(crate) fn note_hunger(&mut self, input: &GameInput) {
-        let is_about_it = matches!(input, GameInput::Admin(AdminAction::SetHunger { .. }));
-        if is_about_it && self.watch.is_some() && self.frame_updates.note_hunger(&self.game).is_err() {
-            self.drop_updates();
-        }
+        self.snapshots.is_over() && matches!(event, GameEvent::Left { .. } | GameEvent::RitualEnded { .. })
     }
 
     pub(crate) fn note_idle(&mut self, agent: AgentId) {
@@ -236,6 +230,11 @@ impl Engine {
             bucket.take(unpaid);
         }
     }
+}
+
+/// Whether an input is about hunger, whose effect on all food no event of the game shows.
+pub(super) fn is_about_hunger(input: &GameInput) -> bool {
+    matches!(input, GameInput::Admin(AdminAction::SetHunger { .. }))
 }
 
 /// As how many tokens a message of so many bytes to one receiver counts.

@@ -73,7 +73,8 @@ impl Engine {
         let shown = self.shown(conn);
         if self.forget(conn, LeaveCause::Dismissed).is_some() {
             log::debug!("{shown}: disconnected, {}", reason.name());
-            self.close(conn, reason);
+            self.counters.closed[reason.index()] += 1;
+            self.outputs.push_back(Output::Close { conn, reason });
         }
     }
 
@@ -219,10 +220,5 @@ impl Engine {
     fn leave(&mut self, agent: AgentId, cause: LeaveCause) {
         let handled = self.apply(GameInput::Leave { agent, cause });
         debug_assert_eq!(handled, Handled::Done, "an agent with a session lives");
-    }
-
-    fn close(&mut self, conn: ConnId, reason: CloseReason) {
-        self.counters.closed[reason.index()] += 1;
-        self.outputs.push_back(Output::Close { conn, reason });
     }
 }

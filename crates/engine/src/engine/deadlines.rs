@@ -204,7 +204,7 @@ impl Engine {
                 count += 1;
             }
         }
-        self.lateness.note(now, lateness_ns, count);
+        self.meters.lateness.note(now, lateness_ns, count);
         Some(Fired {
             kind: FiredKind::Game(fired.kind),
             lateness_ns,
@@ -213,7 +213,7 @@ impl Engine {
     }
 
     fn note_fired(&mut self, fired: trantor_game::Fired) {
-        self.population = None;
+        self.snapshots.world_changed();
         if let Some(recorder) = &mut self.recorder {
             recorder.writer.stepped(&self.game);
         }
@@ -242,12 +242,12 @@ impl Engine {
                 FiredKind::Resume
             }
             Timer::TextTurns => {
-                self.are_text_updates_due = false;
+                self.sessions.text_viewers.is_turn_scheduled = false;
                 self.sessions.serve_turns(limits::TEXT_VIEWERS_PER_TURN);
                 FiredKind::TextUpdates
             }
             Timer::TextPiece => {
-                self.is_text_piece_due = false;
+                self.sessions.text_viewers.is_piece_scheduled = false;
                 self.publish_text_piece(match self.sessions.text_viewers.is_seeking() {
                     true => limits::ANSWER_BYTES_PER_TURN,
                     false => limits::ANSWER_BYTES_AT_ONCE,

@@ -11,8 +11,8 @@ use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
 use super::Engine;
 use super::deadlines::Timer;
 use crate::limits::{self, Limits};
-use crate::replicate::{ViewerQuirks, write_world_on};
-use crate::session::{AnswerKind, Observer, Request, Role, Session, Throttle};
+use crate::replicate::{AnswerKind, ViewerQuirks};
+use crate::session::{Observer, Request, Role, Session, Throttle};
 use crate::shell::{CloseReason, ConnId, Output};
 
 /// The shortest pause of a peer beyond its rate: a flood costs a wake-up for each pause, and not for each request.
@@ -137,10 +137,7 @@ impl Engine {
             .get(conn)
             .is_some_and(|session| session.flow.is_read)
         {
-            self.outputs.push_back(Output::Reading {
-                conn,
-                is_wanted: true,
-            });
+            self.want_reading(conn, true);
         }
     }
 
@@ -161,7 +158,7 @@ impl Engine {
         let mut answered = 0;
         self.sessions.push(conn, |outbox| {
             let before = outbox.len();
-            write_world_on(outbox, quirks, game, &mut answer, room);
+            answer.write_on(outbox, quirks, game, room);
             answered = outbox.len() - before;
         });
         let Some(session) = self.sessions.get_mut(conn) else {
@@ -232,52 +229,27 @@ impl Engine {
         }
     }
 
-    /// Schedules the next turn of many text viewers (docs/decisions/0093).
-    pub(super) fn schedule_text_turns(&mut self) {
-        if self.sessions.text_viewers.turns_left == 0 || self.are_text_updates_due {
-            return;
+    /// Schedules what text viewers are sent in turns and piece by piece, and resumes those that join.
+    pub(super) fn schedule_text(&mut self) {
+        let now = self.sessions.now();
+        if let Some(at) = self.sessions.text_viewers.schedule_turn(now) {
+            self.timers.schedule(at, Timer::TextTurns);
         }
-        self.are_text_updates_due = true;
-        let viewers = self.sessions.text_viewers.len();
-        let turns = viewers.div_ceil(limits::TEXT_VIEWERS_PER_TURN).max(1);
-        let turns = i64::try_from(turns).unwrap_or(i64::MAX);
-        let span = RealSpan::from_nanos(limits::TEXT_NEWS_SPAN.as_nanos() / turns);
-        let at = self.sessions.now().saturating_add(span);
-        self.timers.schedule(at, Timer::TextTurns);
-    }
-
-    /// Schedules the next piece of what all text viewers are sent piece by piece: the more they are, the later.
-    pub(super) fn schedule_text_piece(&mut self) {
-        let viewers = &mut self.sessions.text_viewers;
-        if std::mem::take(&mut viewers.is_joining_resumed) {
-            for conn in viewers.joining.clone() {
-                self.continue_answer_at(conn, self.sessions.now());
+        if std::mem::take(&mut self.sessions.text_viewers.is_joining_resumed) {
+            for conn in self.sessions.text_viewers.joining.clone() {
+                self.continue_answer_at(conn, now);
             }
         }
-        let viewers = &self.sessions.text_viewers;
-        let Some(answer) = viewers.broadcast.as_ref().filter(|_| !self.is_text_piece_due) else {
-            return;
-        };
-        let (spacing, viewers_max) = match answer.is_world() {
-            true if viewers.unread_bytes() < limits::SEEK_UNREAD_BYTES => {
-                (limits::ANSWER_SPACING, limits::SEEK_VIEWERS_MAX)
-            }
-            _ => (limits::MAP_NEWS_SPACING, limits::TEXT_VIEWERS_AT_ONCE_MAX),
-        };
-        let viewers = i64::try_from(viewers.len().clamp(1, viewers_max)).unwrap_or(1);
-        let at = self
-            .sessions
-            .now()
-            .saturating_add(RealSpan::from_nanos(spacing.as_nanos() * viewers));
-        self.is_text_piece_due = true;
-        self.timers.schedule(at, Timer::TextPiece);
+        if let Some(at) = self.sessions.text_viewers.schedule_piece(now) {
+            self.timers.schedule(at, Timer::TextPiece);
+        }
     }
 
     /// Sends all text viewers up to so many bytes more of what they are sent piece by piece.
     pub(super) fn publish_text_piece(&mut self, bytes: usize) {
         let (game, quirks) = (&self.game, ViewerQuirks::of(&self.config));
         self.sessions
-            .publish_piece(|out, answer| write_world_on(out, quirks, game, answer, bytes));
+            .publish_piece(|out, answer| answer.write_on(out, quirks, game, bytes));
     }
 
     /// The stall limit has changed; it counts for pending checks as well.
@@ -328,12 +300,13 @@ impl Engine {
         flow.answer = None;
         let (go_on, stall) = (flow.resume.take(), flow.stall.take());
         if !std::mem::replace(&mut flow.is_read, true) {
-            self.outputs.push_back(Output::Reading {
-                conn,
-                is_wanted: true,
-            });
+            self.want_reading(conn, true);
         }
         self.cancel_flow(go_on, stall);
+    }
+
+    fn want_reading(&mut self, conn: ConnId, is_wanted: bool) {
+        self.outputs.push_back(Output::Reading { conn, is_wanted });
     }
 
     pub(super) fn cancel_flow(&mut self, go_on: Option<TimerId>, stall: Option<TimerId>) {
@@ -348,11 +321,8 @@ impl Engine {
         };
         let flow = &mut session.flow;
         if std::mem::replace(&mut flow.is_read, false) {
-            // Of two words about one connection in a pass the last one counts.
-            self.outputs.push_back(Output::Reading {
-                conn,
-                is_wanted: false,
-            });
+            let is_wanted = false;
+            self.outputs.push_back(Output::Reading { conn, is_wanted });
         }
         match why {
             Throttle::Rate(at) | Throttle::FanOut(at) => {
@@ -450,7 +420,7 @@ fn requests_for(bytes: usize) -> u32 {
 }
 
 fn throttle_of(session: &mut Session, now: RealTime, per_second: u32) -> Option<Throttle> {
-    if session.is_leaving() || matches!(session.role, Role::Ungreeted(_) | Role::Seated(_)) {
+    if session.is_leaving() || session.role.waits_for_start() {
         return None;
     }
     if session.flow.answer.is_some() {

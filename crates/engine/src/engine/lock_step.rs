@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use trantor_game::{Game, GameEvent, GameInput, Handled, PaceChange};
+use trantor_game::{Agent, Game, GameEvent, GameInput, Handled, PaceChange};
 use trantor_model::{AgentId, TeamId};
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime};
 
@@ -37,13 +37,12 @@ pub(crate) struct LockStep {
     awaited: BTreeSet<AgentId>,
     /// Agents awaited until the cap that have begun nothing since.
     given_up: BTreeSet<AgentId>,
-    /// Idle agents that were given up.
-    skipped: BTreeSet<AgentId>,
     /// The moment at which the game waits, and the end of the wait.
     wait: Option<(GameTime, RealTime)>,
     /// The last moment at which a wait was given up.
     gave_up_at: Option<GameTime>,
-    is_frozen: bool,
+    /// An operator or a viewer holds the game.
+    pub(super) is_frozen: bool,
 }
 
 #[derive(Debug)]
@@ -80,13 +79,6 @@ pub enum LockStepState {
     },
 }
 
-/// What the end of a wait gave up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GivenUp {
-    pub(crate) agents: usize,
-    pub(crate) places: usize,
-}
-
 impl LockStep {
     /// A game that is yet to begin, and in which no agent lives, or one that is over; no wait is longer than `cap`.
     pub(crate) fn new(game: &Game, cap: RealSpan) -> Self {
@@ -103,14 +95,13 @@ impl LockStep {
             }),
             awaited: BTreeSet::new(),
             given_up: BTreeSet::new(),
-            skipped: BTreeSet::new(),
             wait: None,
             gave_up_at: None,
             is_frozen: false,
         }
     }
 
-    pub(crate) fn is_gathering(&self) -> bool {
+    fn is_gathering(&self) -> bool {
         self.seats.is_some()
     }
 
@@ -119,7 +110,7 @@ impl LockStep {
     ///
     /// The number names the place: a peer with the same number has the same agent, so that it does not matter in
     /// which order the connections of a start come about.
-    pub(crate) fn take_seat(&mut self, game: &Game, team: TeamId, conn: ConnId) -> Option<u32> {
+    fn take_seat(&mut self, game: &Game, team: TeamId, conn: ConnId) -> Option<u32> {
         let places = game.world().team(team)?.places() as usize;
         let seats = self.seats.as_mut()?;
         let of_team = &mut seats.by_team[usize::from(team.0)];
@@ -161,7 +152,7 @@ impl LockStep {
     }
 
     /// A peer is gone; if it was promised a place, that is free again.
-    pub(crate) fn leave_seat(&mut self, conn: ConnId) {
+    fn leave_seat(&mut self, conn: ConnId) {
         let Some(seats) = &mut self.seats else { return };
         for seat in seats.by_team.iter_mut().flatten() {
             seats.taken -= usize::from(seat.take_if(|taken| *taken == Seat::Peer(conn)).is_some());
@@ -181,7 +172,7 @@ impl LockStep {
         seats.flatten().filter_map(peer).collect()
     }
 
-    pub(crate) fn free_seats(&self, game: &Game) -> usize {
+    fn free_seats(&self, game: &Game) -> usize {
         let Some(seats) = &self.seats else { return 0 };
         let teams = game.world().teams().iter().zip(&seats.by_team);
         teams
@@ -191,7 +182,7 @@ impl LockStep {
 
     /// The game begins: who is born in which team, in this order. It goes by places and then by teams, whichever
     /// came first.
-    pub(crate) fn begin(&mut self) -> Vec<(TeamId, Seat)> {
+    fn begin(&mut self) -> Vec<(TeamId, Seat)> {
         self.wait = None;
         let seats = self.seats.take().map_or_else(Vec::new, |seats| seats.by_team);
         let most = seats.iter().map(Vec::len).max().unwrap_or(0);
@@ -205,12 +196,7 @@ impl LockStep {
         (0..most).flat_map(of_place).collect()
     }
 
-    /// Whether time waits: before commands that start at this instant, and before the next instant.
-    pub(crate) fn must_wait(&self, game: &Game) -> bool {
-        self.is_frozen || self.is_gathering() || self.is_waiting(game)
-    }
-
-    pub(crate) fn state(&self, game: &Game) -> LockStepState {
+    fn state(&self, game: &Game) -> LockStepState {
         if self.is_frozen {
             LockStepState::Frozen
         } else if self.is_gathering() {
@@ -219,21 +205,11 @@ impl LockStep {
             }
         } else {
             let awaited = match self.is_waiting(game) && self.awaited.is_empty() {
-                true => self.skipped.len(),
+                true => self.given_up.len(),
                 false => self.awaited.len(),
             };
             LockStepState::Playing { awaited }
         }
-    }
-
-    pub(crate) fn is_frozen(&self) -> bool {
-        self.is_frozen
-    }
-
-    /// Holds or resumes the game; a wait begins anew then.
-    pub(crate) fn set_frozen(&mut self, is_frozen: bool) {
-        self.is_frozen = is_frozen;
-        self.wait = None;
     }
 
     pub(crate) fn wait_ends(&self, game: &Game) -> Option<RealTime> {
@@ -260,7 +236,6 @@ impl LockStep {
             GameEvent::Won { .. } => {
                 self.awaited.clear();
                 self.given_up.clear();
-                self.skipped.clear();
             }
             _ => {}
         }
@@ -271,16 +246,15 @@ impl LockStep {
         if minds.is_some_and(|minds| minds.name_of(id).is_some()) {
             return;
         }
-        let Some(agent) = game.world().agent(id) else {
-            self.awaited.remove(&id);
+        let agent = game.world().agent(id);
+        if agent.is_none() {
             self.given_up.remove(&id);
-            self.skipped.remove(&id);
-            return;
+        }
+        let is_idle = agent.is_some_and(Agent::is_idle) && game.winner().is_none();
+        match is_idle && !self.given_up.contains(&id) {
+            true => self.awaited.insert(id),
+            false => self.awaited.remove(&id),
         };
-        let is_idle = agent.is_idle() && game.winner().is_none();
-        let is_given_up = self.given_up.contains(&id);
-        put(&mut self.awaited, id, is_idle && !is_given_up);
-        put(&mut self.skipped, id, is_idle && is_given_up);
     }
 
     /// Begins a wait if one is due. Its time counts for all of one moment of the game, so that an agent which asks
@@ -294,17 +268,19 @@ impl LockStep {
     }
 
     /// Ends the wait: the game continues without the awaited agents.
-    pub(crate) fn give_up(&mut self, game: &Game) -> GivenUp {
+    fn give_up(&mut self, game: &Game) {
         self.wait = None;
         self.gave_up_at = Some(game.now());
-        let awaited = std::mem::take(&mut self.awaited);
-        self.given_up.extend(&awaited);
-        self.skipped.extend(&awaited);
-        GivenUp {
-            // If all living agents were given up before, the wait was for them again.
-            agents: self.skipped.len(),
-            places: self.free_seats(game),
-        }
+        self.given_up.append(&mut self.awaited);
+        // If all living agents were given up before, the wait was for them again.
+        let (agents, places) = (self.skipped(game).count(), self.free_seats(game));
+        log::info!("lock-step: no longer waiting for {agents} agents and {places} places");
+    }
+
+    /// Idle agents that were given up.
+    fn skipped(&self, game: &Game) -> impl Iterator<Item = AgentId> {
+        let is_idle = move |id: &AgentId| game.world().agent(*id).is_some_and(Agent::is_idle);
+        self.given_up.iter().copied().filter(is_idle)
     }
 
     /// Before the beginning, the game waits once a place is taken. Later it waits for idle agents, and at each
@@ -313,8 +289,12 @@ impl LockStep {
         if let Some(seats) = &self.seats {
             return seats.taken > 0;
         }
-        let all_given_up = !self.skipped.is_empty() && self.skipped.len() == game.world().agents().len();
-        !self.awaited.is_empty() || (all_given_up && self.gave_up_at != Some(game.now()))
+        if !self.awaited.is_empty() {
+            return true;
+        }
+        let living = game.world().agents().len();
+        let may_wait_again = living > 0 && self.gave_up_at != Some(game.now());
+        may_wait_again && self.given_up.len() == living && self.skipped(game).count() == living
     }
 
     /// Compares with the game and the seated peers.
@@ -333,24 +313,16 @@ impl LockStep {
         }
         let is_peer = |id: &AgentId| minds.is_none_or(|minds| minds.name_of(*id).is_none());
         let idle: BTreeSet<AgentId> = game.idle_agents().filter(is_peer).collect();
-        let known: BTreeSet<AgentId> = self.awaited.union(&self.skipped).copied().collect();
+        let known: BTreeSet<AgentId> = self.skipped(game).chain(self.awaited.iter().copied()).collect();
         assert_eq!(known, idle, "idle agents are awaited, or were given up");
         assert!(
-            self.skipped.is_subset(&self.given_up) && self.awaited.is_disjoint(&self.given_up),
+            self.awaited.is_disjoint(&self.given_up),
             "no agent is awaited that was given up"
         );
         assert!(
             self.given_up.iter().all(|id| game.world().agent(*id).is_some()),
             "no dead agent is awaited"
         );
-    }
-}
-
-fn put(set: &mut BTreeSet<AgentId>, id: AgentId, belongs: bool) {
-    if belongs {
-        set.insert(id);
-    } else {
-        set.remove(&id);
     }
 }
 
@@ -379,7 +351,7 @@ impl Engine {
         let Some(places) = seat else {
             return self.greeting_failed(conn);
         };
-        self.sessions.set_role(conn, Role::Seated(Vec::new()));
+        self.sessions.set_role(conn, Role::Seated);
         self.set_limit(conn, None);
         self.send_accepted(conn, places);
         self.begin_if_full(now);
@@ -417,10 +389,9 @@ impl Engine {
                     continue;
                 }
             };
-            let said = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
-                Some(Role::Seated(said)) => std::mem::take(said),
-                _ => unreachable!("a place is kept for a session that waits for it"),
-            };
+            let session = self.sessions.get_mut(conn);
+            let session = session.expect("a place is kept for a session that waits for it");
+            let said = std::mem::take(&mut session.flow.unread);
             match self.apply_quietly(GameInput::Join { team }) {
                 Handled::Joined(agent) => {
                     self.counters.joined += 1;
@@ -446,12 +417,12 @@ impl Engine {
     pub(super) fn leap_due(&self) -> Option<GameTime> {
         let lock_step = self.lock_step.as_ref()?;
         let due = self.next_due().filter(|_| self.pace.is_started())?;
-        let belongs_to_moment = due == self.game.now()
-            && self.wake_due().is_none()
-            && !self.game.is_start_next()
-            && !lock_step.is_frozen()
-            && !lock_step.is_gathering();
-        (belongs_to_moment || !lock_step.must_wait(&self.game)).then_some(due)
+        if lock_step.is_frozen || lock_step.is_gathering() {
+            return None;
+        }
+        let belongs_to_moment =
+            due == self.game.now() && self.wake_due().is_none() && !self.game.is_start_next();
+        (belongs_to_moment || !lock_step.is_waiting(&self.game)).then_some(due)
     }
 
     pub(super) fn fire_leap(&mut self, now: RealTime) -> Option<Fired> {
@@ -469,12 +440,7 @@ impl Engine {
         if lock_step.wait_ends(&self.game).is_none_or(|ends| ends > now) {
             return;
         }
-        let given_up = lock_step.give_up(&self.game);
-        log::info!(
-            "lock-step: no longer waiting for {} agents and {} places",
-            given_up.agents,
-            given_up.places
-        );
+        lock_step.give_up(&self.game);
         self.note_pace(PaceChange::WaitEnded);
         if self.is_gathering() {
             self.begin_lock_step(now);
@@ -488,11 +454,12 @@ impl Engine {
             return Err(AdminRefusal::NotStarted);
         }
         let lock_step = self.lock_step.as_mut().expect("asked for in lock-step only");
-        match (lock_step.is_frozen(), is_frozen) {
+        match (lock_step.is_frozen, is_frozen) {
             (true, true) => Err(AdminRefusal::AlreadyPaused),
             (false, false) => Err(AdminRefusal::NotPaused),
             _ => {
-                lock_step.set_frozen(is_frozen);
+                // A wait begins anew.
+                (lock_step.is_frozen, lock_step.wait) = (is_frozen, None);
                 Ok(())
             }
         }
@@ -507,19 +474,9 @@ impl Engine {
         let rate = self.watch.as_ref().and_then(|watch| watch.leap_frequency);
         let frequency = rate.unwrap_or_else(|| self.pace.clock().frequency());
         let mut clock = GameClock::new(now, self.pace.game_now(), frequency);
-        if rate.is_none() || lock_step.is_frozen() {
+        if rate.is_none() || lock_step.is_frozen {
             clock.pause(now);
         }
         clock
-    }
-
-    /// Records a change of pace; it changes nothing in the game.
-    pub(super) fn note_pace(&mut self, change: PaceChange) {
-        let handled = self.apply(GameInput::Pace(change));
-        debug_assert_eq!(
-            handled,
-            Handled::Done,
-            "a change of pace changes nothing in the game"
-        );
     }
 }

@@ -3,7 +3,7 @@
 //! Their decisions are taken within the step of the game that led to them, or as wake-ups in the one order of deadlines. What
 //! they send is stamped with the game's time and not with that of the pass: however late a pass is, the game is the same.
 
-use trantor_game::{AdminAction, EventFilter, Game, GameInput, Handled, Refusal};
+use trantor_game::{EventFilter, Game, GameInput, Handled, Refusal};
 use trantor_model::{AgentId, Show, ShownBy, TeamId};
 use trantor_time::{GameTime, RealTime};
 
@@ -21,9 +21,6 @@ impl Host for Engine {
     fn hand_in(&mut self, input: GameInput) -> Handled {
         let is_command = matches!(input, GameInput::Command { .. });
         let arrived = self.arrived.replace(self.game.now());
-        if matches!(input, GameInput::Admin(AdminAction::SetHunger { .. })) {
-            self.hunger_set = Some(input.clone());
-        }
         let handled = self.apply_quietly(input);
         self.arrived = arrived;
         self.counters.commands += u64::from(is_command);
@@ -130,7 +127,7 @@ impl Engine {
     }
 
     /// The groups of minds, in the order in which they were added.
-    pub fn mind_groups(&self) -> impl Iterator<Item = MindGroupState<'_>> {
+    pub fn mind_groups(&self) -> impl Iterator<Item = &MindGroupState> {
         self.minds.iter().flat_map(|minds| minds.groups())
     }
 
@@ -180,16 +177,9 @@ impl Engine {
 
     /// Passes to the minds what happened to their agents.
     pub(super) fn attend_minds(&mut self) {
-        if self.perceived.is_empty() {
-            return;
+        if self.minds.as_ref().is_some_and(|minds| minds.has_noted()) {
+            self.let_minds(Minds::attend_noted);
         }
-        let mut perceived = std::mem::take(&mut self.perceived);
-        self.let_minds(|minds, engine| {
-            for event in perceived.drain(..) {
-                minds.attend(engine, &event);
-            }
-        });
-        self.perceived = perceived;
     }
 
     /// The earliest wake-up of a mind, if it comes before all that the game has due.

@@ -6,7 +6,6 @@
 //! Any peer may watch; [`Control`] names those that may control. Agents never may: each of their lines is a
 //! command of the text protocol or `ko`.
 
-use std::fmt;
 use std::net::IpAddr;
 
 use trantor_game::{AdminAction, GameInput, Handled};
@@ -16,7 +15,7 @@ use trantor_time::{RealSpan, RealTime};
 use super::Engine;
 use crate::config::{Control, Token};
 use crate::limits::{self, Limits};
-use crate::session::{Role, Session, TokenShown};
+use crate::session::{Role, TokenShown};
 use crate::shell::{CloseReason, ConnId, OperatorLine};
 
 pub(super) const WRONG_TOKEN: &str = "this is not the server's token";
@@ -55,15 +54,10 @@ impl Engine {
     /// Answers an operator in text, ends of lines included. One that was disconnected, perhaps by its own line, and has been
     /// written to for the last time, is sent nothing more.
     pub fn answer_operator(&mut self, conn: ConnId, answer: &str) {
-        let is_write_shut = self.sessions.get(conn).is_some_and(|session| {
-            matches!(
-                session.role,
-                Role::Leaving {
-                    is_write_shut: true,
-                    ..
-                }
-            )
-        });
+        let session = self.sessions.get(conn);
+        let is_write_shut = session.is_some_and(
+            |session| matches!(&session.role, Role::Leaving { is_write_shut, .. } if *is_write_shut),
+        );
         if !is_write_shut {
             self.sessions
                 .push(conn, |outbox| outbox.extend_from_slice(answer.as_bytes()));
@@ -100,7 +94,7 @@ impl Engine {
             conn: session.conn,
             peer: session.peer,
             kind: match &session.role {
-                Role::Ungreeted(_) | Role::Seated(_) => ClientKind::Waiting,
+                Role::Ungreeted { .. } | Role::Seated => ClientKind::Waiting,
                 Role::Greeted { .. } => ClientKind::Greeted,
                 Role::Agent(agent) => ClientKind::Agent(*agent),
                 Role::TextViewer => ClientKind::TextViewer,
@@ -169,7 +163,11 @@ impl Engine {
             _ => self.config.control.refusal(),
         };
         self.counters.operators_refused += 1;
-        if let Some(refused) = self.operators_logged.note(now, self.counters.operators_refused) {
+        if let Some(refused) = self
+            .meters
+            .operators_logged
+            .note(now, self.counters.operators_refused)
+        {
             log::info!(
                 "{}: may not operate: {reason} ({refused} were refused)",
                 self.shown(conn)
@@ -207,14 +205,13 @@ impl Engine {
             return TokenShown::Nothing;
         };
         let is_right = self.config.token.as_ref().is_some_and(|token| token.is(shown));
-        let token = if is_right {
-            TokenShown::Right
-        } else {
-            TokenShown::Wrong
+        let token = match is_right {
+            true => TokenShown::Right,
+            false => TokenShown::Wrong,
         };
         if token == TokenShown::Wrong {
             self.counters.tokens_refused += 1;
-            if let Some(wrong) = self.tokens_logged.note(now, self.counters.tokens_refused) {
+            if let Some(wrong) = self.meters.tokens_logged.note(now, self.counters.tokens_refused) {
                 let last = self.shown(conn);
                 log::warn!("{wrong} wrong tokens were shown, the last one by {last}");
             }
@@ -223,12 +220,6 @@ impl Engine {
             session.token = token;
         }
         token
-    }
-
-    pub(super) fn token_shown(&self, conn: ConnId) -> TokenShown {
-        self.sessions
-            .get(conn)
-            .map_or(TokenShown::Nothing, |session| session.token)
     }
 
     pub(super) fn may_control(&self, conn: ConnId) -> bool {
@@ -240,23 +231,24 @@ impl Engine {
 
     /// Whether a peer may change the speed, in the ways that its protocol has.
     pub(super) fn may_change_pace(&self, conn: ConnId) -> bool {
-        let is_text_viewer = |session: &Session| matches!(session.role, Role::TextViewer);
-        match self.sessions.get(conn).filter(|session| is_text_viewer(session)) {
-            Some(session) => {
-                let has_token = session.token == TokenShown::Right;
-                self.config.control.allows_speed(session.peer, has_token)
+        self.sessions.get(conn).is_some_and(|session| {
+            let has_token = session.token == TokenShown::Right;
+            match session.role {
+                Role::TextViewer => self.config.control.allows_speed(session.peer, has_token),
+                _ => self.config.control.allows(session.peer, has_token),
             }
-            None => self.may_control(conn),
-        }
+        })
     }
 
-    /// A connection as it stands in logs.
-    pub(super) fn shown(&self, conn: ConnId) -> ShownConn {
-        let session = self.sessions.get(conn);
-        ShownConn {
-            conn,
-            peer: session.map(|session| session.peer),
-            agent: session.and_then(|session| session.agent()).map(|agent| agent.0),
+    /// A connection as it stands in logs: `connection 3.0 (127.0.0.1, agent 7)`.
+    pub(super) fn shown(&self, conn: ConnId) -> String {
+        let Some(session) = self.sessions.get(conn) else {
+            return format!("connection {conn}");
+        };
+        let peer = session.peer;
+        match session.agent() {
+            Some(agent) => format!("connection {conn} ({peer}, agent {})", agent.0),
+            None => format!("connection {conn} ({peer})"),
         }
     }
 }
@@ -293,23 +285,4 @@ pub enum ClientKind {
     Operator,
     /// Is on its way out.
     Leaving,
-}
-
-/// A connection with its address and agent: `connection 3.0 (127.0.0.1, agent 7)`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ShownConn {
-    conn: ConnId,
-    peer: Option<IpAddr>,
-    agent: Option<u32>,
-}
-
-impl fmt::Display for ShownConn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "connection {}", self.conn)?;
-        match (self.peer, self.agent) {
-            (Some(peer), Some(agent)) => write!(f, " ({peer}, agent {agent})"),
-            (Some(peer), None) => write!(f, " ({peer})"),
-            (None, _) => Ok(()),
-        }
-    }
 }

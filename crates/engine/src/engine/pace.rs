@@ -2,10 +2,18 @@
 //!
 //! A sample of the clock at the start of each pass, and one for each input, becomes `G`, the game time of what is done
 //! next. When the machine cannot keep up, [`LagGovernor`] lets the clock slip: the game is then slower, not lossy.
+//!
+//! A sprint (`tick sprint`) is a stretch of game time at full speed, after which the speed is again what it was. It ends at the
+//! exact game time, however late the pass that notices: the clock is set back as of that instant. But where the work of the way
+//! there is not done, the game slips as at any speed, and the sprint takes longer.
 
+use trantor_game::{GameInput, Handled, PaceChange};
+use trantor_protocol::text::GuiEvent;
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
 
-use super::admin::AdminRefusal;
+use super::Engine;
+use super::admin::{AdminRefusal, Step};
+use crate::limits::{FREQUENCY_ASKED_MAX, SPRINT_UNITS_MAX};
 
 /// The game clock and the game time of the present pass.
 #[derive(Clone, Debug)]
@@ -183,7 +191,146 @@ impl Pace {
 /// The speed of so many units a second, if it may be asked for.
 pub(crate) fn frequency_asked(asked: u32) -> Result<Frequency, AdminRefusal> {
     Some(asked)
-        .filter(|asked| *asked <= crate::limits::FREQUENCY_ASKED_MAX)
+        .filter(|asked| *asked <= FREQUENCY_ASKED_MAX)
         .and_then(|asked| Frequency::new(u64::from(asked)).ok())
         .ok_or(AdminRefusal::Frequency(asked))
+}
+
+/// A running sprint. A change of speed ends it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sprint {
+    until: GameTime,
+    /// The speed before it.
+    back_to: Frequency,
+    /// Whether that was the recorded one, which may be another by the end.
+    follows_recording: bool,
+}
+
+impl Engine {
+    pub(super) fn step(&mut self, step: Step) -> Result<(), AdminRefusal> {
+        let limit = self.recording_end();
+        let until = match step {
+            Step::Units(units) => return self.pace.step_units(units, limit).map(drop),
+            Step::Event => self.next_game_deadline().or(self.next_mind_wake()),
+            Step::Action => {
+                let end = self.next_action_end().or_else(|| self.next_game_deadline());
+                end.map(|end| limit.map_or(end, |limit| end.min(limit)))
+            }
+        };
+        match self.pace.step_event(until) {
+            Err(AdminRefusal::NothingDue) if self.game.winner().is_some() => Err(AdminRefusal::MatchOver),
+            stepped => stepped.map(drop),
+        }
+    }
+
+    /// Records a change of pace, and sends every viewer the state of the clock.
+    pub(super) fn pace_changed(&mut self, change: PaceChange, now: RealTime) {
+        match &mut self.playback {
+            Some(playback) => playback.note_pace(change),
+            None => self.note_pace(change),
+        }
+        self.announce_pace(change, now);
+    }
+
+    /// Records a change of pace.
+    pub(super) fn note_pace(&mut self, change: PaceChange) {
+        let handled = self.apply(GameInput::Pace(change));
+        debug_assert_eq!(
+            handled,
+            Handled::Done,
+            "a change of pace changes nothing in the game"
+        );
+    }
+
+    fn announce_pace(&mut self, change: PaceChange, now: RealTime) {
+        if let PaceChange::Frequency(frequency) = change {
+            self.text_updates
+                .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
+        }
+        self.send_clock(now);
+    }
+
+    /// Begins a sprint of so many units; another one that is under way is followed by this one.
+    pub(super) fn start_sprint(&mut self, units: u32, now: RealTime) -> Result<(), AdminRefusal> {
+        if !(1..=SPRINT_UNITS_MAX).contains(&units) {
+            return Err(AdminRefusal::Sprint(units));
+        }
+        if !self.pace.is_started() {
+            return Err(AdminRefusal::NotStarted);
+        }
+        if self.lock_step.is_some() {
+            return Err(AdminRefusal::SprintInLockStep);
+        }
+        if self.pace.clock().is_paused() {
+            return Err(AdminRefusal::SprintWhilePaused);
+        }
+        let mut sprint = self.sprint.unwrap_or(Sprint {
+            until: self.pace.game_now(),
+            back_to: self.pace.clock().frequency(),
+            follows_recording: self
+                .playback
+                .as_ref()
+                .is_some_and(|playback| playback.follows_speed),
+        });
+        let frequency = self.pace.set_frequency(now, FREQUENCY_ASKED_MAX)?;
+        self.pace_changed(PaceChange::Frequency(frequency), now);
+        sprint.until += GameSpan::from_units(i64::from(units));
+        self.sprint = Some(sprint);
+        Ok(())
+    }
+
+    /// The game time at which the sprint under way ends, if there is one.
+    pub fn sprint_until(&self) -> Option<GameTime> {
+        self.sprint.map(|sprint| sprint.until)
+    }
+
+    pub(super) fn sprint_ends_at(&self) -> Option<RealTime> {
+        self.pace.clock().real_at(self.sprint?.until)
+    }
+
+    /// Ends the sprint if that is due at `now`, before the pass takes its game time; answers the speed from then on.
+    pub(super) fn end_sprint(&mut self, now: RealTime) -> Option<Frequency> {
+        let at = self.sprint_ends_at().filter(|at| *at <= now)?;
+        let sprint = self.sprint?;
+        if !self.pace.may_reach(sprint.until, self.next_awaited_deadline()) {
+            return None;
+        }
+        Some(self.leave_sprint(sprint, at))
+    }
+
+    /// A recording goes to another moment: a sprint that was under way was to somewhere else.
+    pub(super) fn abandon_sprint(&mut self, now: RealTime) {
+        if let Some(sprint) = self.sprint {
+            self.leave_sprint(sprint, now);
+        }
+    }
+
+    /// Restores the speed before the sprint, as of `at`, or the recorded speeds where they applied; returns it.
+    fn leave_sprint(&mut self, sprint: Sprint, at: RealTime) -> Frequency {
+        self.sprint = None;
+        let recorded = match &mut self.playback {
+            Some(playback) if sprint.follows_recording => {
+                playback.follows_speed = true;
+                playback.speed_at(sprint.until)
+            }
+            _ => None,
+        };
+        // A journal may hold a speed that is not allowed.
+        if let Some(Ok(speed)) = recorded.map(|speed| self.pace.set_frequency(at, speed.get())) {
+            return speed;
+        }
+        let set = self.pace.set_frequency(at, sprint.back_to.get());
+        debug_assert_eq!(set, Ok(sprint.back_to), "it was the speed before");
+        sprint.back_to
+    }
+
+    pub(super) fn sprint_ended(&mut self, frequency: Frequency, now: RealTime) {
+        log::info!("the sprint is over: {} units/s", frequency.get());
+        let change = PaceChange::Frequency(frequency);
+        // In a recording that speed was not chosen.
+        if !self.is_playback() {
+            self.note_pace(change);
+        }
+        self.announce_pace(change, now);
+    }
 }

@@ -12,11 +12,11 @@ use trantor_protocol::wire::{Mark, MarkKind, RecordingInfo, ToClient};
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
 
 use super::admin::AdminRefusal;
+use super::apply::is_about_hunger;
 use super::{Engine, Fired, FiredKind};
 use crate::config::EngineConfig;
 use crate::limits;
 use crate::replicate::{clock_anchor, send};
-use crate::snapshot::EggPieces;
 use crate::stats::Speedometer;
 
 impl Engine {
@@ -50,7 +50,7 @@ impl Engine {
             ..config
         };
         let mut engine = Self::with_game(config, game, now);
-        engine.history = playback.cursor.history().clone();
+        engine.snapshots.jump(playback.cursor.history().clone());
         engine.playback = Some(Box::new(playback));
         if start.is_paused {
             engine.pace.pause(now).expect("it was started just now");
@@ -103,7 +103,7 @@ impl Engine {
     ///
     /// # Errors
     /// If there is no recording. Nothing has changed then.
-    pub fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), AdminRefusal> {
+    pub(super) fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), AdminRefusal> {
         let playback = self.playback.as_ref().filter(|playback| !playback.is_live);
         let recording = playback.map(|playback| Arc::clone(playback.cursor.recording()));
         self.go_to(&recording.ok_or(AdminRefusal::NotARecording)?, to, now)
@@ -116,12 +116,11 @@ impl Engine {
             AdminRefusal::Unplayable
         })?;
         (playback.cursor, playback.is_broken) = (cursor, false);
-        (self.population, self.egg_pieces) = (None, EggPieces::default());
-        self.history = playback.cursor.history().clone();
+        self.snapshots.jump(playback.cursor.history().clone());
         let before = std::mem::replace(&mut self.game, game);
         self.abandon_sprint(now);
         self.pace.jump(now, self.game.now());
-        self.speedometer = Speedometer::new(now, self.game.now());
+        self.meters.speedometer = Speedometer::new(now, self.game.now());
         let playback = self.playback.as_mut().expect("there was one just now");
         if let Some(frequency) = playback.speed_at(self.game.now()) {
             // A journal may hold a speed out of range; then the present one stays.
@@ -130,7 +129,7 @@ impl Engine {
         self.resume_at_end(now);
         self.stop_if_over(now);
         self.counters.seeks += 1;
-        self.show_jump_in_text(&before, now);
+        self.show_jump_in_text(&before);
         self.show_jump(now);
         Ok(())
     }
@@ -143,7 +142,7 @@ impl Engine {
     /// Whether somebody has paused time. A game that is being played elsewhere, and of which nothing more has come, only waits.
     pub fn is_paused(&self) -> bool {
         match &self.lock_step {
-            Some(lock_step) => lock_step.is_frozen(),
+            Some(lock_step) => lock_step.is_frozen,
             None => self.pace.clock().is_paused() && !(self.is_live() && self.is_stopped_at_end()),
         }
     }
@@ -183,24 +182,12 @@ impl Engine {
             .is_some_and(|playback| playback.is_stopped_at_end)
     }
 
-    /// An operator or viewer changed the pace: playback keeps it.
-    pub(super) fn note_pace_of_playback(&mut self, change: PaceChange) {
-        let Some(playback) = &mut self.playback else {
-            return;
-        };
-        match change {
-            PaceChange::Frequency(_) => playback.follows_speed = false,
-            PaceChange::Paused | PaceChange::Resumed => playback.is_stopped_at_end = false,
-            PaceChange::Stepped | PaceChange::WaitEnded => {}
-        }
-    }
-
     /// Carries out what is due next in a recording.
     pub(super) fn fire_recorded(&mut self, now: RealTime) -> Option<Fired> {
         let playback = self.playback.as_mut()?;
         let at = playback.next_time(&self.game)?;
         let lateness_ns = self.pace.lateness_ns(now, at);
-        self.population = None;
+        self.snapshots.world_changed();
         let Some(replayed) = playback.step(&mut self.game, self.pace.game_now()) else {
             self.stop_if_over(now);
             self.send_clock(now);
@@ -212,19 +199,19 @@ impl Engine {
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
             self.send_clock(now);
         }
-        self.lateness.note(now, lateness_ns, 1);
-        self.publish_events(None);
+        self.meters.lateness.note(now, lateness_ns, 1);
         let kind = match replayed {
             Replayed::Fired(fired) => {
                 self.counters.fired[fired.kind as usize] += 1;
                 FiredKind::Game(fired.kind)
             }
             Replayed::Input(input) => {
-                self.note_hunger(&input);
+                self.was_hunger_set |= is_about_hunger(&input);
                 FiredKind::Recorded
             }
             Replayed::Checked(_) | Replayed::Reached => FiredKind::Recorded,
         };
+        self.publish_events(None);
         if self.stop_if_over(now) {
             match self.is_live() {
                 true => self.send_clock_with_tick(),
@@ -274,7 +261,7 @@ impl Engine {
     /// Frame viewers get the new anchor, and then the world of that moment as when they joined.
     fn show_jump(&mut self, now: RealTime) {
         let position = self.frame_updates.forget();
-        let population = self.population();
+        let population = self.snapshots.population(&self.game);
         for conn in self.welcome_viewers() {
             self.send_stream_time(conn, now);
             let Some(observer) = self.sessions.observer_mut(conn) else {
@@ -290,7 +277,7 @@ impl Engine {
     }
 
     /// Text viewers know no other time: they are sent the difference, piece by piece and encoded once for all of them.
-    fn show_jump_in_text(&mut self, before: &Game, now: RealTime) {
+    fn show_jump_in_text(&mut self, before: &Game) {
         self.text_updates.forget_moment();
         if self.sessions.text_viewers.is_empty() {
             return;
@@ -300,9 +287,6 @@ impl Engine {
             .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
         self.sessions.show_seek(before);
         self.publish_text_piece(limits::ANSWER_BYTES_AT_ONCE);
-        for conn in self.sessions.text_viewers.joining.clone() {
-            self.continue_answer_at(conn, now);
-        }
     }
 }
 
@@ -335,6 +319,15 @@ pub(crate) struct Playback {
 impl Playback {
     pub(crate) fn next_time(&self, game: &Game) -> Option<GameTime> {
         self.cursor.next_time(game).filter(|_| !self.is_broken)
+    }
+
+    /// An operator or viewer changed the pace: playback keeps it.
+    pub(super) fn note_pace(&mut self, change: PaceChange) {
+        match change {
+            PaceChange::Frequency(_) => self.follows_speed = false,
+            PaceChange::Paused | PaceChange::Resumed => self.is_stopped_at_end = false,
+            PaceChange::Stepped | PaceChange::WaitEnded => {}
+        }
     }
 
     /// Plays the next deadline or record, if it lies no later than `until`. What was played once and cannot be played

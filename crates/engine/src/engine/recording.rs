@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use trantor_game::journal::PieceWriter;
-use trantor_game::{Game, GameInput, Handled, PaceChange, Snapshot};
+use trantor_game::{Game, GameInput, PaceChange, Snapshot};
 use trantor_model::Command;
 use trantor_time::GameTime;
 
@@ -24,9 +24,7 @@ impl Engine {
 
     /// Every piece contains the speed of the game, for playback at that speed.
     fn record_speed(&mut self) {
-        let change = PaceChange::Frequency(self.pace.clock().frequency());
-        let handled = self.apply(GameInput::Pace(change));
-        debug_assert_eq!(handled, Handled::Done, "a speed changes nothing in the game");
+        self.note_pace(PaceChange::Frequency(self.pace.clock().frequency()));
     }
 
     /// The bytes of the journal since the last call: a replay of them comes to the game as it is now. `None` if there are
@@ -55,19 +53,24 @@ impl Engine {
         recorder.is_some_and(|recorder| recorder.has_untaken || recorder.writer.is_behind(&self.game))
     }
 
-    /// Ends the piece of the journal and begins another, so that a replay can begin here.
-    pub fn begin_journal_piece(&mut self) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.begin_piece(&self.game, &self.config.program);
-            self.record_speed();
-        }
+    /// Ends the piece of the journal and begins another, so that a replay can begin here; answers the last bytes of the one before.
+    pub fn begin_journal_piece(&mut self) -> Option<JournalBytes> {
+        let ended = self
+            .recorder
+            .as_mut()?
+            .begin_piece(&self.game, &self.config.program);
+        self.record_speed();
+        Some(ended)
     }
 
-    /// Ends the journal in order; answers its last bytes, none if nothing was recorded.
-    pub fn stop_recording(&mut self) -> Vec<JournalBytes> {
-        self.recorder
-            .take()
-            .map_or_else(Vec::new, |recorder| recorder.end(&self.game))
+    /// Ends the journal in order; answers its last bytes, if something was recorded.
+    pub fn stop_recording(&mut self) -> Option<JournalBytes> {
+        let recorder = self.recorder.take()?;
+        Some(JournalBytes {
+            piece: recorder.piece,
+            bytes: recorder.writer.close(&self.game),
+            is_last: true,
+        })
     }
 
     /// Whether what happens is being recorded.
@@ -122,8 +125,6 @@ pub enum JournalPressure {
 pub(crate) struct Recorder {
     pub(crate) writer: PieceWriter,
     piece: u32,
-    /// The end of a piece before, not yet taken.
-    ended: Option<JournalBytes>,
     bytes_waiting: usize,
     /// Whether something was recorded that was not taken yet.
     has_untaken: bool,
@@ -134,7 +135,6 @@ impl Recorder {
         Self {
             writer: PieceWriter::new(game, program, 0),
             piece: 0,
-            ended: None,
             bytes_waiting: 0,
             // The beginning of the piece.
             has_untaken: true,
@@ -159,43 +159,27 @@ impl Recorder {
 
     /// The bytes written since the last call, which play to where `game` is; `None` if there are none.
     fn take(&mut self, game: &Game) -> Option<JournalBytes> {
-        if let Some(ended) = self.ended.take() {
-            return Some(ended);
-        }
         self.bytes_waiting = 0;
         self.has_untaken = false;
         self.writer.progress(game);
-        let bytes = self.writer.take();
+        let (piece, bytes, is_last) = (self.piece, self.writer.take(), false);
         (!bytes.is_empty()).then_some(JournalBytes {
-            piece: self.piece,
+            piece,
             bytes,
-            is_last: false,
+            is_last,
         })
     }
 
-    /// Ends the piece and begins the next one, with the game as it is now. The end of the one before must have
-    /// been taken.
-    fn begin_piece(&mut self, game: &Game, program: &str) {
-        debug_assert!(
-            self.ended.is_none(),
-            "a shell takes what it asked for before it asks again"
-        );
-        self.ended = Some(JournalBytes {
-            piece: self.piece,
-            bytes: self.writer.follow(game, program, self.piece + 1),
-            is_last: true,
-        });
+    /// Ends the piece and begins the next one, with the game as it is now; answers the last bytes of the one before.
+    fn begin_piece(&mut self, game: &Game, program: &str) -> JournalBytes {
+        let (piece, is_last) = (self.piece, true);
         self.piece += 1;
         self.has_untaken = true;
-    }
-
-    /// Ends the journal; its last bytes, those of an untaken piece before them.
-    fn end(self, game: &Game) -> Vec<JournalBytes> {
-        let last = JournalBytes {
-            piece: self.piece,
-            bytes: self.writer.close(game),
-            is_last: true,
-        };
-        self.ended.into_iter().chain([last]).collect()
+        let bytes = self.writer.follow(game, program, self.piece);
+        JournalBytes {
+            piece,
+            bytes,
+            is_last,
+        }
     }
 }

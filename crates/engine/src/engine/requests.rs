@@ -10,8 +10,8 @@ use super::Engine;
 use super::admin::{AdminRefusal, AdminRequest};
 use super::deadlines::Timer;
 use crate::limits;
-use crate::replicate::{ground, inventory, level, position, write_teams};
-use crate::session::{Answer, AnswerKind, Inbox, Observer, Request, Role, TokenShown};
+use crate::replicate::{Answer, AnswerKind, ground, inventory, level, position, write_teams};
+use crate::session::{Inbox, Observer, Request, Role, TokenShown};
 use crate::shell::{CloseReason, ConnId};
 
 impl Engine {
@@ -26,10 +26,13 @@ impl Engine {
         }
         let waiting: Vec<ConnId> = self.sessions.iter().map(|session| session.conn).collect();
         for conn in waiting {
-            let said = match self.sessions.get_mut(conn).map(|session| &mut session.role) {
-                Some(Role::Ungreeted(held)) => std::mem::take(&mut held.said),
-                _ => continue,
+            let Some(session) = self.sessions.get_mut(conn) else {
+                continue;
             };
+            if !session.role.waits_for_start() {
+                continue;
+            }
+            let said = std::mem::take(&mut session.flow.unread);
             self.greet(conn);
             self.process_bytes(conn, &said, now);
         }

@@ -39,7 +39,7 @@ pub(crate) trait Host {
 /// All minds of a game.
 #[derive(Debug, Default)]
 pub(crate) struct Minds {
-    groups: Vec<Group>,
+    groups: Vec<MindGroupState>,
     /// By number of the agent; numbers begin near 0 and are given out in turn.
     slots: Vec<Option<Slot>>,
     /// By number of the team.
@@ -54,20 +54,8 @@ pub(crate) struct Minds {
     /// Commands that were not dropped.
     commands: u64,
     director: Option<Director>,
-}
-
-/// A [`MindGroup`] that plays.
-#[derive(Debug)]
-struct Group {
-    team: TeamId,
-    source: MindSource,
-    rate: MindRate,
-    count: u32,
-    /// Whether its agents are yet to join.
-    is_waiting: bool,
-    joined: u32,
-    living: u32,
-    decisions: u64,
+    /// What happened that is yet to be passed on; empty but while events are published.
+    noted: Vec<GameEvent>,
 }
 
 /// The minds of one team.
@@ -156,7 +144,7 @@ impl Minds {
             let name = &config.teams[usize::from(group.team.0)];
             team.codec = kind.codec(name.as_bytes());
         }
-        self.groups.push(Group {
+        self.groups.push(MindGroupState {
             team: group.team,
             source: group.source,
             rate: group.rate,
@@ -205,18 +193,32 @@ impl Minds {
         waiting
     }
 
-    /// Whether [`Self::attend`] does anything for an event of this kind.
-    pub(crate) fn is_for_minds(&self, event: &GameEvent) -> bool {
-        self.director.is_some()
-            || matches!(
-                event,
-                GameEvent::Reply { .. }
-                    | GameEvent::Heard { .. }
-                    | GameEvent::HeardByAll { .. }
-                    | GameEvent::PushedFrom { .. }
-                    | GameEvent::Died { .. }
-                    | GameEvent::Left { .. }
-            )
+    /// Notes an event for [`Self::attend_noted`], if that does anything for an event of this kind.
+    pub(crate) fn note(&mut self, event: GameEvent) {
+        let is_for_minds = matches!(
+            event,
+            GameEvent::Reply { .. }
+                | GameEvent::Heard { .. }
+                | GameEvent::HeardByAll { .. }
+                | GameEvent::PushedFrom { .. }
+                | GameEvent::Died { .. }
+                | GameEvent::Left { .. }
+        );
+        if is_for_minds || self.director.is_some() {
+            self.noted.push(event);
+        }
+    }
+
+    pub(crate) fn has_noted(&self) -> bool {
+        !self.noted.is_empty()
+    }
+
+    pub(crate) fn attend_noted(&mut self, host: &mut impl Host) {
+        let mut noted = std::mem::take(&mut self.noted);
+        for event in noted.drain(..) {
+            self.attend(host, &event);
+        }
+        self.noted = noted;
     }
 
     /// Passes an event to the scenario and to the minds that it is for, one thing at a time as lines are read, and carries out
@@ -596,7 +598,7 @@ impl Minds {
     pub(crate) fn take_youngest(&mut self, team: TeamId, count: usize) -> (usize, Vec<AgentId>) {
         let mut left = count;
         let mut unborn = 0;
-        let waiting = |group: &&mut Group| group.team == team && group.is_waiting;
+        let waiting = |group: &&mut MindGroupState| group.team == team && group.is_waiting;
         for group in self.groups.iter_mut().rev().filter(waiting) {
             let taken = group.count.min(u32::try_from(left).unwrap_or(u32::MAX));
             group.count -= taken;
@@ -607,16 +609,8 @@ impl Minds {
         (unborn, members.iter().rev().take(left).copied().collect())
     }
 
-    pub(crate) fn groups(&self) -> impl ExactSizeIterator<Item = MindGroupState<'_>> {
-        self.groups.iter().map(|group| MindGroupState {
-            team: group.team,
-            name: group.source.name(),
-            rate: group.rate,
-            count: group.count,
-            joined: group.joined,
-            living: group.living,
-            decisions: group.decisions,
-        })
+    pub(crate) fn groups(&self) -> &[MindGroupState] {
+        &self.groups
     }
 
     /// What the mind of an agent is called, if it has one.

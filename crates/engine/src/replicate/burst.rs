@@ -2,16 +2,16 @@
 //! elevations, who has won. It is written piece by piece, as long as it may be.
 //!
 //! Several public viewers crash or lose data if a player comes before its tile or its team, or an egg before
-//! its layer. Numbers ascend, since one of them uses the number as an index into a growing list.
+//! its layer. Numbers ascend, since one of them uses the number as an index into a growing list. A viewer in the middle of it gets
+//! updates of the part that it has, and of no other: the rest is described as of when it is sent.
 
 use std::borrow::Cow;
 
 use trantor_game::{Agent, Egg, Game, RitualId};
-use trantor_model::{AgentId, AgentView, EggId, Tile};
+use trantor_model::{AgentId, AgentView, Counts, EggId, TeamId, Tile};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
 use crate::config::EngineConfig;
-use crate::session::{Answer, Known, Subject};
 
 /// Dialect quirks of text viewers.
 #[derive(Clone, Copy, Debug)]
@@ -33,61 +33,148 @@ impl ViewerQuirks {
     }
 }
 
-/// Writes the world from where `answer` has come to, as far as it goes, or until `bytes` were written or a little more.
-/// A viewer that knows another moment of the same recording is sent the difference:
-/// what is gone, what is new, and where all agents and items are.
-pub(crate) fn write_world_on(
-    out: &mut Vec<u8>,
-    quirks: ViewerQuirks,
-    game: &Game,
-    answer: &mut Answer,
-    bytes: usize,
-) {
-    let ids = quirks.ids;
-    let (until, known) = (answer.until(), &answer.known);
-    let mut next = answer.next;
-    let mut spent = 0;
-    while next < until && spent < bytes {
-        let before = out.len();
-        next = match next {
-            Subject::Tile(index) => {
-                write_tile(out, ids, game, index);
-                match index + 1 < game.config().size.area() {
-                    true => Subject::Tile(index + 1),
-                    false => Subject::Team(0),
-                }
-            }
-            Subject::Team(index) => match game.config().teams.get(index) {
-                Some(name) => {
-                    if index >= known.teams {
-                        write_gui_event(out, ids, &GuiEvent::Team(name.as_bytes()));
-                    }
-                    Subject::Team(index + 1)
-                }
-                None => Subject::Agent(AgentId(0)),
-            },
-            Subject::Agent(from) => write_next_agent(out, quirks, game, known, from)
-                .map_or(Subject::Egg(EggId(0)), Subject::Agent),
-            Subject::Egg(from) => {
-                let next = write_next_egg(out, ids, game, known, from.max(quirks.first_egg));
-                next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
-            }
-            Subject::Ritual(from) => {
-                let next = write_next_ritual(out, ids, game, known, from);
-                next.map_or(Subject::Winner, Subject::Ritual)
-            }
-            Subject::Winner => {
-                if let Some(team) = game.winner().filter(|_| known.winner != game.winner()) {
-                    let team = game.config().team_name(team).as_bytes();
-                    write_gui_event(out, ids, &GuiEvent::Won { team });
-                }
-                Subject::End
-            }
-            Subject::End => Subject::End,
-        };
-        spent += (out.len() - before).max(STEP_BYTES_MIN);
+/// What a line is about, in the order in which the world is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
+    Tile(usize),
+    Team(usize),
+    Agent(AgentId),
+    Egg(EggId),
+    /// An elevation under way.
+    Ritual(RitualId),
+    /// The team that has won.
+    Winner,
+    /// Nothing: the world was sent.
+    End,
+}
+
+/// An answer that goes through the world, piece by piece.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) kind: AnswerKind,
+    pub(crate) next: Subject,
+    /// What the viewer knows from before.
+    known: Known,
+}
+
+/// What it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerKind {
+    /// The word by which a viewer began to watch.
+    Greeting,
+    /// Nothing: the world is another one, since the recording that is shown was moved.
+    Seek,
+    /// A question about the map, or nothing: the ground was filled up.
+    Map,
+}
+
+/// What a viewer knew before a recording was moved, and was not sent since. A new viewer knows nothing.
+#[derive(Debug, Default)]
+struct Known {
+    teams: usize,
+    /// In ascending order.
+    agents: Vec<AgentId>,
+    /// In ascending order.
+    eggs: Vec<EggId>,
+    /// In ascending order, with where they are.
+    rituals: Vec<(RitualId, Tile)>,
+    /// The winner that it was sent.
+    winner: Option<TeamId>,
+}
+
+impl Answer {
+    /// One of which nothing was sent yet.
+    pub(crate) fn new(kind: AnswerKind) -> Self {
+        Self {
+            kind,
+            next: Subject::Tile(0),
+            known: Known::default(),
+        }
     }
-    answer.next = next;
+
+    /// What a viewer is sent that knows the world of `before`.
+    pub(crate) fn seek(before: &Game) -> Self {
+        Self {
+            known: Known::all(before),
+            ..Self::new(AnswerKind::Seek)
+        }
+    }
+
+    pub(crate) fn until(&self) -> Subject {
+        match self.kind {
+            AnswerKind::Map => Subject::Team(0),
+            AnswerKind::Greeting | AnswerKind::Seek => Subject::End,
+        }
+    }
+
+    /// Whether the viewer does not know the world before the end of this.
+    pub(crate) fn is_world(&self) -> bool {
+        self.until() == Subject::End
+    }
+
+    /// Whether the viewer was sent this, so that it is sent updates about it.
+    pub(crate) fn has_sent(&self, subject: Subject) -> bool {
+        match subject {
+            Subject::Team(team) if team < self.known.teams => true,
+            _ => subject < self.next,
+        }
+    }
+
+    /// The recording was moved away from `before`: everything is sent once more.
+    pub(crate) fn restart(&mut self, before: &Game) {
+        self.known = Known::by(self, before);
+        self.next = Subject::Tile(0);
+    }
+
+    /// Writes the world from where this has come to, until `bytes` were written or a little more. A viewer that knows another
+    /// moment of the same recording is sent the difference: what is gone, what is new, and where all agents and items are.
+    pub(crate) fn write_on(&mut self, out: &mut Vec<u8>, quirks: ViewerQuirks, game: &Game, bytes: usize) {
+        let ids = quirks.ids;
+        let (until, known) = (self.until(), &self.known);
+        let mut next = self.next;
+        let mut spent = 0;
+        while next < until && spent < bytes {
+            let before = out.len();
+            next = match next {
+                Subject::Tile(index) => {
+                    write_tile(out, ids, game, index);
+                    match index + 1 < game.config().size.area() {
+                        true => Subject::Tile(index + 1),
+                        false => Subject::Team(0),
+                    }
+                }
+                Subject::Team(index) => match game.config().teams.get(index) {
+                    Some(name) => {
+                        if index >= known.teams {
+                            write_gui_event(out, ids, &GuiEvent::Team(name.as_bytes()));
+                        }
+                        Subject::Team(index + 1)
+                    }
+                    None => Subject::Agent(AgentId(0)),
+                },
+                Subject::Agent(from) => write_next_agent(out, quirks, game, known, from)
+                    .map_or(Subject::Egg(EggId(0)), Subject::Agent),
+                Subject::Egg(from) => {
+                    let next = write_next_egg(out, ids, game, known, from.max(quirks.first_egg));
+                    next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
+                }
+                Subject::Ritual(from) => {
+                    let next = write_next_ritual(out, ids, game, known, from);
+                    next.map_or(Subject::Winner, Subject::Ritual)
+                }
+                Subject::Winner => {
+                    if let Some(team) = game.winner().filter(|_| known.winner != game.winner()) {
+                        let team = game.config().team_name(team).as_bytes();
+                        write_gui_event(out, ids, &GuiEvent::Won { team });
+                    }
+                    Subject::End
+                }
+                Subject::End => Subject::End,
+            };
+            spent += (out.len() - before).max(STEP_BYTES_MIN);
+        }
+        self.next = next;
+    }
 }
 
 /// The least number of bytes that each agent, egg and so on counts as: finding nothing to send takes time too.
@@ -104,7 +191,7 @@ fn write_next_agent(
 ) -> Option<AgentId> {
     let ids = quirks.ids;
     let here = game.world().agents_from(from).next();
-    let before = known.agent_from(from);
+    let before = known_from(&known.agents, |agent| *agent, from);
     let id = here.map(|agent| agent.id).into_iter().chain(before).min()?;
     match here.filter(|agent| agent.id == id) {
         Some(agent) if before == Some(id) => write_agent_again(out, ids, agent),
@@ -116,7 +203,7 @@ fn write_next_agent(
 
 fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, from: EggId) -> Option<EggId> {
     let here = game.world().eggs_from(from).next();
-    let before = known.egg_from(from);
+    let before = known_from(&known.eggs, |egg| *egg, from);
     let id = here.map(|egg| egg.id).into_iter().chain(before).min()?;
     match here.filter(|egg| egg.id == id) {
         Some(egg) => {
@@ -146,7 +233,7 @@ fn write_next_ritual(
     from: RitualId,
 ) -> Option<RitualId> {
     let here = game.world().rituals_from(from).next();
-    let before = known.ritual_from(from);
+    let before = known_from(&known.rituals, |(ritual, _)| *ritual, from);
     let known_id = before.map(|(id, _)| id);
     let id = here.map(|ritual| ritual.id).into_iter().chain(known_id).min()?;
     if let Some((_, tile)) = before.filter(|(known, _)| *known == id) {
@@ -190,19 +277,19 @@ pub(super) fn joined<'a>(game: &'a Game, agent: &AgentView) -> GuiEvent<'a> {
 }
 
 pub(crate) fn position(agent: &Agent) -> GuiEvent<'static> {
-    let (id, tile, facing) = (agent.id, agent.tile, agent.facing);
-    GuiEvent::Position {
-        agent: id,
-        tile,
-        facing,
-    }
+    let (tile, facing, agent) = (agent.tile, agent.facing, agent.id);
+    GuiEvent::Position { agent, tile, facing }
 }
 
 pub(crate) fn inventory(agent: &Agent) -> GuiEvent<'static> {
+    carried(agent.id, agent.tile, agent.inventory)
+}
+
+pub(super) fn carried(agent: AgentId, tile: Tile, inventory: Counts) -> GuiEvent<'static> {
     GuiEvent::Inventory {
-        agent: agent.id,
-        tile: Some(agent.tile),
-        inventory: agent.inventory,
+        agent,
+        tile: Some(tile),
+        inventory,
     }
 }
 
@@ -242,4 +329,54 @@ pub(crate) fn write_teams(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
     for name in &game.config().teams {
         write_gui_event(out, ids, &GuiEvent::Team(name.as_bytes()));
     }
+}
+
+impl Known {
+    /// All agents and eggs of this game.
+    fn all(game: &Game) -> Self {
+        let rituals = game.world().rituals();
+        Self {
+            teams: game.config().teams.len(),
+            agents: game.world().agents().map(|agent| agent.id).collect(),
+            eggs: game.world().eggs().map(|egg| egg.id).collect(),
+            rituals: rituals.map(|ritual| (ritual.id, ritual.tile)).collect(),
+            winner: game.winner(),
+        }
+    }
+
+    /// What a viewer knows of this game that was sent so much of it.
+    fn by(answer: &Answer, game: &Game) -> Self {
+        let mut sent = Self::all(game);
+        sent.teams = match answer.next {
+            Subject::Tile(_) => 0,
+            Subject::Team(team) => team,
+            _ => sent.teams,
+        }
+        .max(answer.known.teams);
+        let known = &answer.known;
+        let agent = |agent: &AgentId| Subject::Agent(*agent);
+        let egg = |egg: &EggId| Subject::Egg(*egg);
+        let ritual = |(ritual, _): &(RitualId, Tile)| Subject::Ritual(*ritual);
+        keep_sent(&mut sent.agents, &known.agents, |one| answer.has_sent(agent(one)));
+        keep_sent(&mut sent.eggs, &known.eggs, |one| answer.has_sent(egg(one)));
+        keep_sent(&mut sent.rituals, &known.rituals, |one| {
+            answer.has_sent(ritual(one))
+        });
+        if !answer.has_sent(Subject::Winner) {
+            sent.winner = known.winner;
+        }
+        sent
+    }
+}
+
+/// Keeps of `all` what was sent. The others the viewer knows from before that, if at all.
+fn keep_sent<T: Copy>(all: &mut Vec<T>, known: &[T], is_sent: impl Fn(&T) -> bool) {
+    all.retain(&is_sent);
+    all.extend(known.iter().filter(|one| !is_sent(one)));
+}
+
+/// The known one with the lowest number from this one on.
+fn known_from<T: Copy, Id: Ord>(known: &[T], id_of: impl Fn(&T) -> Id, from: Id) -> Option<T> {
+    let first = known.partition_point(|one| id_of(one) < from);
+    known.get(first).copied()
 }

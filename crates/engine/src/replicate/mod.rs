@@ -19,9 +19,9 @@ use crate::config::{EngineConfig, FoodTold};
 use crate::limits;
 use crate::session::Sessions;
 
-pub(crate) use burst::{ViewerQuirks, ground, inventory, level, position, write_teams, write_world_on};
+pub(crate) use burst::{Answer, AnswerKind, ViewerQuirks, ground, inventory, level, position, write_teams};
 pub(crate) use frames::{FrameUpdates, clock_anchor, send, send_at_once};
-pub(crate) use text::TextUpdates;
+pub(crate) use text::{Lines, TextUpdates};
 
 /// Queues the line for an agent about `event`, as a piece of its own. Returns the agent and the length of the line in
 /// bytes; `None` for a long look, which answers the agent's own command and is written as the agent reads it.

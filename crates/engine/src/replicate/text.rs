@@ -8,12 +8,12 @@
 use std::borrow::Cow;
 
 use trantor_game::{GameEvent, GroundChange, MoveKind};
-use trantor_model::{EggId, MapSize};
+use trantor_model::{AgentId, Counts, EggId, MapSize, Tile};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
-use super::burst::joined;
+use super::burst::{Subject, carried, joined};
 use crate::config::{EngineConfig, RefillNews};
-use crate::session::{Lines, Sessions, Subject};
+use crate::session::Sessions;
 use trantor_game::Game;
 
 #[derive(Debug)]
@@ -84,24 +84,32 @@ impl TextUpdates {
     /// Sends all text viewers a line that is no event of the game.
     pub(crate) fn announce(&mut self, sessions: &mut Sessions, line: &GuiEvent<'_>) {
         self.lines.clear();
-        self.write(line);
+        self.write(None, line);
         sessions.publish_text(&self.lines);
     }
 
-    fn write(&mut self, line: &GuiEvent<'_>) {
-        match subject(self.size, line) {
-            Some(Subject::Egg(egg)) if egg < self.first_egg => {}
-            subject => self.write_about(subject, line),
-        }
-    }
-
-    fn write_about(&mut self, subject: Option<Subject>, line: &GuiEvent<'_>) {
+    fn write(&mut self, subject: Option<Subject>, line: &GuiEvent<'_>) {
         self.lines
             .write(subject, |lines| write_gui_event(lines, self.ids, line));
     }
 
+    fn write_agent(&mut self, agent: AgentId, line: &GuiEvent<'_>) {
+        self.write(Some(Subject::Agent(agent)), line);
+    }
+
+    fn write_egg(&mut self, egg: EggId, line: &GuiEvent<'_>) {
+        if egg >= self.first_egg {
+            self.write(Some(Subject::Egg(egg)), line);
+        }
+    }
+
+    fn write_tile(&mut self, tile: Tile, ground: Counts) {
+        let subject = Subject::Tile(self.size.index_of(tile));
+        self.write(Some(subject), &GuiEvent::Tile { tile, ground });
+    }
+
     fn write_event(&mut self, game: &Game, event: &GameEvent) {
-        match event {
+        match *event {
             GameEvent::Reply { .. }
             | GameEvent::Heard { .. }
             | GameEvent::HeardByAll { .. }
@@ -109,48 +117,32 @@ impl TextUpdates {
             | GameEvent::PushedFrom { .. }
             | GameEvent::ActionStarted { .. }
             | GameEvent::Refilled => {}
-            GameEvent::Joined { agent, egg } => {
+            GameEvent::Joined { ref agent, egg } => {
+                let hatched = GuiEvent::EggHatched { egg };
                 if self.is_outcome_first {
-                    self.write(&GuiEvent::EggHatched { egg: *egg });
+                    self.write_egg(egg, &hatched);
                 }
-                self.write(&joined(game, agent));
-                self.write(&GuiEvent::Inventory {
-                    agent: agent.id,
-                    tile: Some(agent.tile),
-                    inventory: agent.inventory,
-                });
+                self.write_agent(agent.id, &joined(game, agent));
+                self.write_agent(agent.id, &carried(agent.id, agent.tile, agent.inventory));
                 if !self.is_outcome_first {
-                    self.write(&GuiEvent::EggHatched { egg: *egg });
+                    self.write_egg(egg, &hatched);
                 }
             }
             GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
-                self.write(&GuiEvent::Died { agent: *agent });
+                self.write_agent(agent, &GuiEvent::Died { agent });
             }
             GameEvent::Moved {
                 agent, tile, facing, ..
-            } => {
-                self.write(&GuiEvent::Position {
-                    agent: *agent,
-                    tile: *tile,
-                    facing: *facing,
-                });
-            }
-            GameEvent::Took(carry) | GameEvent::Put(carry) => {
+            } => self.write_agent(agent, &GuiEvent::Position { agent, tile, facing }),
+            GameEvent::Took(ref carry) | GameEvent::Put(ref carry) => {
                 let (agent, resource) = (carry.agent, carry.resource);
-                let what = match event {
+                let line = match event {
                     GameEvent::Took(_) => GuiEvent::Took { agent, resource },
                     _ => GuiEvent::Put { agent, resource },
                 };
-                self.write(&what);
-                self.write(&GuiEvent::Inventory {
-                    agent,
-                    tile: Some(carry.tile),
-                    inventory: carry.inventory,
-                });
-                self.write(&GuiEvent::Tile {
-                    tile: carry.tile,
-                    ground: carry.ground,
-                });
+                self.write_agent(agent, &line);
+                self.write_agent(agent, &carried(agent, carry.tile, carry.inventory));
+                self.write_tile(carry.tile, carry.ground);
             }
             GameEvent::Ate {
                 agent,
@@ -161,38 +153,28 @@ impl TextUpdates {
                 agent,
                 tile,
                 inventory,
-            } => {
-                self.write(&GuiEvent::Inventory {
-                    agent: *agent,
-                    tile: Some(*tile),
-                    inventory: *inventory,
-                });
-            }
-            GameEvent::Said { agent, text } => self.write(&GuiEvent::Said { agent: *agent, text }),
-            GameEvent::Ejected { agent } => self.write(&GuiEvent::Ejected { agent: *agent }),
-            GameEvent::ForkStarted { agent } => self.write(&GuiEvent::ForkStarted { agent: *agent }),
+            } => self.write_agent(agent, &carried(agent, tile, inventory)),
+            GameEvent::Said { agent, ref text } => self.write_agent(agent, &GuiEvent::Said { agent, text }),
+            GameEvent::Ejected { agent } => self.write_agent(agent, &GuiEvent::Ejected { agent }),
+            GameEvent::ForkStarted { agent } => self.write_agent(agent, &GuiEvent::ForkStarted { agent }),
             GameEvent::EggLaid { egg, layer, tile, .. } => {
-                self.write(&GuiEvent::EggLaid {
-                    egg: *egg,
-                    layer: *layer,
-                    tile: *tile,
-                });
+                self.write_egg(egg, &GuiEvent::EggLaid { egg, layer, tile })
             }
-            GameEvent::EggMatured { egg } => self.write(&GuiEvent::EggMatured { egg: *egg }),
-            GameEvent::EggDestroyed { egg } => self.write(&GuiEvent::EggDestroyed { egg: *egg }),
+            GameEvent::EggMatured { egg } => self.write_egg(egg, &GuiEvent::EggMatured { egg }),
+            GameEvent::EggDestroyed { egg } => self.write_egg(egg, &GuiEvent::EggDestroyed { egg }),
             GameEvent::RitualStarted {
                 ritual,
                 tile,
                 level,
-                participants,
+                ref participants,
                 ..
             } => {
                 let line = GuiEvent::RitualStarted {
-                    tile: *tile,
-                    level: *level,
+                    tile,
+                    level,
                     participants: Cow::Borrowed(&participants[..]),
                 };
-                self.write_about(Some(Subject::Ritual(*ritual)), &line);
+                self.write(Some(Subject::Ritual(ritual)), &line);
             }
             GameEvent::RitualEnded {
                 ritual,
@@ -200,61 +182,22 @@ impl TextUpdates {
                 success,
                 ..
             } => {
-                let line = GuiEvent::RitualEnded {
-                    tile: *tile,
-                    success: *success,
-                };
-                self.write_about(Some(Subject::Ritual(*ritual)), &line);
+                let line = GuiEvent::RitualEnded { tile, success };
+                self.write(Some(Subject::Ritual(ritual)), &line);
             }
             GameEvent::LevelChanged { agent, level } => {
-                self.write(&GuiEvent::Level {
-                    agent: *agent,
-                    level: *level,
-                });
+                self.write_agent(agent, &GuiEvent::Level { agent, level });
             }
             GameEvent::GroundChanged { tile, ground, why } => {
-                if *why != GroundChange::Refill || self.refill_news == RefillNews::Changed {
-                    self.write(&GuiEvent::Tile {
-                        tile: *tile,
-                        ground: *ground,
-                    });
+                if why != GroundChange::Refill || self.refill_news == RefillNews::Changed {
+                    self.write_tile(tile, ground);
                 }
             }
             GameEvent::Won { team } => {
-                let name = game.config().team_name(*team).as_bytes();
-                self.write_about(Some(Subject::Winner), &GuiEvent::Won { team: name });
+                let team = game.config().team_name(team).as_bytes();
+                self.write(Some(Subject::Winner), &GuiEvent::Won { team });
             }
         }
-    }
-}
-
-/// The part of the world that a line is about, if the line contains it.
-fn subject(size: MapSize, line: &GuiEvent<'_>) -> Option<Subject> {
-    match line {
-        GuiEvent::Tile { tile, .. } => Some(Subject::Tile(size.index_of(*tile))),
-        GuiEvent::Joined { agent, .. }
-        | GuiEvent::Position { agent, .. }
-        | GuiEvent::Level { agent, .. }
-        | GuiEvent::Inventory { agent, .. }
-        | GuiEvent::Ejected { agent }
-        | GuiEvent::Said { agent, .. }
-        | GuiEvent::ForkStarted { agent }
-        | GuiEvent::Put { agent, .. }
-        | GuiEvent::Took { agent, .. }
-        | GuiEvent::Died { agent } => Some(Subject::Agent(*agent)),
-        GuiEvent::EggLaid { egg, .. }
-        | GuiEvent::EggMatured { egg }
-        | GuiEvent::EggHatched { egg }
-        | GuiEvent::EggDestroyed { egg } => Some(Subject::Egg(*egg)),
-        GuiEvent::MapSize(_)
-        | GuiEvent::Team(_)
-        | GuiEvent::Won { .. }
-        | GuiEvent::RitualStarted { .. }
-        | GuiEvent::RitualEnded { .. }
-        | GuiEvent::Frequency(_)
-        | GuiEvent::Message(_)
-        | GuiEvent::UnknownRequest
-        | GuiEvent::BadParameter => None,
     }
 }
 
@@ -268,4 +211,55 @@ fn is_part_of_an_outcome(event: &GameEvent) -> bool {
                 ..
             }
     )
+}
+
+/// Lines, each with what it is about if that is part of the world.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    bytes: Vec<u8>,
+    /// Each with where it ends.
+    subjects: Vec<(Option<Subject>, usize)>,
+}
+
+impl Lines {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Those that are about nothing in the world, and about what `is_sent` says.
+    pub(crate) fn only(&self, is_sent: impl Fn(Subject) -> bool) -> Vec<u8> {
+        let lines = self.iter().filter(|(subject, _)| subject.is_none_or(&is_sent));
+        lines.flat_map(|(_, line)| line).copied().collect()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Option<Subject>, &[u8])> {
+        let mut from = 0;
+        self.subjects.iter().map(move |&(subject, end)| {
+            let line = &self.bytes[from..end];
+            from = end;
+            (subject, line)
+        })
+    }
+
+    pub(crate) fn write(&mut self, subject: Option<Subject>, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
+        self.subjects.push((subject, self.bytes.len()));
+    }
+
+    pub(crate) fn append(&mut self, behind: &mut Self) {
+        let before = self.bytes.len();
+        self.bytes.append(&mut behind.bytes);
+        let subjects = behind.subjects.drain(..);
+        self.subjects
+            .extend(subjects.map(|(subject, end)| (subject, before + end)));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.subjects.clear();
+    }
 }

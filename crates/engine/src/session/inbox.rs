@@ -10,7 +10,7 @@ use trantor_protocol::greeting::{Greeting, TLS_HELLO, read_greeting};
 use trantor_protocol::text::{Cut, GuiRefusal, GuiRequest, LineCutter, parse_command, parse_gui_request};
 use trantor_protocol::wire::{FrameCutter, ToServer, read_frame};
 
-use super::{EarlyInput, Role, Session};
+use super::{Role, Session};
 use crate::config::EngineConfig;
 use crate::limits::{self, Limits};
 
@@ -81,17 +81,17 @@ impl Session {
             *bytes = &[];
             return None;
         }
-        if let Role::Ungreeted(EarlyInput { said, .. }) | Role::Seated(said) = &mut self.role {
-            let taken = std::mem::take(bytes);
-            if said.len() + taken.len() > limits::HELD_BYTES_MAX {
+        if self.role.waits_for_start() {
+            let (taken, held) = (std::mem::take(bytes), &mut self.flow.unread);
+            if held.len() + taken.len() > limits::HELD_BYTES_MAX {
                 return Some(Request::InboxFull);
             }
-            said.extend_from_slice(taken);
+            held.extend_from_slice(taken);
             return match &mut self.role {
-                Role::Ungreeted(held) if held.said.starts_with(TLS_HELLO) => Some(Request::Tls),
-                Role::Ungreeted(held) if !held.has_first_line && taken.contains(&b'\n') => {
-                    held.has_first_line = true;
-                    early_request(&mut held.said, &config.game)
+                Role::Ungreeted { .. } if held.starts_with(TLS_HELLO) => Some(Request::Tls),
+                Role::Ungreeted { has_first_line } if !*has_first_line && taken.contains(&b'\n') => {
+                    *has_first_line = true;
+                    early_request(held, &config.game)
                 }
                 _ => None,
             };
@@ -142,7 +142,7 @@ impl Session {
                 Request::OperatorLine(line.map(|line| String::from_utf8_lossy(line).into_owned()))
             }
             Role::TextViewer => Request::Gui(line.map_or(Err(GuiRefusal::Unknown), parse_gui_request)),
-            Role::Ungreeted(_) | Role::Seated(_) | Role::Viewer(_) | Role::Leaving { .. } => {
+            Role::Ungreeted { .. } | Role::Seated | Role::Viewer(_) | Role::Leaving { .. } => {
                 unreachable!("held bytes stay whole, our viewers send frames, and leaving peers are not read")
             }
         })

@@ -3,8 +3,6 @@
 //! Transport (the boxes for bytes, the limit on time) and role (what the peer is in the game) are kept
 //! apart. What a request leads to is decided by the engine; a session only understands it.
 
-mod answer;
-mod delay;
 mod inbox;
 mod log;
 mod observer;
@@ -21,7 +19,6 @@ use std::net::IpAddr;
 use trantor_model::{AgentId, Command};
 use trantor_time::{RealSpan, RealTime, TimerId};
 
-pub(crate) use answer::{Answer, AnswerKind, Known, Lines, Subject};
 pub(crate) use inbox::{Inbox, Request};
 pub(crate) use log::Log;
 pub(crate) use observer::{Feed, Observer, Watched};
@@ -29,10 +26,10 @@ pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
 pub(crate) use token_bucket::TokenBucket;
 
-use delay::DelayQueue;
-use send::DirtyState;
+use send::{DelayQueue, DirtyState};
 
 use crate::limits::Limits;
+use crate::replicate::Answer;
 use crate::shell::{CloseReason, ConnId};
 
 #[derive(Debug)]
@@ -82,25 +79,20 @@ pub(crate) enum TokenShown {
     Wrong,
 }
 
-/// Input of a peer that was not greeted yet.
-#[derive(Debug, Default)]
-pub(crate) struct EarlyInput {
-    pub(crate) said: Vec<u8>,
-    /// Its first line is complete and not an operator's: it waits for the start.
-    pub(crate) has_first_line: bool,
-}
-
 #[derive(Debug)]
 pub(crate) enum Role {
-    /// Waits for its greeting until the game is started; its input is kept.
-    Ungreeted(EarlyInput),
+    /// Waits for its greeting until the game is started; its input is kept unread.
+    Ungreeted {
+        /// Its first line is complete and not an operator's.
+        has_first_line: bool,
+    },
     /// Greeted, but not identified.
     Greeted {
         /// Wrong answers so far.
         failures: u32,
     },
-    /// Has a reserved place of the start, in lock-step; its input until it is born is kept, unread.
-    Seated(Vec<u8>),
+    /// Has a reserved place of the start, in lock-step; its input until it is born is kept unread.
+    Seated,
     Agent(AgentId),
     /// Watches in Zappy text.
     TextViewer,
@@ -117,8 +109,13 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// Whether its input is kept until the game is started, or begins.
+    pub(crate) fn waits_for_start(&self) -> bool {
+        matches!(self, Self::Ungreeted { .. } | Self::Seated)
+    }
+
     pub(crate) fn is_unidentified(&self) -> bool {
-        matches!(self, Self::Ungreeted(_) | Self::Greeted { .. })
+        matches!(self, Self::Ungreeted { .. } | Self::Greeted { .. })
     }
 }
 
@@ -136,7 +133,9 @@ impl Session {
             conn,
             peer,
             arrival,
-            role: Role::Ungreeted(EarlyInput::default()),
+            role: Role::Ungreeted {
+                has_first_line: false,
+            },
             inbox: Inbox::lines(limits),
             outbox: Outbox::default(),
             outbox_bytes_max: limits.agent_outbox_bytes_max,
@@ -186,7 +185,7 @@ impl Session {
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) bucket: TokenBucket,
-    /// Read, and not carried out yet. Only while the peer is not read.
+    /// Read, and not carried out yet. Only while the peer is not read, or waits for the start.
     pub(crate) unread: Vec<u8>,
     /// An agent's command that waits for its team's limit on fan-out; it comes before what is unread.
     pub(crate) throttled_command: Option<Command>,

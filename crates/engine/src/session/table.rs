@@ -11,8 +11,7 @@ use std::net::IpAddr;
 use trantor_model::{AgentId, MapSize};
 use trantor_time::RealTime;
 
-use super::delay::Delay;
-use super::send::Dirty;
+use super::send::{Delay, Dirty};
 use super::text_viewers::TextViewers;
 use super::{Observer, Role, Session, TokenShown};
 use crate::limits::{self, address_group};

@@ -6,11 +6,12 @@
 //! sent already. What all are sent piece by piece is in the log as well: the difference after a seek, and the map after a refill.
 
 use trantor_game::Game;
-use trantor_time::RealSpan;
+use trantor_time::{RealSpan, RealTime};
 
 use super::log::Log;
-use super::{Answer, AnswerKind, Known, Lines, Sessions};
+use super::{Session, Sessions};
 use crate::limits;
+use crate::replicate::{Answer, AnswerKind, Lines};
 use crate::shell::{CloseReason, ConnId};
 
 /// Viewers in text, in the order they came.
@@ -32,6 +33,10 @@ pub(crate) struct TextViewers {
     /// So many of `watching` may have unread updates without being dirty, from `next_turn` on and round the end.
     pub(crate) turns_left: usize,
     next_turn: usize,
+    /// The next turn is scheduled.
+    pub(crate) is_turn_scheduled: bool,
+    /// The next piece of the broadcast is scheduled.
+    pub(crate) is_piece_scheduled: bool,
     /// The longest delay of those that read the log.
     delay: RealSpan,
     /// Bytes that were appended since each viewer had its turn.
@@ -62,8 +67,33 @@ impl TextViewers {
     }
 
     /// What the slowest has yet to read, and up to a chunk more.
-    pub(crate) fn unread_bytes(&self) -> usize {
+    fn unread_bytes(&self) -> usize {
         (self.log.end - self.log.begin) as usize
+    }
+
+    /// When the next turn of many is due, if it is to be scheduled now (docs/decisions/0093).
+    pub(crate) fn schedule_turn(&mut self, now: RealTime) -> Option<RealTime> {
+        if self.turns_left == 0 || std::mem::replace(&mut self.is_turn_scheduled, true) {
+            return None;
+        }
+        let turns = self.len().div_ceil(limits::TEXT_VIEWERS_PER_TURN).max(1);
+        let turns = i64::try_from(turns).unwrap_or(i64::MAX);
+        let span = RealSpan::from_nanos(limits::TEXT_NEWS_SPAN.as_nanos() / turns);
+        Some(now.saturating_add(span))
+    }
+
+    /// When the next piece of the broadcast is due, if it is to be scheduled now: the more viewers, the later.
+    pub(crate) fn schedule_piece(&mut self, now: RealTime) -> Option<RealTime> {
+        let answer = self.broadcast.as_ref().filter(|_| !self.is_piece_scheduled)?;
+        let (spacing, viewers_max) = match answer.is_world() {
+            true if self.unread_bytes() < limits::SEEK_UNREAD_BYTES => {
+                (limits::ANSWER_SPACING, limits::SEEK_VIEWERS_MAX)
+            }
+            _ => (limits::MAP_NEWS_SPACING, limits::TEXT_VIEWERS_AT_ONCE_MAX),
+        };
+        let viewers = i64::try_from(self.len().clamp(1, viewers_max)).unwrap_or(1);
+        self.is_piece_scheduled = true;
+        Some(now.saturating_add(RealSpan::from_nanos(spacing.as_nanos() * viewers)))
     }
 
     fn delayed_bytes(&self) -> usize {
@@ -87,9 +117,7 @@ impl Sessions {
     /// Notes the longest delay of those that read the log; without one nothing of it waits, and without readers nothing is kept.
     fn watching_changed(&mut self) {
         let watching = self.text_viewers.watching.iter();
-        let delays = watching
-            .filter_map(|conn| self.get(*conn))
-            .map(|session| session.delay);
+        let delays = watching.filter_map(|conn| Some(self.get(*conn)?.delay));
         self.text_viewers.delay = delays.max().unwrap_or(RealSpan::ZERO);
         if self.text_viewers.delay == RealSpan::ZERO {
             self.release_text_log();
@@ -138,18 +166,10 @@ impl Sessions {
                 self.push(conn, |outbox| outbox.extend_from_slice(&known));
             }
         }
-        match self
-            .text_viewers
-            .broadcast
-            .as_ref()
-            .filter(|answer| answer.is_world())
-        {
-            Some(answer) => {
-                let known = lines.only(|subject| answer.has_sent(subject));
-                self.append_text(&known);
-            }
-            None => self.append_text(lines.bytes()),
-        }
+        let seek = self.text_viewers.broadcast.as_ref();
+        let seek = seek.filter(|answer| answer.is_world());
+        let known = seek.map(|answer| lines.only(|subject| answer.has_sent(subject)));
+        self.append_text(known.as_deref().unwrap_or(lines.bytes()));
     }
 
     /// The ground is filled up: all text viewers are sent the map, piece by piece. Answers whether that begins now.
@@ -207,11 +227,9 @@ impl Sessions {
             let leaves = self.delay.leaves(self.now, viewers.delay);
             if self.delay.hold_text(leaves, bytes.len()).is_err() {
                 log::warn!("too much happens for the delay of spectators in text: they are disconnected");
+                let is_delayed = |session: &Session| session.delay > RealSpan::ZERO;
                 for conn in self.text_viewers.watching.clone() {
-                    if self
-                        .get(conn)
-                        .is_some_and(|session| session.delay > RealSpan::ZERO)
-                    {
+                    if self.get(conn).is_some_and(is_delayed) {
                         self.schedule_close(conn, CloseReason::OutboxFull);
                     }
                 }
@@ -256,10 +274,7 @@ impl Sessions {
         match &mut viewers.broadcast {
             Some(answer) if answer.is_world() => answer.restart(before),
             broadcast => {
-                *broadcast = (!viewers.watching.is_empty()).then(|| Answer {
-                    known: Known::all(before),
-                    ..Answer::new(AnswerKind::Seek)
-                });
+                *broadcast = (!viewers.watching.is_empty()).then(|| Answer::seek(before));
             }
         }
     }
@@ -294,16 +309,11 @@ impl Sessions {
             true => released,
             false => end,
         };
-        let Some(position) = session
-            .text_position
-            .as_mut()
-            .filter(|position| **position < until)
-        else {
+        let Some(from) = session.text_position.filter(|position| *position < until) else {
             return 0;
         };
-        let from = *position;
-        *position = until.min(from.saturating_add(bytes));
-        let to = *position;
+        let to = until.min(from.saturating_add(bytes));
+        session.text_position = Some(to);
         let log = std::mem::take(&mut self.text_viewers.log);
         self.append_output(conn, |outbox| log.copy(from..to, outbox));
         self.text_viewers.log = log;
@@ -340,13 +350,9 @@ impl Sessions {
 
     /// No viewer has missed any of the log, and what waits for the delay is counted.
     pub(crate) fn check_text_log(&self) {
-        let TextViewers {
-            watching,
-            log,
-            next_turn,
-            ..
-        } = &self.text_viewers;
-        assert!(*next_turn <= watching.len(), "the next turn is a viewer's");
+        let viewers = &self.text_viewers;
+        let (watching, log) = (&viewers.watching, &viewers.log);
+        assert!(viewers.next_turn <= watching.len(), "the next turn is a viewer's");
         for session in watching.iter().filter_map(|conn| self.get(*conn)) {
             assert!(
                 session
@@ -360,6 +366,6 @@ impl Sessions {
             );
         }
         let held = self.iter().map(|session| &session.delayed);
-        self.delay.check(held, self.text_viewers.delayed_bytes());
+        self.delay.check(held, viewers.delayed_bytes());
     }
 }

@@ -59,13 +59,14 @@ fn recorded_where_eggs_hatch(units_to_hatch: u32) -> Arc<Recording> {
             bench.act(AdminAction::Kill { agent: AgentId(3) });
         }
         if piece < 2 {
-            bench.engine.begin_journal_piece();
+            let ended = bench.engine.begin_journal_piece().expect("it is recorded");
+            pieces[piece].extend(ended.bytes);
         }
         while let Some(journal) = bench.engine.poll_journal() {
             pieces[journal.piece as usize].extend(journal.bytes);
         }
     }
-    for journal in bench.engine.stop_recording() {
+    if let Some(journal) = bench.engine.stop_recording() {
         pieces[journal.piece as usize].extend(journal.bytes);
     }
     let indexed = pieces
@@ -171,7 +172,10 @@ fn text_viewers_are_sent_the_difference() {
         let mut bench = playing(&recording, 0, true);
         let first = bench.join("G", "GRAPHIC");
         for to in [1_500, 40, 2_900, 0, 2_100, 1_999, 10] {
-            bench.engine.seek(units(to), bench.now).expect("a recording");
+            bench
+                .engine
+                .admin(AdminRequest::Seek(units(to)), bench.now)
+                .expect("a recording");
             bench.run_for(ms(70));
             // A new viewer is sent the whole world.
             let late = bench.join("H", "GRAPHIC");
@@ -309,7 +313,10 @@ fn a_jump_among_many_is_sent_piece_by_piece_and_may_be_followed_by_another() {
     let to = [380, 101, 300, 12, 390, 381, 95, 399, 377, 388, 250, 395, 394, 0];
     let pauses_us = [0, 0, 0, 250, 0, 0, 130, 450, 0, 1, 0, 0, 200, 0];
     for (to, until_next_us) in to.into_iter().zip(pauses_us) {
-        bench.engine.seek(units(to), bench.now).expect("a recording");
+        bench
+            .engine
+            .admin(AdminRequest::Seek(units(to)), bench.now)
+            .expect("a recording");
         let written = bench.engine.unsent(bench.peers[first].conn).len();
         assert!(
             written <= 4 * limits::ANSWER_BYTES_AT_ONCE,

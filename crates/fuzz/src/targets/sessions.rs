@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use trantor_engine::{CloseCause, ConnId, Engine, EngineConfig, Input, Output};
+use trantor_engine::{ConnId, Engine, EngineConfig, Input, Output};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
@@ -33,7 +33,7 @@ pub(super) fn play(data: &[u8]) {
         let (bytes, next) = after.split_at(after.len().min(usize::from(*size)));
         match step & 7 {
             0 => play.open(peer),
-            1 => play.close(peer, CloseCause::Failed),
+            1 => play.close(peer),
             2 => play.pass(RealSpan::from_millis(i64::from(*size))),
             // Five of eight actions send bytes.
             _ => play.send(peer, bytes),
@@ -82,10 +82,10 @@ impl Play {
         }
     }
 
-    fn close(&mut self, peer: usize, cause: CloseCause) {
+    fn close(&mut self, peer: usize) {
         if self.open[peer] {
             let conn = self.conn(peer);
-            self.engine.handle(Input::Closed { conn, cause }, self.now);
+            self.engine.handle(Input::Closed { conn }, self.now);
             self.forget(peer);
             self.drain_outputs();
         }

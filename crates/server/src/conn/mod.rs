@@ -15,7 +15,7 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use rustix::net::sockopt;
 use slab::Slab;
-use trantor_engine::{CloseCause, ConnId};
+use trantor_engine::ConnId;
 use trantor_time::RealSpan;
 
 use self::read_turns::ReadTurns;
@@ -166,7 +166,7 @@ pub struct ConnStats {
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadOutcome<'a> {
     Bytes(&'a [u8]),
-    Ended(CloseCause),
+    Ended,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,7 +267,7 @@ impl Conns {
         }
         let outcome = loop {
             match conn.socket.read(buffer) {
-                Ok(0) => break ReadOutcome::Ended(CloseCause::EndOfStream),
+                Ok(0) => break ReadOutcome::Ended,
                 Ok(count) => {
                     let is_empty = SHORT_READ_MEANS_EMPTY && count < buffer.len() && !conn.hung_up;
                     if !is_empty {
@@ -282,7 +282,7 @@ impl Conns {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) => {
                     log::debug!("connection {id}: reading failed: {error}");
-                    break ReadOutcome::Ended(CloseCause::Failed);
+                    break ReadOutcome::Ended;
                 }
             }
         };

@@ -408,7 +408,7 @@ fn list_minds(engine: &Engine) -> String {
     let config = engine.game().config();
     let mut text = String::new();
     for group in engine.mind_groups().filter(|group| group.count > 0) {
-        let (asked, living, decisions) = (minds::shown(config, &group), group.living, group.decisions);
+        let (asked, living, decisions) = (minds::shown(config, group), group.living, group.decisions);
         text += &format!("{asked}: {living} living, {decisions} decisions\n");
     }
     let living: u32 = engine.mind_groups().map(|group| group.living).sum();

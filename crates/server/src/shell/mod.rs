@@ -11,7 +11,7 @@ use std::io;
 
 use mio::Token;
 use trantor_engine::limits::Limits;
-use trantor_engine::{CloseCause, ConnId, Control, Engine, Input, Output};
+use trantor_engine::{ConnId, Control, Engine, Input, Output};
 use trantor_model::TeamId;
 use trantor_runtime::signals::{Handled, Signal, Signals};
 use trantor_runtime::{RealClock, StopSignal, UserToken};
@@ -354,7 +354,7 @@ impl Shell {
                 // Right away, or a throttled connection would be read again in this pass.
                 self.carry_out_outputs(|| {});
             }
-            Some((conn, ReadOutcome::Ended(cause))) => self.close_lost(conn, cause, arrival()),
+            Some((conn, ReadOutcome::Ended)) => self.close_lost(conn, arrival()),
         }
     }
 
@@ -419,7 +419,7 @@ impl Shell {
                 WriteOutcome::Taken(count) => self.engine.sent(conn, count),
                 WriteOutcome::Blocked => return true,
                 WriteOutcome::Failed => {
-                    self.close_lost(conn, CloseCause::Failed, now);
+                    self.close_lost(conn, now);
                     return true;
                 }
             }
@@ -435,7 +435,7 @@ impl Shell {
             is_precise: self.is_precise,
         });
         for conn in self.conns.update_watch(self.wait.registry()) {
-            self.close_lost(conn, CloseCause::Failed, now);
+            self.close_lost(conn, now);
         }
     }
 
@@ -453,9 +453,9 @@ impl Shell {
     }
 
     /// Closes a connection that is lost, and tells the engine.
-    fn close_lost(&mut self, conn: ConnId, cause: CloseCause, now: RealTime) {
+    fn close_lost(&mut self, conn: ConnId, now: RealTime) {
         log::trace!("connection {conn} is gone");
-        self.engine.handle(Input::Closed { conn, cause }, now);
+        self.engine.handle(Input::Closed { conn }, now);
         self.close(conn);
     }
 

@@ -14,9 +14,7 @@ pub mod viewer;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use trantor_engine::{
-    AdminRefusal, AdminRequest, CloseCause, ConnId, Engine, EngineConfig, FiredKind, Input, Output,
-};
+use trantor_engine::{AdminRefusal, AdminRequest, ConnId, Engine, EngineConfig, FiredKind, Input, Output};
 use trantor_game::replay::{IndexedPiece, Recording};
 use trantor_game::{AdminAction, GameConfig, Replay, Rules};
 use trantor_model::{AgentId, Counts, MapSize, Tile};
@@ -40,7 +38,7 @@ pub struct Bench {
     /// Whether peers that connect are counted.
     pub counts_next: bool,
     slots_freed: Vec<u32>,
-    slots_used: u32,
+    /// By slot, how often it was taken before.
     generations: Vec<u32>,
 }
 
@@ -114,7 +112,6 @@ impl Bench {
             copies_compared: 0,
             counts_next: false,
             slots_freed: Vec::new(),
-            slots_used: 0,
             generations: Vec::new(),
         }
     }
@@ -150,9 +147,8 @@ impl Bench {
         is_shown: bool,
     ) -> usize {
         let slot = self.slots_freed.pop().unwrap_or_else(|| {
-            self.slots_used += 1;
             self.generations.push(0);
-            self.slots_used - 1
+            self.generations.len() as u32 - 1
         });
         let conn = ConnId {
             slot,
@@ -442,8 +438,8 @@ impl Bench {
     /// Closes a peer's connection at this instant, outside a pass.
     pub fn hang_up(&mut self, peer: usize) {
         if self.peers[peer].is_open {
-            let (conn, cause) = (self.peers[peer].conn, CloseCause::EndOfStream);
-            self.engine.handle(Input::Closed { conn, cause }, self.now);
+            let conn = self.peers[peer].conn;
+            self.engine.handle(Input::Closed { conn }, self.now);
             self.free(peer);
         }
     }
