@@ -91,17 +91,13 @@ impl Mind for Clockwork {
     }
 }
 
-struct Clockworks;
-
-impl MindFactory for Clockworks {
-    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
-        Box::new(Clockwork {
-            rng: Pcg32::new(born.seed, born.index + u64::from(born.agent.0)),
-            wakes_at: None,
-            heard: 0,
-            percepts: 0,
-        })
-    }
+fn clockwork(born: &Newborn<'_>) -> Box<dyn Mind> {
+    Box::new(Clockwork {
+        rng: Pcg32::new(born.seed, born.index + u64::from(born.agent.0)),
+        wakes_at: None,
+        heard: 0,
+        percepts: 0,
+    })
 }
 
 /// A scenario that sows food for a while at times of its own, changes the speed, and closes and opens teams as agents die.
@@ -173,11 +169,17 @@ impl Scenario for Sower {
     }
 }
 
-fn made(factory: impl MindFactory + 'static) -> MindSource {
-    MindSource::Made {
-        name: "made".to_owned(),
-        factory: Box::new(factory),
+struct Factory<F>(F);
+
+impl<F: FnMut(&Newborn<'_>) -> Box<dyn Mind>> MindFactory for Factory<F> {
+    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+        self.0(born)
     }
+}
+
+fn made(awaken: impl FnMut(&Newborn<'_>) -> Box<dyn Mind> + 'static) -> MindSource {
+    let (name, factory) = ("made".to_owned(), Box::new(Factory(awaken)));
+    MindSource::Made { name, factory }
 }
 
 fn group(
@@ -192,7 +194,7 @@ fn group(
         team: TeamId(team),
         source: match kind {
             Some(kind) => MindSource::BuiltIn(kind),
-            None => made(Clockworks),
+            None => made(clockwork),
         },
         count,
         rate: MindRate {
@@ -409,20 +411,12 @@ impl Mind for Thinker {
     }
 }
 
-struct Thinkers;
-
-impl MindFactory for Thinkers {
-    fn awaken(&mut self, _: &Newborn<'_>) -> Box<dyn Mind> {
-        Box::<Thinker>::default()
-    }
-}
-
 #[test]
 fn what_a_mind_shows_reaches_viewers_and_goes_with_its_agent() {
     let mut bench = bench(5, 5, 8);
     let viewer = bench.watch("V");
     let mut thinkers = group(0, None, 1, 0, 0);
-    thinkers.source = made(Thinkers);
+    thinkers.source = made(|_| Box::<Thinker>::default());
     bench
         .engine
         .add_minds(vec![thinkers])
@@ -449,7 +443,6 @@ fn what_a_mind_shows_reaches_viewers_and_goes_with_its_agent() {
 }
 
 /// Does the same at each decision, and is woken once if at all.
-#[derive(Clone, Default)]
 struct Plain {
     acts: Vec<Act>,
     wakes_at: Option<GameTime>,
@@ -468,12 +461,6 @@ impl Mind for Plain {
     }
 }
 
-impl MindFactory for Plain {
-    fn awaken(&mut self, _: &Newborn<'_>) -> Box<dyn Mind> {
-        Box::new(self.clone())
-    }
-}
-
 #[test]
 fn messages_of_minds_are_not_charged_to_the_players_of_their_team() {
     let mut config = EngineConfig::new(game_config(5, 5, 8));
@@ -481,9 +468,12 @@ fn messages_of_minds_are_not_charged_to_the_players_of_their_team() {
     let mut bench = Bench::new(config);
     let [_, player, hearer] = ["a", "a", "b"].map(|team| bench.join(team, team));
     let shout = Act::Command(Command::Broadcast((*b"hey").into()));
-    let (acts, wakes_at) = (vec![shout], None);
+    let acts = vec![shout];
     let mut shouters = group(0, None, 4, 7_000, 0);
-    shouters.source = made(Plain { acts, wakes_at });
+    shouters.source = made(move |_| {
+        let (acts, wakes_at) = (acts.clone(), None);
+        Box::new(Plain { acts, wakes_at })
+    });
     bench.engine.add_minds(vec![shouters]).expect("a game has room");
     bench.run_for(ms(3_000));
     bench.received.clear();
@@ -500,11 +490,11 @@ fn messages_of_minds_are_not_charged_to_the_players_of_their_team() {
 #[test]
 fn minds_that_sleep_cause_no_wake_up() {
     let mut bench = crate::quiet(100);
-    let (acts, at) = (Vec::new(), GameTime::from_units(5_000));
+    let at = GameTime::from_units(5_000);
     let mut sleepers = group(0, None, 8, 0, 0);
-    sleepers.source = made(Plain {
-        acts,
-        wakes_at: Some(at),
+    sleepers.source = made(move |_| {
+        let (acts, wakes_at) = (Vec::new(), Some(at));
+        Box::new(Plain { acts, wakes_at })
     });
     bench.engine.add_minds(vec![sleepers]).expect("a game has room");
     bench.run_for(ms(1_000));

@@ -41,12 +41,6 @@ pub fn read_message(message: &str) -> ToServer {
     let words: Vec<&str> = message.split_whitespace().collect();
     match words[..] {
         ["probe", token] => ToServer::Probe { token: number(token) },
-        ["frequency", hertz] => {
-            let frequency = number(hertz);
-            ToServer::SetFrequency { frequency }
-        }
-        ["pause"] => ToServer::Pause,
-        ["resume"] => ToServer::Resume,
         ["step", "unit"] => ToServer::Step(StepKind::Unit),
         ["step", "event"] => ToServer::Step(StepKind::Event),
         ["step", "action"] => ToServer::Step(StepKind::Action),
@@ -56,18 +50,16 @@ pub fn read_message(message: &str) -> ToServer {
             let agent = Some(AgentId(number(agent)));
             ToServer::Watch { agent }
         }
-        ["seek", unit] => ToServer::Seek {
-            at: GameTime::from_units(number(unit)),
-        },
-        ["lag", ref settings @ ..] => ToServer::SetLag {
-            lag: lag::read(&settings.join(" ")).expect("settings"),
-        },
-        ["team-lag", team, ref settings @ ..] => ToServer::SetTeamLag {
-            team: TeamId(number(team)),
-            lag: (settings != ["same"]).then(|| lag::read(&settings.join(" ")).expect("settings")),
-        },
         ["goodbye"] => ToServer::Goodbye,
-        _ => panic!("frame viewers cannot say {message:?}"),
+        _ => match read_request(message) {
+            AdminRequest::SetFrequency(frequency) => ToServer::SetFrequency { frequency },
+            AdminRequest::Pause => ToServer::Pause,
+            AdminRequest::Resume => ToServer::Resume,
+            AdminRequest::Seek(at) => ToServer::Seek { at },
+            AdminRequest::Act(AdminAction::SetLag { lag }) => ToServer::SetLag { lag },
+            AdminRequest::Act(AdminAction::SetTeamLag { team, lag }) => ToServer::SetTeamLag { team, lag },
+            request => panic!("frame viewers cannot request {request:?}"),
+        },
     }
 }
 
@@ -120,7 +112,7 @@ fn read_action(words: &[&str]) -> AdminAction {
         },
         ["team-lag", team, ref settings @ ..] => AdminAction::SetTeamLag {
             team: TeamId(number(team)),
-            lag: Some(lag::read(&settings.join(" ")).expect("settings")),
+            lag: (settings != ["same"]).then(|| lag::read(&settings.join(" ")).expect("settings")),
         },
         ["lag", ref settings @ ..] => AdminAction::SetLag {
             lag: lag::read(&settings.join(" ")).expect("settings"),

@@ -36,8 +36,6 @@
 //! `@7` is a moment in units of game time, `@7.25` too; `@70ms` and `@60s` are real time since the start.
 //! What is received between two actions stands after the first of them, in order of time, then of peers.
 
-use std::fmt::Write as _;
-
 use trantor_engine::{AdminRequest, Engine, EngineConfig, PlaybackStart};
 use trantor_game::{Game, Snapshot};
 use trantor_time::{GameTime, RealSpan, RealTime};
@@ -50,38 +48,35 @@ use super::{Bench, game_config};
 /// Runs a transcript; answers it as it should have been written.
 pub fn run(text: &str) -> String {
     let mut lines = text.lines().peekable();
-    let mut written = String::new();
-    let mut options = String::new();
+    let (mut written, mut options) = (String::new(), String::new());
     while let Some(line) = lines.next_if(|line| line.starts_with(['#', '-']) || line.is_empty()) {
         if line.starts_with('-') {
             options += line;
             options += " ";
         }
-        writeln!(written, "{line}").expect(TEXT_GROWS);
+        written += line;
+        written += "\n";
     }
     let config = EngineConfig {
         program: "test".to_owned(),
         ..EngineConfig::new(game_config(10, 10, 2))
     };
-    let mut transcript = Transcript::new(Options::read(config, &options));
+    let mut transcript = Transcript::new(Options::read(config, &options), written);
     for line in lines {
         if line.is_empty() || line.starts_with('#') {
             transcript.pending_notes.push(line.to_owned());
         } else if is_output(line) {
             // What is expected is compared by comparing the whole text.
         } else {
-            transcript.act(line, &mut written);
+            transcript.act(line);
         }
     }
-    transcript.flush(&mut written);
+    transcript.flush();
     if !transcript.bench.engine.is_playback() {
         transcript.bench.assert_replays();
     }
-    written
+    transcript.written
 }
-
-/// Why writing to a text cannot fail.
-const TEXT_GROWS: &str = "a text grows as needed";
 
 /// Whether the line is about what is received: `@7  A< ok`.
 fn is_output(line: &str) -> bool {
@@ -113,6 +108,8 @@ struct Run {
 
 struct Transcript {
     bench: Bench,
+    /// The transcript as it should have been written.
+    written: String,
     began: RealTime,
     last_action: RealTime,
     is_in_real_time: bool,
@@ -121,12 +118,13 @@ struct Transcript {
 }
 
 impl Transcript {
-    fn new(options: Options) -> Self {
+    fn new(options: Options, written: String) -> Self {
         let bench = Bench::new(options.config);
         let mut transcript = Self {
             began: bench.now,
             last_action: bench.now,
             bench,
+            written,
             is_in_real_time: options.is_in_real_time,
             pending_notes: Vec::new(),
         };
@@ -143,7 +141,7 @@ impl Transcript {
     }
 
     /// Carries out one line, after what was received before it was written down.
-    fn act(&mut self, line: &str, written: &mut String) {
+    fn act(&mut self, line: &str) {
         let (stamp, action) = line
             .split_once(' ')
             .unwrap_or_else(|| panic!("no action in {line:?}"));
@@ -161,15 +159,15 @@ impl Transcript {
             assert_eq!(since.next(), None, "silence at {stamp}");
         }
         self.last_action = self.bench.now;
-        self.flush(written);
-        writeln!(written, "{line}").expect(TEXT_GROWS);
+        self.flush();
+        self.write(line);
         if let Some(name) = action.strip_prefix("admin disconnect ") {
             let conn = self.bench.peers[self.bench.peer(name)].conn;
-            self.admin(AdminRequest::Disconnect(conn), written);
+            self.admin(AdminRequest::Disconnect(conn));
         } else if let Some(request) = action.strip_prefix("admin ") {
-            self.admin(read_request(request), written);
+            self.admin(read_request(request));
         } else if let Some(names) = action.strip_prefix("figures ") {
-            self.show_figures(names, written);
+            self.show_figures(names);
         } else if let Some(options) = action.strip_prefix("reload ") {
             let engine = &mut self.bench.engine;
             let config = Options::read(engine.config().clone(), options).config;
@@ -185,13 +183,11 @@ impl Transcript {
             let engine = Engine::resume(config, game, self.bench.now);
             self.bench.replace_engine(engine);
             self.start();
-            let again = self.bench.engine.state_to_save().encode();
-            writeln!(
-                written,
-                "# saved again: {}",
-                if again == saved { "the same" } else { "another" }
-            )
-            .expect(TEXT_GROWS);
+            let is_same = self.bench.engine.state_to_save().encode() == saved;
+            self.write(match is_same {
+                true => "# saved again: the same",
+                false => "# saved again: another",
+            });
         } else if let Some(from) = action.strip_prefix("playback from ") {
             let recording = self.bench.stop_recording();
             let start = PlaybackStart {
@@ -205,17 +201,18 @@ impl Transcript {
         } else if action == "next wake-up" {
             let at = self.bench.engine.poll_timeout();
             let shown = at.map_or("none".to_owned(), |at| show_real((at - self.began).as_nanos()));
-            writeln!(written, "# wake-up: {shown}").expect(TEXT_GROWS);
+            self.write(&format!("# wake-up: {shown}"));
         } else if action == "console" {
             let shown = match self.bench.engine.poll_operator_line() {
                 Some(said) => format!("{} {}", self.bench.name_of(said.conn), said.line),
                 None => "none".to_owned(),
             };
-            writeln!(written, "# console: {shown}").expect(TEXT_GROWS);
+            self.write(&format!("# console: {shown}"));
         } else if action == "clients" {
-            for client in self.bench.engine.clients() {
-                let name = self.bench.name_of(client.conn);
-                writeln!(written, "# client: {name} {:?}", client.kind).expect(TEXT_GROWS);
+            let clients: Vec<_> = self.bench.engine.clients().collect();
+            for client in clients {
+                let line = format!("# client: {} {:?}", self.bench.name_of(client.conn), client.kind);
+                self.write(&line);
             }
         } else if !matches!(action, "silence" | "wait" | "end") {
             let (name, verb) = action.split_once([' ', '>']).unwrap_or((action, ""));
@@ -244,14 +241,19 @@ impl Transcript {
         }
     }
 
-    fn admin(&mut self, request: AdminRequest, written: &mut String) {
+    fn write(&mut self, line: &str) {
+        self.written += line;
+        self.written += "\n";
+    }
+
+    fn admin(&mut self, request: AdminRequest) {
         if let Err(refusal) = self.bench.admin(request) {
-            writeln!(written, "# refused: {refusal}").expect(TEXT_GROWS);
+            self.write(&format!("# refused: {refusal}"));
         }
     }
 
     /// Writes down what was received.
-    fn flush(&mut self, written: &mut String) {
+    fn flush(&mut self) {
         let mut runs: Vec<Run> = Vec::new();
         // The run that each peer is in: many of one name share runs.
         let mut positions = vec![0; self.bench.peers.len()];
@@ -263,7 +265,7 @@ impl Transcript {
             let (name, what) = (&self.bench.peers[received.peer].name, received.what.to_string());
             if !self.bench.peers[received.peer].is_counted {
                 let line = format!("@{stamp:<3} {name}< {what}");
-                writeln!(written, "{}", line.trim_end()).expect(TEXT_GROWS);
+                self.write(line.trim_end());
                 continue;
             }
             let word = match what.as_bytes() {
@@ -296,11 +298,11 @@ impl Transcript {
             bytes,
         } in runs
         {
-            writeln!(written, "@{stamp:<3} {name}< {count} {word}, {bytes} bytes").expect(TEXT_GROWS);
+            self.write(&format!("@{stamp:<3} {name}< {count} {word}, {bytes} bytes"));
         }
-        for note in self.pending_notes.drain(..) {
+        for note in std::mem::take(&mut self.pending_notes) {
             if !EXPECTED_NOTES.iter().any(|start| note.starts_with(start)) {
-                writeln!(written, "{note}").expect(TEXT_GROWS);
+                self.write(&note);
             }
         }
     }
@@ -317,7 +319,7 @@ impl Transcript {
     }
 
     /// Figures as their `Debug` text has them: what stands behind the name.
-    fn show_figures(&mut self, names: &str, written: &mut String) {
+    fn show_figures(&mut self, names: &str) {
         let now = self.bench.now;
         let figures = format!("{:?}", self.bench.engine.stats(now));
         for name in names.split(' ') {
@@ -325,7 +327,7 @@ impl Transcript {
                 .split_once(&format!(" {name}: "))
                 .unwrap_or_else(|| panic!("no figure {name}"));
             let value = behind.split([',', '}']).next().unwrap_or_default();
-            writeln!(written, "# figure: {name} {}", value.trim()).expect(TEXT_GROWS);
+            self.write(&format!("# figure: {name} {}", value.trim()));
         }
     }
 
