@@ -52,7 +52,7 @@ pub(super) struct Line {
     pub(super) units: i128,
     /// When it took its place in the list, in whole units.
     placed: i128,
-    deed: Deed,
+    kind: FeedKind,
     text: String,
     pub(super) team: Option<TeamId>,
     agent: Option<AgentId>,
@@ -67,72 +67,92 @@ pub(super) struct Line {
     pub(super) vignette: Option<Vignette>,
 }
 
-/// A deed, of a team.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Deed {
-    Hatched,
-    Died(Level),
-    Left(Level),
-    Pushed,
-    EggLaid,
-    EggBroken,
-    Rose(Level),
-    Broke(Level, Option<AgentId>),
-    Spoke,
-    Announced(Box<str>),
-    Won,
-}
+impl Line {
+    /// The line of a single event, without its text; `None` for what is not listed.
+    fn of(entry: &FeedEntry) -> Option<Self> {
+        let mut said = VecDeque::new();
+        let (team, agent, tile) = match &entry.kind {
+            FeedKind::Said(_, words) if !words::is_for_people(words) => return None,
+            FeedKind::Said(who, words) => {
+                said.push_front((who.agent, words.clone()));
+                (Some(who.team), Some(who.agent), None)
+            }
+            FeedKind::Joined(who)
+            | FeedKind::Died(who, _)
+            | FeedKind::Left(who, _)
+            | FeedKind::Pushed(who)
+            | FeedKind::Rose(who, _) => (Some(who.team), Some(who.agent), None),
+            FeedKind::EggLaid(_, team, tile) | FeedKind::EggBroken(_, team, tile) => {
+                (Some(*team), None, Some(*tile))
+            }
+            FeedKind::RitualEnded(tile, _, RitualOutcome::Broke { team, .. }) => (*team, None, Some(*tile)),
+            FeedKind::Won(team) => (Some(*team), None, None),
+            FeedKind::Announced(_) => (None, None, None),
+            _ => return None,
+        };
+        let units = entry.at.whole_units();
+        Some(Self {
+            units,
+            placed: units,
+            kind: entry.kind.clone(),
+            text: String::new(),
+            team,
+            agent,
+            tile,
+            count: 1,
+            is_new: false,
+            is_first: false,
+            said,
+            vignette: None,
+        })
+    }
 
-impl Deed {
     /// Units after the last deed in which another one joins its line, and for which the line keeps its place: lines
     /// that move up with each broadcast of a busy game cannot be read. `None` for deeds with a line of their own.
     fn spans(&self) -> Option<(i128, i128)> {
-        match self {
-            Self::Hatched | Self::Died(_) => Some((50, 0)),
-            Self::Rose(_) => Some((100, 101)),
-            Self::Left(_) | Self::Pushed | Self::EggLaid | Self::EggBroken | Self::Spoke => Some((300, 301)),
-            Self::Broke(..) | Self::Announced(_) | Self::Won => None,
+        match self.kind {
+            FeedKind::Joined(_) | FeedKind::Died(..) => Some((50, 0)),
+            FeedKind::Rose(..) => Some((100, 101)),
+            FeedKind::RitualEnded(..) | FeedKind::Announced(_) | FeedKind::Won(_) => None,
+            _ => Some((300, 301)),
         }
     }
 
     fn is_alike(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Rose(level), Self::Rose(other)) => level == other,
-            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
-        }
+        let is_alike = match (&self.kind, &other.kind) {
+            (FeedKind::Rose(_, level), FeedKind::Rose(_, other)) => level == other,
+            (kind, other) => std::mem::discriminant(kind) == std::mem::discriminant(other),
+        };
+        is_alike && self.team == other.team
     }
 
-    fn icon(&self) -> Icon {
-        match self {
-            Self::Hatched => icons::PERSON,
-            Self::Died(_) => icons::DIED,
-            Self::Left(_) => icons::LEFT,
-            Self::Pushed => icons::PUSHED,
-            Self::EggLaid | Self::EggBroken => icons::EGG,
-            Self::Rose(_) => icons::ROSE,
-            Self::Broke(..) => icons::RITUAL,
-            Self::Spoke => icons::TALK,
-            Self::Announced(_) => icons::SOUND,
-            Self::Won => icons::CROWN,
+    pub(super) fn icon(&self) -> Icon {
+        match self.kind {
+            FeedKind::Died(..) => icons::DIED,
+            FeedKind::Left(..) => icons::LEFT,
+            FeedKind::Pushed(_) => icons::PUSHED,
+            FeedKind::EggLaid(..) | FeedKind::EggBroken(..) => icons::EGG,
+            FeedKind::Rose(..) => icons::ROSE,
+            FeedKind::RitualEnded(..) => icons::RITUAL,
+            FeedKind::Said(..) => icons::TALK,
+            FeedKind::Announced(_) => icons::SOUND,
+            FeedKind::Won(_) => icons::CROWN,
+            _ => icons::PERSON,
         }
     }
 
     /// Whether it decides a match; the rest is everyday life.
     fn is_highlight(&self) -> bool {
-        matches!(
-            self,
-            Self::Rose(_) | Self::Broke(..) | Self::Announced(_) | Self::Won
-        )
-    }
-}
-
-impl Line {
-    pub(super) fn icon(&self) -> Icon {
-        self.deed.icon()
+        self.has_failed()
+            || matches!(
+                self.kind,
+                FeedKind::Rose(..) | FeedKind::Announced(_) | FeedKind::Won(_)
+            )
     }
 
+    /// Whether it is an elevation that broke.
     pub(super) fn has_failed(&self) -> bool {
-        matches!(self.deed, Deed::Broke(..))
+        matches!(self.kind, FeedKind::RitualEnded(..))
     }
 
     fn compose(&mut self, teams: &[SceneTeam]) {
@@ -150,23 +170,28 @@ impl Line {
             1 => format!("{name} {verb} an egg"),
             count => format!("{name} {verb} {count} eggs"),
         };
-        self.text = match &self.deed {
-            Deed::Hatched if self.count == 1 => format!("{name}: {agent} hatched"),
-            Deed::Hatched => format!("{name}: {} hatched", self.count),
-            Deed::Died(level) => did("died", level),
-            Deed::Left(level) => did("left", level),
-            Deed::Pushed if self.count == 1 => format!("{name}: {agent} pushed the others away"),
-            Deed::Pushed => format!("{name} pushed others away {} times", self.count),
-            Deed::EggLaid => eggs("laid"),
-            Deed::EggBroken => eggs("lost"),
-            Deed::Rose(level) => self.rose(name, *level),
-            Deed::Broke(level, pushed_away) => {
+        self.text = match &self.kind {
+            FeedKind::Died(_, level) => did("died", level),
+            FeedKind::Left(_, level) => did("left", level),
+            FeedKind::Pushed(_) if self.count == 1 => format!("{name}: {agent} pushed the others away"),
+            FeedKind::Pushed(_) => format!("{name} pushed others away {} times", self.count),
+            FeedKind::EggLaid(..) => eggs("laid"),
+            FeedKind::EggBroken(..) => eggs("lost"),
+            FeedKind::Rose(_, level) => self.rose(name, *level),
+            FeedKind::RitualEnded(_, level, outcome) => {
                 let whose = team.map_or_else(|| "an".to_owned(), |team| format!("{team}'s"));
-                let why = pushed_away.map(|agent| format!(": #{} was pushed away", agent.0));
-                let why = why.unwrap_or_default();
+                let why = match outcome {
+                    RitualOutcome::Broke {
+                        pushed_away: Some(agent),
+                        ..
+                    } => {
+                        format!(": #{} was pushed away", agent.0)
+                    }
+                    _ => String::new(),
+                };
                 format!("{whose} elevation to level {} broke{why}", level.get() + 1)
             }
-            Deed::Spoke => {
+            FeedKind::Said(..) => {
                 let newest = self
                     .said
                     .front()
@@ -177,8 +202,10 @@ impl Line {
                     count => format!("{name}: “{newest}” · {count} broadcasts"),
                 }
             }
-            Deed::Announced(text) => text.to_string(),
-            Deed::Won => format!("{name} wins"),
+            FeedKind::Announced(text) => text.to_string(),
+            FeedKind::Won(_) => format!("{name} wins"),
+            _ if self.count == 1 => format!("{name}: {agent} hatched"),
+            _ => format!("{name}: {} hatched", self.count),
         };
     }
 
@@ -225,33 +252,27 @@ impl EventFeed {
     /// Adds an event. Single steps, objects and texts of programs have no line, nor has what comes after the victory.
     pub fn add(&mut self, entry: &FeedEntry, scene: &Scene) {
         let teams = &scene.teams;
-        let Some(mut event) =
-            line(entry).filter(|line| !self.is_won || matches!(line.deed, Deed::Announced(_)))
-        else {
+        let is_listed = |line: &Line| !self.is_won || matches!(line.kind, FeedKind::Announced(_));
+        let Some(mut event) = Line::of(entry).filter(is_listed) else {
             return;
         };
-        self.is_won |= event.deed == Deed::Won;
-        if let (Deed::Rose(level), Some(team)) = (&event.deed, event.team) {
-            let level = *level;
+        self.is_won |= matches!(event.kind, FeedKind::Won(_));
+        if let FeedKind::Rose(Who { team, .. }, level) = event.kind {
             let ahead = |(other, reached): &(TeamId, Level)| *other != team && *reached >= level;
             event.is_new = !self.reached.contains_key(&(team, level));
             event.is_first = event.is_new && teams.len() > 1 && !self.reached.keys().any(ahead);
             self.reached.entry((team, level)).or_insert(event.units);
         }
-        let alike = event.deed.spans().and_then(|(span, keeps_place)| {
+        let alike = event.spans().and_then(|(span, keeps_place)| {
             // That a team has reached a level is a line of the one elevation.
             let span = |line: &Line| if line.is_new { ELEVATION_UNITS } else { span };
-            let continues = |line: &Line| {
-                line.team == event.team
-                    && line.deed.is_alike(&event.deed)
-                    && event.units - line.units <= span(line)
-            };
+            let continues = |line: &Line| line.is_alike(&event) && event.units - line.units <= span(line);
             Some((self.lines.iter().position(continues)?, keeps_place))
         });
         let moved = match alike {
             None => {
                 event.compose(teams);
-                if event.is_new || matches!(event.deed, Deed::Broke(..)) {
+                if event.is_new || event.has_failed() {
                     event.vignette = Vignette::of(scene, entry.at, event.tile, event.agent);
                 }
                 Some(event)
@@ -264,7 +285,7 @@ impl EventFeed {
         if let Some(line) = moved {
             if self.lines.len() == LINES_MAX {
                 // What decides the match is kept for its end.
-                let oldest = self.lines.iter().rposition(|line| !line.deed.is_highlight());
+                let oldest = self.lines.iter().rposition(|line| !line.is_highlight());
                 self.lines.remove(oldest.unwrap_or(LINES_MAX - 1));
             }
             self.lines.push_front(line);
@@ -275,7 +296,13 @@ impl EventFeed {
     pub fn rewind(&mut self, units: i128) {
         self.lines.retain(|line| line.units <= units);
         self.reached.retain(|_, at| *at <= units);
-        self.is_won = self.lines.iter().any(|line| line.deed == Deed::Won);
+        self.is_won = self.win().is_some();
+    }
+
+    fn win(&self) -> Option<&Line> {
+        self.lines
+            .iter()
+            .find(|line| matches!(line.kind, FeedKind::Won(_)))
     }
 
     /// The deeds that decided the match, at most `most`, in order of time: an elevation that broke, a team that took the
@@ -285,11 +312,10 @@ impl EventFeed {
             let reached = self.reached.iter().filter(|((_, of), _)| *of == level);
             reached.min_by_key(|(_, at)| **at).map(|((team, _), _)| *team)
         };
-        let won = self.lines.iter().find(|line| line.deed == Deed::Won);
-        let end = won.map_or(i128::MAX, |line| line.units);
-        let weight = |line: &Line| match line.deed {
-            Deed::Broke(level, _) => 3 * u32::from(level.get()).pow(2),
-            Deed::Rose(level) if line.is_new && line.units < end => {
+        let end = self.win().map_or(i128::MAX, |line| line.units);
+        let weight = |line: &Line| match line.kind {
+            FeedKind::RitualEnded(_, level, _) => 3 * u32::from(level.get()).pow(2),
+            FeedKind::Rose(_, level) if line.is_new && line.units < end => {
                 let before = Level::new(level.get() - 1).ok().and_then(first_at);
                 let takes_lead = line.is_first && before.is_some_and(|team| Some(team) != line.team);
                 u32::from(level.get()).pow(2) * if takes_lead { 2 } else { 1 }
@@ -327,47 +353,6 @@ impl EventFeed {
             format!("{at:>5} {}{}", line.text, place.unwrap_or_default())
         })
     }
-}
-
-/// The line of a single event, without its text; `None` for what is not listed.
-fn line(entry: &FeedEntry) -> Option<Line> {
-    let by = |who: &Who, deed| (deed, Some(who.team), Some(who.agent), None);
-    let on = |tile, team, deed| (deed, team, None, Some(tile));
-    let mut said = VecDeque::new();
-    let (deed, team, agent, tile) = match &entry.kind {
-        FeedKind::Joined(who) => by(who, Deed::Hatched),
-        FeedKind::Died(who, level) => by(who, Deed::Died(*level)),
-        FeedKind::Left(who, level) => by(who, Deed::Left(*level)),
-        FeedKind::Pushed(who) => by(who, Deed::Pushed),
-        FeedKind::Rose(who, level) => by(who, Deed::Rose(*level)),
-        FeedKind::Said(who, words) if words::is_for_people(words) => {
-            said.push_front((who.agent, words.clone()));
-            by(who, Deed::Spoke)
-        }
-        FeedKind::EggLaid(_, team, tile) => on(*tile, Some(*team), Deed::EggLaid),
-        FeedKind::EggBroken(_, team, tile) => on(*tile, Some(*team), Deed::EggBroken),
-        FeedKind::RitualEnded(tile, level, RitualOutcome::Broke { team, pushed_away }) => {
-            on(*tile, *team, Deed::Broke(*level, *pushed_away))
-        }
-        FeedKind::Won(team) => (Deed::Won, Some(*team), None, None),
-        FeedKind::Announced(text) => (Deed::Announced(text.clone()), None, None, None),
-        _ => return None,
-    };
-    let units = entry.at.whole_units();
-    Some(Line {
-        units,
-        placed: units,
-        deed,
-        text: String::new(),
-        team,
-        agent,
-        tile,
-        count: 1,
-        is_new: false,
-        is_first: false,
-        said,
-        vignette: None,
-    })
 }
 
 /// A team's name, or its number while the name is unknown.
@@ -411,7 +396,7 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, feed: &EventFeed, onl
         let bottom = ui.cursor().top() + free;
         let lines = feed.lines.iter();
         let mut lines = lines
-            .filter(|line| !*only_highlights || line.deed.is_highlight())
+            .filter(|line| !*only_highlights || line.is_highlight())
             .peekable();
         if lines.peek().is_none() {
             ui.label(RichText::new("nothing yet").small().weak());
@@ -487,7 +472,7 @@ pub(super) fn show_line(ui: &mut Ui, cx: &PanelContext<'_>, line: &Line, rows: u
     );
     let fill = line.team.map_or(colors.gold, |team| colors.team(team));
     let at = pos2(rect.left() + TIME_WIDTH + 6.0, middle);
-    Pen::new(&painter, at, 11.0).icon(line.deed.icon(), colors.legible(fill));
+    Pen::new(&painter, at, 11.0).icon(line.icon(), colors.legible(fill));
     let at = pos2(rect.left() + TIME_WIDTH + ICON_WIDTH, rect.top());
     painter.galley(at, galley, colors.text);
     response.on_hover_ui(|ui| tip(ui, cx, line))
