@@ -18,6 +18,7 @@ use trantor_protocol::limits::HISTORY_EVENTS_MAX;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::demo::{Demo, DemoScene};
+use crate::game_loop::figures::Figures;
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::Settings;
@@ -25,7 +26,6 @@ use crate::sound::Volume;
 use crate::sound::mixer::Listener;
 use crate::source::{self, Repeat, Source};
 use crate::state::director::Director;
-use crate::state::hud::figures::Figures;
 use crate::state::hud::{EventFeed, FrameFigures, Hud};
 use crate::trails::Trails;
 use trantor_render::picture::camera::Camera;

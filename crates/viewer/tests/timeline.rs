@@ -138,8 +138,10 @@ impl Person {
     }
 
     fn frames(&mut self, count: u64) {
-        let end = self.game_loop.viewer().pacer.frames() + count;
-        self.until("a few frames", |it| it.game_loop.viewer().pacer.frames() >= end);
+        let end = self.game_loop.viewer().pacer.budget.frames() + count;
+        self.until("a few frames", |it| {
+            it.game_loop.viewer().pacer.budget.frames() >= end
+        });
     }
 
     fn press(&mut self, key: &str) {

@@ -136,7 +136,7 @@ fn stress(length: RealSpan) -> anyhow::Result<()> {
         writeln!(
             out,
             "| {name} | {:.2} | {:.3} | {:.1} % | {:.2} ms |",
-            pacer.frames() as f64 / row.seconds,
+            pacer.budget.frames() as f64 / row.seconds,
             pacer.time_in_events.as_secs_f64() / row.seconds,
             row.processor_percent,
             quantile(&row.event_delays, 0.99).as_millis_f64(),

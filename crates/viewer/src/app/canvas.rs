@@ -11,9 +11,9 @@ use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
+use crate::game_loop::figures::Figures;
 use crate::painter::{Laid, Painter};
 use crate::state::ViewerState;
-use crate::state::hud::figures::Figures;
 use trantor_render::gpu::surface::{Fault, Recovery, Status, SurfaceState};
 use trantor_render::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
 

@@ -12,13 +12,13 @@ use super::canvas::{Canvas, Drawn};
 use super::refresh::{HIDDEN_PER_SECOND, RefreshRate};
 use crate::film::recording::Recording;
 use crate::game_loop::Screen;
+use crate::game_loop::figures::Figures;
 use crate::input::Action;
 use crate::intent::Intent;
 use crate::options::Cli;
 use crate::pictures;
 use crate::settings::Settings;
 use crate::state::ViewerState;
-use crate::state::hud::figures::Figures;
 use trantor_render::gpu::Quality;
 
 /// The window, once it is open.

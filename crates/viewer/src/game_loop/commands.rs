@@ -187,7 +187,7 @@ impl<S> Viewer<S> {
         let rate = within(rate, FRAMES_PER_SECOND, "frames a second are a number")?;
         let rate = Rate::per_second(rate).map_err(|error| error.to_string())?;
         self.fixed_rate = true;
-        self.pacer.set_target(rate);
+        self.pacer.budget.set_rate(rate);
         Ok(format!("{} frames a second", rate.as_per_second()))
     }
 

@@ -4,14 +4,62 @@
 //! second.
 
 use trantor_client::ClientStats;
-use trantor_time::{Due, Pace, RealSpan, RealTime};
+use trantor_protocol::wire::LinkTotals;
+use trantor_time::{Due, GameSpan, Pace, RealSpan, RealTime};
 
 use super::Viewer;
 use crate::logging;
-use crate::state::hud::figures::{Group, judged, messages_sent, row};
 
 /// Lines of the log that are shown.
 const LOG_LINES: usize = 5;
+
+/// Frames in the plot and in its percentiles: four seconds at 60 a second.
+pub const FRAMES_KEPT: usize = 240;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Groups in the order in which they are shown.
+    pub groups: Vec<Group>,
+    pub log: Vec<String>,
+    /// Milliseconds of the last frames, oldest first.
+    pub frame_ms: Vec<f32>,
+    /// The frame interval aimed at, in milliseconds.
+    pub period_ms: f32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    pub title: &'static str,
+    pub rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub name: String,
+    pub value: String,
+    pub is_bad: bool,
+}
+
+impl Group {
+    pub fn new(title: &'static str, rows: impl IntoIterator<Item = Row>) -> Self {
+        Self {
+            title,
+            rows: rows.into_iter().collect(),
+        }
+    }
+}
+
+pub fn row(name: &str, value: impl ToString) -> Row {
+    judged(name, value, false)
+}
+
+pub fn judged(name: &str, value: impl ToString, is_bad: bool) -> Row {
+    Row {
+        name: name.to_owned(),
+        value: value.to_string(),
+        is_bad,
+    }
+}
 
 /// Frames drawn and calls of each system a second, over the time between the last two counts.
 #[derive(Debug, Default)]
@@ -50,7 +98,7 @@ pub(super) fn count_rates<S>(viewer: &mut Viewer<S>, now: RealTime) {
 pub(super) fn report<S>(viewer: &mut Viewer<S>) {
     let (pacer, rate) = (&viewer.pacer, viewer.rates.frames());
     let report = &mut viewer.state.hud().report;
-    let target = pacer.target().as_per_second();
+    let target = pacer.budget.rate().as_per_second();
     report.state("frames-target", format_args!("{target:.1}"));
     for (name, value) in [
         ("frames-per-second", rate),
@@ -71,8 +119,13 @@ pub(super) fn collect<S>(viewer: &mut Viewer<S>, now: RealTime) {
     viewer.figures.groups = groups(viewer, now);
     let figures = &mut viewer.figures;
     figures.frame_ms.clear();
-    figures.frame_ms.extend(viewer.pacer.millis());
-    figures.period_ms = viewer.pacer.target().interval().as_millis_f64() as f32;
+    let took = viewer
+        .pacer
+        .frames
+        .iter()
+        .map(|(_, took)| took.as_millis_f64() as f32);
+    figures.frame_ms.extend(took);
+    figures.period_ms = viewer.pacer.budget.rate().interval().as_millis_f64() as f32;
     figures.log = logging::recent(LOG_LINES);
 }
 
@@ -104,7 +157,7 @@ fn pair(one: u64, other: u64) -> String {
 
 fn frames<S>(viewer: &Viewer<S>, now: RealTime) -> Group {
     let pacer = &viewer.pacer;
-    let target = pacer.target();
+    let target = pacer.budget.rate();
     let rate = viewer.rates.frames();
     let shown = rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
     let is_slow = rate.is_some_and(|rate| rate < target.as_per_second() * 0.95);
@@ -162,7 +215,8 @@ fn pending<S>(viewer: &mut Viewer<S>, now: RealTime) -> Group {
             rows.push(row(system.name, until(at)));
         }
     }
-    rows.extend(viewer.notice_until.map(|at| row("message goes", until(at))));
+    let message = viewer.state.hud().notice_until();
+    rows.extend(message.map(|at| row("message goes", until(at))));
     let source = viewer.state.source();
     rows.extend(source.next_timeout().map(|at| row("connection", until(at))));
     rows.push(row("pieces in line", source.pieces_waiting()));
@@ -224,4 +278,20 @@ fn server(stats: Option<&ClientStats>) -> Group {
         ),
     ];
     Group::new("Server", rows)
+}
+
+/// What became of the messages of a link, or of all.
+pub fn messages_sent(totals: &LinkTotals) -> [Row; 8] {
+    let LinkTotals { counts, .. } = totals;
+    let [p50, p99] = [totals.delay_p50, totals.delay_p99].map(GameSpan::as_units_f64);
+    [
+        row("sent", counts.sent),
+        row("delivered", counts.delivered),
+        row("lost", counts.lost),
+        row("copied", counts.duplicated),
+        row("out of range", counts.out_of_range),
+        row("queue full", counts.line_full),
+        row("in flight", counts.in_flight),
+        row("delay p50, p99", format!("{p50:.1}, {p99:.1} u")),
+    ]
 }

@@ -15,25 +15,24 @@
 //! [`commands`].
 
 mod commands;
-mod figures;
-pub mod pacer;
+pub mod figures;
 pub mod pretend;
 pub mod schedule;
 mod systems;
 
+use std::collections::VecDeque;
+
 use trantor_runtime::fault::caught;
 use trantor_time::frame_budget::target_rate;
-use trantor_time::{Clock, Rate, RealTime, Turn};
+use trantor_time::{Clock, FrameBudget, Rate, RealSpan, RealTime, Turn};
 
 use crate::input::{Input, InputQueue};
 use crate::intent::Intent;
 use crate::settings::Settings;
 use crate::sound::Sound;
-use crate::state::hud::figures::Figures;
 use crate::state::{Pointer, ViewerState};
 
-use self::figures::Rates;
-use self::pacer::FramePacer;
+use self::figures::{FRAMES_KEPT, Figures, Rates};
 use self::schedule::Schedule;
 
 /// What a loop draws on: a window, a terminal, memory.
@@ -62,11 +61,8 @@ pub struct Viewer<S> {
     pub state: ViewerState,
     pub screen: S,
     pub inputs: InputQueue,
-    /// When a frame is due, and how long frames take.
     pub pacer: FramePacer,
     pub schedule: Schedule,
-    /// When the message on the screen goes.
-    notice_until: Option<RealTime>,
     /// What the debugging view shows; filled only while it is open.
     pub figures: Figures,
     pub sound: Sound,
@@ -109,9 +105,8 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
                 state,
                 screen,
                 inputs: InputQueue::default(),
-                pacer: FramePacer::new(target_rate([])),
+                pacer: FramePacer::new(),
                 schedule,
-                notice_until: None,
                 figures: Figures::default(),
                 rates: Rates::default(),
                 pointer: Pointer::default(),
@@ -150,7 +145,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         let is_quiet = self.handle_network();
         let now = self.clock.now();
         // While pieces wait, the frame rule was asked after each.
-        if is_quiet && self.viewer.pacer.turn(now, false) == Turn::Frame {
+        if is_quiet && self.viewer.pacer.budget.turn(now, false) == Turn::Frame {
             self.frame(now);
         }
         // Requests of these events are not kept for the next frame.
@@ -183,7 +178,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
     }
 
     fn next_wake(&mut self, now: RealTime) -> RealTime {
-        let frame = match self.viewer.pacer.turn(now, false) {
+        let frame = match self.viewer.pacer.budget.turn(now, false) {
             Turn::Sleep { until } => until,
             Turn::Frame | Turn::Events { .. } => now,
         };
@@ -193,8 +188,8 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
 
     fn after_event(&mut self, started: RealTime) {
         let now = self.clock.now();
-        self.viewer.pacer.event_handled(started, now);
-        if self.viewer.pacer.turn(now, true) == Turn::Frame {
+        self.viewer.pacer.time_in_events += now.since(started);
+        if self.viewer.pacer.budget.turn(now, true) == Turn::Frame {
             self.frame(now);
         }
     }
@@ -203,10 +198,12 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
     fn frame(&mut self, now: RealTime) {
         let Self { viewer, clock } = self;
         let rate = viewer.screen.display_rate(now);
-        if !viewer.fixed_rate && rate != viewer.pacer.target() {
-            viewer.pacer.set_target(rate);
+        let budget = &mut viewer.pacer.budget;
+        if !viewer.fixed_rate && rate != budget.rate() {
+            budget.set_rate(rate);
         }
-        viewer.is_first_frame = viewer.pacer.begin_frame(now);
+        viewer.is_first_frame = budget.frames() == 0;
+        budget.start_frame(now);
         let mut started = clock.now();
         for (index, (_, _, run)) in systems::list().into_iter().enumerate() {
             let Some(elapsed) = viewer.schedule.begin_call(index, now) else {
@@ -220,7 +217,7 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
             }
             started = ended;
         }
-        viewer.pacer.end_frame(clock.now());
+        viewer.pacer.end_frame(now, clock.now());
     }
 }
 
@@ -233,6 +230,67 @@ impl<S> Viewer<S> {
     pub fn quit(&mut self) {
         self.is_over = true;
     }
+}
+
+/// When a frame is due, and what frames and events took.
+#[derive(Debug)]
+pub struct FramePacer {
+    pub budget: FrameBudget,
+    /// When the last frames began, and how long they took.
+    frames: VecDeque<(RealTime, RealSpan)>,
+    /// From the start of the program to the end of the first frame, once there was one.
+    first_shown: Option<RealSpan>,
+    longest: RealSpan,
+    time_in_frames: RealSpan,
+    pub time_in_events: RealSpan,
+}
+
+impl FramePacer {
+    fn new() -> Self {
+        Self {
+            budget: FrameBudget::new(target_rate([])),
+            frames: VecDeque::with_capacity(FRAMES_KEPT),
+            first_shown: None,
+            longest: RealSpan::ZERO,
+            time_in_frames: RealSpan::ZERO,
+            time_in_events: RealSpan::ZERO,
+        }
+    }
+
+    /// The frame that began at `started` is drawn and handed over at `now`.
+    fn end_frame(&mut self, started: RealTime, now: RealTime) {
+        self.budget.end_frame(now);
+        let took = now - started;
+        if self.frames.len() == FRAMES_KEPT {
+            self.frames.pop_front();
+        }
+        self.frames.push_back((started, took));
+        self.first_shown.get_or_insert(now - RealTime::ZERO);
+        self.longest = self.longest.max(took);
+        self.time_in_frames += took;
+    }
+
+    /// The time below which a share `quantile` (0 to 1) of the last frames stayed; zero before the first.
+    fn took(&self, quantile: f64) -> RealSpan {
+        quantile_of(self.frames.iter().map(|&(_, took)| took), quantile)
+    }
+
+    /// The same for the time from one frame's start to the next.
+    fn interval(&self, quantile: f64) -> RealSpan {
+        let starts = self.frames.iter().map(|&(start, _)| start);
+        let intervals = starts.clone().skip(1).zip(starts);
+        quantile_of(intervals.map(|(next, start)| next - start), quantile)
+    }
+}
+
+fn quantile_of(spans: impl Iterator<Item = RealSpan>, quantile: f64) -> RealSpan {
+    let mut sorted: Vec<RealSpan> = spans.collect();
+    sorted.sort_unstable();
+    let last = sorted.len().saturating_sub(1) as f64;
+    sorted
+        .get((last * quantile).round() as usize)
+        .copied()
+        .unwrap_or(RealSpan::ZERO)
 }
 
 #[cfg(test)]

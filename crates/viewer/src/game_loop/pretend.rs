@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use trantor_time::{Rate, RealSpan, RealTime};
 
 use super::Screen;
+use super::figures::Figures;
 use crate::intent::Intent;
 use crate::state::ViewerState;
-use crate::state::hud::figures::Figures;
 
 /// A display that reports a rate, and a renderer that makes its lists and throws them away.
 #[derive(Debug)]

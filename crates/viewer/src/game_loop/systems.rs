@@ -26,8 +26,6 @@ use crate::input::{Action, Input};
 use crate::intent::Intent;
 use crate::state::hud::FrameFigures;
 
-const NOTICE_FOR: RealSpan = RealSpan::from_secs(5);
-
 /// What a system does in a frame, given the time since its last call and the instant of the frame.
 pub(super) type Run<S> = fn(&mut Viewer<S>, RealSpan, RealTime) -> anyhow::Result<()>;
 
@@ -101,12 +99,7 @@ fn mirror<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyh
     if !viewer.is_first_frame {
         viewer.state.follow_world();
     }
-    if viewer.state.hud().take_new_notice() {
-        viewer.notice_until = Some(now + NOTICE_FOR);
-    }
-    if viewer.notice_until.take_if(|until| *until <= now).is_some() {
-        viewer.state.hud().forget_notice();
-    }
+    viewer.state.hud().follow_notice(now);
     Ok(())
 }
 
@@ -127,7 +120,7 @@ fn hud<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow:
     }
     viewer.state.frames = FrameFigures {
         per_second: viewer.rates.frames(),
-        target: viewer.pacer.target().as_per_second(),
+        target: viewer.pacer.budget.rate().as_per_second(),
     };
     viewer.state.volume = viewer.sound.volume();
     viewer.screen.lay_out(&mut viewer.state, &viewer.figures, now);

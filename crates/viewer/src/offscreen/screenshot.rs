@@ -7,11 +7,11 @@ use trantor_client::LinkState;
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
 use super::Headless;
+use crate::game_loop::figures::Figures;
 use crate::game_loop::pretend::lay_out;
 use crate::options::Cli;
 use crate::painter::{Laid, Painter};
 use crate::state::ViewerState;
-use crate::state::hud::figures::Figures;
 use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
 
 /// Runs for as long as `cli` says, and writes a picture of the end to `file`. The time of a demo is set without waiting.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::game_loop::pretend::lay_out;
+use crate::state::hud::NOTICE_FOR;
 use glam::Vec3;
 use trantor_client::{FeedEntry, FeedKind};
 use trantor_model::{AgentId, Level, Resource, TeamId, Tile};
@@ -267,8 +268,8 @@ fn first_words_come_once_there_is_a_world() {
     assert_eq!(state.hud().shown_notice(), None);
     state.update(None, NOW);
     assert_eq!(state.hud().shown_notice(), Some(FIRST_STEPS));
-    assert!(state.hud().take_new_notice(), "for as long as any message");
-    state.hud().forget_notice();
+    state.hud().follow_notice(NOW);
+    state.hud().follow_notice(NOW + NOTICE_FOR);
     run(&mut state, 2);
     assert_eq!(state.hud().shown_notice(), None, "once");
 }

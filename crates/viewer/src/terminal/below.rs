@@ -7,10 +7,10 @@ use trantor_time::GameTime;
 
 use super::text_scene::map;
 use crate::console::{Console, Output};
+use crate::game_loop::figures::{Figures, Row};
 use crate::input::{Action, Bindings};
 use crate::intent::Selection;
 use crate::state::ViewerState;
-use crate::state::hud::figures::{Figures, Row};
 use crate::state::hud::team_name;
 
 /// Rows of answers above the command line.
@@ -181,7 +181,7 @@ fn cut(line: &str, columns: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::state::hud::figures::{Group, judged, row};
+    use crate::game_loop::figures::{Group, judged, row};
 
     use super::*;
 

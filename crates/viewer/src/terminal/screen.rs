@@ -15,11 +15,11 @@ use super::text_scene::{self, TextScale, TextView};
 use super::tty::Terminal;
 use crate::console::Console;
 use crate::game_loop::Screen;
+use crate::game_loop::figures::Figures;
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
 use crate::pictures;
 use crate::state::ViewerState;
-use crate::state::hud::figures::Figures;
 
 /// Frames a second in a terminal: enough to follow, and little data for a slow line.
 const LIVE_PER_SECOND: f64 = 10.0;

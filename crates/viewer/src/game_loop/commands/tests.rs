@@ -72,7 +72,7 @@ fn commands_reach_the_game_the_settings_and_what_draws() {
     assert_eq!(viewer.state.settings.keys[&Action::Pause], ["p"]);
     assert_eq!(viewer.state.bindings().action_of("p"), Some(Action::Pause));
     bench.said("frames 30");
-    let target = bench.viewer().pacer.target().as_per_second();
+    let target = bench.viewer().pacer.budget.rate().as_per_second();
     assert_eq!((target, bench.viewer().fixed_rate), (30.0, true));
     bench.said("quality swift");
     let state = &mut bench.viewer().state;

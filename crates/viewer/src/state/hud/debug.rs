@@ -8,10 +8,10 @@ use egui::{
 };
 
 use super::PanelContext;
-use super::figures::{FRAMES_KEPT, Figures, Group};
 use super::layout::{EDGE, KEYS_HEIGHT};
 use super::theme::{self, Colors, text, truncated};
 use crate::console::{Console, Output};
+use crate::game_loop::figures::{FRAMES_KEPT, Figures, Group};
 
 const WIDTH: f32 = 640.0;
 const PALETTE_WIDTH: f32 = 560.0;

@@ -6,10 +6,10 @@ use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Tile};
 use trantor_time::link::LinkCounts;
 
 use super::activity::ActivityLog;
-use super::figures::messages_sent;
 use super::icons::{PERSON, Pen};
 use super::theme::{self, Colors, grouped, text, truncated};
 use super::{PanelContext, shown};
+use crate::game_loop::figures::messages_sent;
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
 

@@ -7,7 +7,6 @@ mod activity;
 mod banner;
 mod debug;
 mod feed;
-pub mod figures;
 mod help;
 mod icons;
 mod inspect;
@@ -34,19 +33,22 @@ use trantor_protocol::wire::ScorePoint;
 use trantor_render::picture::camera::View;
 use trantor_render::picture::palette::Theme;
 use trantor_render::picture::torus::TorusWindow;
-use trantor_time::{GameTime, RealTime};
+use trantor_time::{GameTime, RealSpan, RealTime};
 
-use self::figures::Figures;
 use self::layout::Plan;
 use self::report::Report;
 use self::theme::Colors;
 use crate::console::Console;
+use crate::game_loop::figures::Figures;
 use crate::intent::{Intent, Selection};
 use crate::state::ViewerState;
 
 pub use self::banner::link_text;
 pub use self::feed::{EventFeed, team_name};
 pub use self::layout::COLUMN_WIDTH;
+
+/// How long a message is shown.
+pub(super) const NOTICE_FOR: RealSpan = RealSpan::from_secs(5);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameFigures {
@@ -128,8 +130,8 @@ pub struct Hud {
     wants_focus: bool,
     /// Rectangles of the panels in this frame.
     cards: Vec<egui::Rect>,
-    notice: Option<String>,
-    is_notice_new: bool,
+    /// The message on the screen, and when it goes, once it was seen.
+    notice: Option<(String, Option<RealTime>)>,
     /// The theme that egui's style was set for.
     themed: Option<Theme>,
 }
@@ -146,23 +148,23 @@ impl Hud {
         self.activity.add(entry, &mut self.tallies);
     }
 
-    /// Shows a message until the next one or [`Self::forget_notice`].
+    /// Shows a message for a while, or until the next one.
     pub fn notice(&mut self, text: String) {
-        self.notice = Some(text);
-        self.is_notice_new = true;
+        self.notice = Some((text, None));
     }
 
     pub fn shown_notice(&self) -> Option<&str> {
-        self.notice.as_deref()
+        self.notice.as_ref().map(|(text, _)| text.as_str())
     }
 
-    /// Whether a message came since the last call.
-    pub fn take_new_notice(&mut self) -> bool {
-        std::mem::take(&mut self.is_notice_new)
+    pub fn notice_until(&self) -> Option<RealTime> {
+        self.notice.as_ref()?.1
     }
 
-    pub fn forget_notice(&mut self) {
-        self.notice = None;
+    /// Takes the message from the screen when its time is over.
+    pub fn follow_notice(&mut self, now: RealTime) {
+        self.notice
+            .take_if(|(_, until)| *until.get_or_insert(now + NOTICE_FOR) <= now);
     }
 
     /// Prepares for a new egui context, which needs style and textures again.
@@ -285,7 +287,7 @@ impl Hud {
         if self.panels.any {
             banner::director(context, cx, lag.or(banner));
         }
-        if let Some(text) = &self.notice {
+        if let Some(text) = self.shown_notice() {
             banner::notice(context, cx, lag.or(banner), text);
         }
         self.cards.extend(banner);

@@ -47,7 +47,7 @@ impl Report {
         let pose = state.camera.goal;
         self.state("yaw", format_args!("{:.2}", pose.yaw));
         self.state("distance", format_args!("{:.1}", pose.distance));
-        let notice = hud.notice.as_deref().unwrap_or("none");
+        let notice = hud.shown_notice().unwrap_or("none");
         self.state("notice", notice.replace(' ', "_"));
         self.state("frequency", state.scene.clock.frequency);
         let link = format!("{:?}", state.scene.link).to_lowercase();
