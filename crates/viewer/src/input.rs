@@ -107,23 +107,14 @@ impl Action {
 
     /// Whether a key that is held does it again and again.
     pub fn repeats(self) -> bool {
-        use Action::{
-            EventBefore, Faster, Louder, NextAgent, NextTeam, SeekBack, SeekOn, Slower, Softer, StepBack,
-            StepUnit,
-        };
-        matches!(
-            self,
-            Faster
-                | Slower
-                | NextAgent
-                | NextTeam
-                | EventBefore
-                | Louder
-                | Softer
-                | StepBack
-                | SeekBack
-                | SeekOn
-        ) || (StepUnit..=Self::StepAction).contains(&self)
+        [
+            Self::StepUnit..=Self::Slower,
+            Self::StepBack..=Self::SeekOn,
+            Self::NextAgent..=Self::EventBefore,
+            Self::Softer..=Self::Louder,
+        ]
+        .iter()
+        .any(|actions| actions.contains(&self))
     }
 }
 
