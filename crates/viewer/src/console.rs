@@ -2,7 +2,6 @@
 //!
 //! `game_loop::commands` executes commands; nothing here knows whether they are typed into a window or a terminal.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::input::Action;
@@ -33,13 +32,6 @@ pub enum Output {
     Command(String),
     Answer(String),
     Error(String),
-}
-
-/// A line below the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suggestion<'a> {
-    pub text: Cow<'a, str>,
-    pub is_error: bool,
 }
 
 impl Console {
@@ -108,38 +100,25 @@ impl Console {
     }
 
     /// What can follow the line: commands with their meaning, or the choices of its last word.
-    pub fn suggestions(&self) -> Vec<Suggestion<'_>> {
-        let choice = |text| Suggestion {
-            text,
-            is_error: false,
-        };
+    pub fn suggestions(&self) -> Vec<Output> {
         let (word, rest) = self.line.split_once(' ').unwrap_or((&self.line, ""));
         let named = Command::all().filter(|command| match rest.is_empty() && !self.line.ends_with(' ') {
             true => command.name.starts_with(word),
             false => command.name == word,
         });
-        let mut lines: Vec<_> = named.map(|command| choice(command.help.into())).collect();
+        let mut lines: Vec<_> = named.map(|command| Output::Answer(command.help.into())).collect();
         let (_, choices) = complete(&self.line, &self.systems);
         if self.line.contains(' ') && !choices.is_empty() {
-            lines.push(choice(choices.join("  ").into()));
+            lines.push(Output::Answer(choices.join("  ")));
         }
         lines
     }
 
-    /// The answer to the last command.
-    pub fn last_answer(&self) -> impl Iterator<Item = Suggestion<'_>> {
+    /// The last command and the answer to it.
+    pub fn last_answer(&self) -> impl Iterator<Item = &Output> {
         let is_command = |output: &Output| matches!(output, Output::Command(_));
         let from = self.output.iter().rposition(is_command).unwrap_or_default();
-        self.output.iter().skip(from).map(|output| match output {
-            Output::Command(text) => Suggestion {
-                text: format!("> {text}").into(),
-                is_error: false,
-            },
-            Output::Answer(text) | Output::Error(text) => Suggestion {
-                text: text.into(),
-                is_error: matches!(output, Output::Error(_)),
-            },
-        })
+        self.output.iter().skip(from)
     }
 
     fn print(&mut self, line: Output) {

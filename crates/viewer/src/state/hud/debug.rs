@@ -86,15 +86,14 @@ pub(super) fn palette(
             let is_left = was_empty && !console.has_entered();
             let is_open = !(is_left && ui.input(|keys| keys.key_pressed(Key::Enter)));
             let below = match console.line.trim().is_empty() {
-                true => console.last_answer().collect(),
+                true => console.last_answer().cloned().collect(),
                 false => console.suggestions(),
             };
             let height = (room.y - LINE_HEIGHT).clamp(1.0, PALETTE_HEIGHT);
             theme::scrolled(ui, height, |ui| {
                 ui.spacing_mut().item_spacing.y = 1.0;
-                for line in below {
-                    let color = if line.is_error { colors.gold } else { colors.text };
-                    ui.add(Label::new(text(line.text, 11.0, color).monospace()).wrap());
+                for line in &below {
+                    output_line(ui, line, 11.0, [colors.text, colors.text, colors.gold]);
                 }
             });
             is_open
@@ -205,12 +204,17 @@ fn answers(ui: &mut Ui, colors: &Colors, console: &Console) {
     scroll.show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         for line in &console.output {
-            let words = match line {
-                Output::Command(line) => text(format!("> {line}"), 10.0, colors.weak),
-                Output::Answer(line) => text(line, 10.0, colors.text),
-                Output::Error(line) => text(line, 10.0, colors.gold),
-            };
-            ui.add(Label::new(words.monospace()).wrap());
+            output_line(ui, line, 10.0, [colors.weak, colors.text, colors.gold]);
         }
     });
+}
+
+/// Shows a line; the shades are those of commands, of answers and of errors.
+fn output_line(ui: &mut Ui, line: &Output, size: f32, [command, answer, error]: [Color32; 3]) {
+    let words = match line {
+        Output::Command(line) => text(format!("> {line}"), size, command),
+        Output::Answer(line) => text(line, size, answer),
+        Output::Error(line) => text(line, size, error),
+    };
+    ui.add(Label::new(words.monospace()).wrap());
 }
