@@ -318,6 +318,3 @@ fn take(span: &str, how: &[&str]) -> Result<Take, String> {
 fn find_action(name: &str) -> Result<Action, String> {
     Action::named(name).ok_or_else(|| format!("there is no action {name:?}; type keys for all of them"))
 }
-
-#[cfg(test)]
-mod tests;

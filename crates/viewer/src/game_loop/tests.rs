@@ -5,6 +5,7 @@ use super::*;
 use trantor_client::feed::FeedKind;
 use trantor_client::{FeedEntry, Who};
 use trantor_model::{AgentId, TeamId, Tile};
+use trantor_render::gpu::Quality;
 use trantor_time::GameTime;
 use winit::dpi::PhysicalPosition;
 use winit::event::{ElementState, MouseButton, MouseScrollDelta};
@@ -49,6 +50,11 @@ fn calls(game_loop: &mut TestLoop, name: &str) -> u64 {
         .unwrap()
         .pacer
         .calls()
+}
+
+/// The answer to a typed command.
+fn said(game_loop: &mut TestLoop, line: &str) -> Result<String, String> {
+    game_loop.viewer().run_command(line, RealTime::ZERO)
 }
 
 fn type_line(game_loop: &mut TestLoop, line: &str) {
@@ -353,4 +359,63 @@ fn gestures_move_the_camera_as_far_on_a_display_of_any_density() {
         is_click(1.0, 0.0, false) && !is_click(1.0, 0.0, true),
         "a press ends with the focus"
     );
+}
+
+/// A loop whose demo has begun.
+fn loop_over_a_demo() -> TestLoop {
+    let mut state = ViewerState::demo(DemoScene::Overview);
+    state.update(None, RealTime::ZERO);
+    GameLoop::new(state, PretendScreen::new(60.0), ManualClock::default())
+}
+
+#[test]
+fn commands_answer_as_in_the_transcript() {
+    let transcript = include_str!("commands/transcript.txt");
+    let (mut game_loop, mut now) = (loop_over_a_demo(), String::new());
+    for line in transcript.lines() {
+        match line
+            .strip_prefix("> ")
+            .map(|command| said(&mut game_loop, command))
+        {
+            Some(Ok(answer)) => now += &format!("{line}\n{}\n", answer.trim_end()),
+            Some(Err(mistake)) => now += &format!("{line}\n! {mistake}\n"),
+            None if line.is_empty() || line.starts_with("-- ") => now += &format!("{line}\n"),
+            None => {}
+        }
+    }
+    assert!(now == transcript, "it is now:\n{now}");
+}
+
+#[test]
+fn commands_reach_the_game_the_settings_and_what_draws() {
+    let mut game_loop = loop_over_a_demo();
+    let mut after = |line: &str| {
+        said(&mut game_loop, line).unwrap_or_else(|mistake| panic!("{line}: {mistake}"));
+        let state = &mut game_loop.viewer().state;
+        state.update(Some(RealSpan::ZERO), RealTime::ZERO);
+        state.scene().clock
+    };
+    after("  speed   250 ");
+    let paused = after("pause");
+    assert_eq!((paused.frequency, paused.paused), (250, true));
+    after("   ");
+    let stepped = after("step unit").game.whole_units();
+    assert_eq!(stepped, paused.game.whole_units() + 1);
+    assert!(!after("resume").paused);
+    for line in ["bind pause p", "frames 30", "quality swift"] {
+        after(line);
+    }
+    let viewer = game_loop.viewer();
+    let state = &mut viewer.state;
+    assert_eq!(state.settings.keys[&Action::Pause], ["p"]);
+    assert_eq!(state.bindings().action_of("p"), Some(Action::Pause));
+    assert_eq!(state.settings.quality, Some(Quality::Swift));
+    assert_eq!(
+        state.poll_host_request(),
+        Some(Intent::Quality(Some(Quality::Swift)))
+    );
+    let target = viewer.pacer.budget.rate().as_per_second();
+    assert_eq!((target, viewer.fixed_rate), (30.0, true));
+    said(&mut game_loop, "quit").unwrap();
+    assert!(game_loop.is_over());
 }
