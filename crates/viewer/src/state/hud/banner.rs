@@ -1,8 +1,8 @@
 //! The banner: the state of the connection unless it is live, a pause, the winner; and short messages.
 
 use egui::{
-    Align2, Color32, Context, FontId, Margin, Order, Rect, RichText, Stroke, TextFormat, TextStyle,
-    TextWrapMode, Ui, Vec2, WidgetText, text::LayoutJob, vec2,
+    Align2, Area, Color32, Context, FontId, Margin, Order, Rect, RichText, Stroke, TextFormat, TextStyle,
+    TextWrapMode, Ui, Vec2, WidgetText, pos2, text::LayoutJob,
 };
 use trantor_client::LinkState;
 
@@ -94,20 +94,24 @@ fn banner(
         theme::swatch(ui, &cx.colors, mark, SWATCH);
         wrapped(ui, text, room);
     };
-    let area = theme::area("banner", Order::Foreground).interactable(false);
     let top = cx.plan.middle_top();
     let has_timeline = cx.state.source.recording().is_some();
     let (.., bottom) = cx.plan.bottom(has_timeline, Selection::None);
-    let area = match is_victory && top > EDGE && bottom - top >= VICTORY_ROOM {
-        // Below cards along the top it would hide the winners.
-        true => {
-            let below = context.content_rect().bottom() - bottom;
-            area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -below - GAP))
-        }
-        false => area.anchor(Align2::CENTER_TOP, vec2(0.0, top)),
+    // Below cards along the top it would hide the winners.
+    let is_low = is_victory && top > EDGE && bottom - top >= VICTORY_ROOM;
+    let (edge, at) = match is_low {
+        true => (Align2::CENTER_BOTTOM, bottom - GAP),
+        false => (Align2::CENTER_TOP, top),
     };
-    let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
+    let area = area(context, "banner", edge, at);
+    let laid = theme::show_card(context, area, card, |ui| ui.horizontal(content));
     laid.response.rect
+}
+
+/// An area that takes no clicks, in the middle between left and right, with its `edge` at `y`.
+fn area(context: &Context, name: &'static str, edge: Align2, y: f32) -> Area {
+    let at = pos2(context.content_rect().center().x, y);
+    theme::area(name, Order::Foreground, edge, at).interactable(false)
 }
 
 /// Where the next message has its upper edge: below the banner, if that is at the top.
@@ -138,9 +142,8 @@ pub(super) fn lag(context: &Context, cx: &mut PanelContext<'_>, banner: Option<R
         theme::icon(ui, Vec2::splat(RADIO_SIDE), RADIO_SIDE, draw);
         wrapped(ui, words.into(), room);
     };
-    let area = theme::area("lag", Order::Foreground).interactable(false);
-    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, top));
-    let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
+    let area = area(context, "lag", Align2::CENTER_TOP, top);
+    let laid = theme::show_card(context, area, card, |ui| ui.horizontal(content));
     Some(laid.response.rect)
 }
 
@@ -151,11 +154,10 @@ pub(super) fn director(context: &Context, cx: &mut PanelContext<'_>, banner: Opt
     if !is_on || banner.is_some() {
         return;
     }
-    let area = theme::area("director", Order::Foreground).interactable(false);
-    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, cx.plan.middle_top()));
+    let area = area(context, "director", Align2::CENTER_TOP, cx.plan.middle_top());
     let card = cx.colors.card().inner_margin(Margin::symmetric(10, 3));
     let word = RichText::new("director").size(11.5).color(cx.colors.text);
-    area.show(context, |ui| card.show(ui, |ui| ui.label(word)));
+    theme::show_card(context, area, card, |ui| ui.label(word));
 }
 
 /// Text in one line where it fits, else in as many as it needs.
@@ -170,7 +172,6 @@ pub(super) fn notice(context: &Context, cx: &PanelContext<'_>, banner: Option<Re
     let card = cx.colors.upper_card();
     let room = cx.plan.middle_width() - card.total_margin().sum().x;
     let text = RichText::new(text).color(cx.colors.text);
-    let area = theme::area("notice", Order::Foreground).interactable(false);
-    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, top)).fade_in(true);
-    area.show(context, |ui| card.show(ui, |ui| wrapped(ui, text.into(), room)));
+    let area = area(context, "notice", Align2::CENTER_TOP, top).fade_in(true);
+    theme::show_card(context, area, card, |ui| wrapped(ui, text.into(), room));
 }

@@ -43,24 +43,22 @@ pub(super) fn show(
     let card = cx.colors.upper_card();
     let around = Vec2::splat(AROUND) + vec2(0.0, KEYS_HEIGHT) + card.total_margin().sum();
     let room = (context.content_rect().size() - around).max(Vec2::splat(1.0));
-    let area = theme::area("debug", Order::Foreground).fade_in(true);
-    let area = area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -KEYS_HEIGHT));
+    let at = context.content_rect().center_bottom() - vec2(0.0, KEYS_HEIGHT);
+    let area = theme::area("debug", Order::Foreground, Align2::CENTER_BOTTOM, at).fade_in(true);
     let (colors, shown) = (cx.colors, cx.figures);
-    area.show(context, |ui| {
-        card.show(ui, |ui| {
-            ui.set_width(room.x.min(WIDTH));
-            ui.spacing_mut().item_spacing.y = 2.0;
-            // The command line stays in view; the rest scrolls.
-            theme::scrolled(ui, (room.y - LINE_HEIGHT).max(1.0), |ui| {
-                figures(ui, &colors, shown);
-                frame_times(ui, &colors, shown);
-                for line in &shown.log {
-                    truncated(ui, text(line, 10.0, colors.gold).monospace());
-                }
-                answers(ui, &colors, console);
-            });
-            command_line(ui, cx, console, wants_focus);
+    theme::show_card(context, area, card, |ui| {
+        ui.set_width(room.x.min(WIDTH));
+        ui.spacing_mut().item_spacing.y = 2.0;
+        // The command line stays in view; the rest scrolls.
+        theme::scrolled(ui, (room.y - LINE_HEIGHT).max(1.0), |ui| {
+            figures(ui, &colors, shown);
+            frame_times(ui, &colors, shown);
+            for line in &shown.log {
+                truncated(ui, text(line, 10.0, colors.gold).monospace());
+            }
+            answers(ui, &colors, console);
         });
+        command_line(ui, cx, console, wants_focus);
     });
 }
 
@@ -75,30 +73,28 @@ pub(super) fn palette(
     let top = if cx.plan.is_wide() { PALETTE_TOP } else { EDGE };
     let around = Vec2::splat(AROUND) + vec2(0.0, top) + card.total_margin().sum();
     let room = (context.content_rect().size() - around).max(Vec2::splat(1.0));
-    let area = theme::area("palette", Order::Foreground).anchor(Align2::CENTER_TOP, vec2(0.0, top));
+    let at = context.content_rect().center_top() + vec2(0.0, top);
+    let area = theme::area("palette", Order::Foreground, Align2::CENTER_TOP, at);
     let colors = cx.colors;
     let was_empty = console.line.trim().is_empty();
-    let laid = area.show(context, |ui| {
-        card.show(ui, |ui| {
-            ui.set_width(room.x.min(PALETTE_WIDTH));
-            command_line(ui, cx, console, wants_focus);
-            // Text and Enter may come in one frame.
-            let is_left = was_empty && !console.has_entered();
-            let is_open = !(is_left && ui.input(|keys| keys.key_pressed(Key::Enter)));
-            let below = match console.line.trim().is_empty() {
-                true => console.last_answer().cloned().collect(),
-                false => console.suggestions(),
-            };
-            let height = (room.y - LINE_HEIGHT).clamp(1.0, PALETTE_HEIGHT);
-            theme::scrolled(ui, height, |ui| {
-                ui.spacing_mut().item_spacing.y = 1.0;
-                for line in &below {
-                    output_line(ui, line, 11.0, [colors.text, colors.text, colors.gold]);
-                }
-            });
-            is_open
-        })
-        .inner
+    let laid = theme::show_card(context, area, card, |ui| {
+        ui.set_width(room.x.min(PALETTE_WIDTH));
+        command_line(ui, cx, console, wants_focus);
+        // Text and Enter may come in one frame.
+        let is_left = was_empty && !console.has_entered();
+        let is_open = !(is_left && ui.input(|keys| keys.key_pressed(Key::Enter)));
+        let below = match console.line.trim().is_empty() {
+            true => console.last_answer().cloned().collect(),
+            false => console.suggestions(),
+        };
+        let height = (room.y - LINE_HEIGHT).clamp(1.0, PALETTE_HEIGHT);
+        theme::scrolled(ui, height, |ui| {
+            ui.spacing_mut().item_spacing.y = 1.0;
+            for line in &below {
+                output_line(ui, line, 11.0, [colors.text, colors.text, colors.gold]);
+            }
+        });
+        is_open
     });
     laid.inner
 }

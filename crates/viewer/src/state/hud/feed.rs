@@ -418,13 +418,10 @@ pub(super) fn ticker(context: &Context, cx: &mut PanelContext<'_>, feed: &EventF
     let card = cx.colors.card().inner_margin(margin);
     let room = (right - left - card.total_margin().sum().x).max(1.0);
     let bottom = context.content_rect().bottom() - EDGE;
-    let area = theme::area("ticker", Order::Middle);
-    let area = area.pivot(Align2::LEFT_BOTTOM).fixed_pos(pos2(left, bottom));
-    let laid = area.show(context, |ui| {
-        card.show(ui, |ui| {
-            ui.set_width(room);
-            show_event(ui, cx, line, 1);
-        });
+    let area = theme::area("ticker", Order::Middle, Align2::LEFT_BOTTOM, pos2(left, bottom));
+    let laid = theme::show_card(context, area, card, |ui| {
+        ui.set_width(room);
+        show_event(ui, cx, line, 1);
     });
     Some(laid.response.rect)
 }

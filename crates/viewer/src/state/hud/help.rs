@@ -49,8 +49,8 @@ pub(super) fn hints(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
     }
     let colors = &cx.colors;
     let card = colors.card().inner_margin(Margin::symmetric(12, 6));
-    let area = theme::area("hints", Order::Middle).interactable(false);
-    let area = area.anchor(Align2::CENTER_BOTTOM, vec2(0.0, -EDGE));
+    let at = context.content_rect().center_bottom() - vec2(0.0, EDGE);
+    let area = theme::area("hints", Order::Middle, Align2::CENTER_BOTTOM, at).interactable(false);
     let content = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         for (action, words) in HINTS {
@@ -61,7 +61,7 @@ pub(super) fn hints(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
             }
         }
     };
-    let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
+    let laid = theme::show_card(context, area, card, |ui| ui.horizontal(content));
     Some(laid.response.rect)
 }
 
@@ -71,13 +71,12 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) {
     let room = context.content_rect().size() - card.total_margin().sum() - Vec2::splat(AROUND);
     let columns = theme::columns_in(room.x, COLUMN_LEAST, COLUMN_GAP);
     let width = columns as f32 * (COLUMN_MOST + COLUMN_GAP) - COLUMN_GAP;
-    let area = theme::area("help", Order::Foreground).anchor(Align2::CENTER_CENTER, Vec2::ZERO);
-    let laid = area.fade_in(true).show(context, |ui| {
-        card.show(ui, |ui| {
-            ui.set_width(room.x.min(width).max(1.0));
-            theme::scrolled(ui, room.y.max(LINE_HEIGHT), |ui| {
-                lines(ui, &cx.colors, &cx.state.bindings, columns)
-            });
+    let middle = context.content_rect().center();
+    let area = theme::area("help", Order::Foreground, Align2::CENTER_CENTER, middle).fade_in(true);
+    let laid = theme::show_card(context, area, card, |ui| {
+        ui.set_width(room.x.min(width).max(1.0));
+        theme::scrolled(ui, room.y.max(LINE_HEIGHT), |ui| {
+            lines(ui, &cx.colors, &cx.state.bindings, columns)
         });
     });
     if laid.response.clicked() {

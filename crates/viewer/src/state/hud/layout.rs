@@ -209,10 +209,9 @@ impl Hud {
     pub(super) fn columns(&mut self, context: &egui::Context, cx: &mut PanelContext<'_>) {
         let (size, plan) = (context.content_rect().size(), cx.plan);
         let cards = &mut self.cards;
-        let mut column = |name, anchor, width, content: &mut dyn FnMut(&mut Ui)| {
-            let Align2([x, y]) = anchor;
-            let offset = vec2(-x.to_sign() * EDGE, -y.to_sign() * EDGE);
-            let area = theme::area(name, Order::Middle).anchor(anchor, offset);
+        let mut column = |name, anchor: Align2, width, content: &mut dyn FnMut(&mut Ui)| {
+            let at = anchor.pos_in_rect(&context.content_rect().shrink(EDGE));
+            let area = theme::area(name, Order::Middle, anchor, at);
             let laid = area.show(context, |ui| {
                 ui.set_width(width);
                 ui.spacing_mut().item_spacing.y = GAP;

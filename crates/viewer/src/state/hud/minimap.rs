@@ -245,10 +245,8 @@ pub(super) fn legend(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) -
     if cards.iter().any(|card| card.intersects(room)) {
         return None;
     }
-    let area = theme::area("legend", Order::Middle).interactable(false);
-    let area = area
-        .pivot(Align2::CENTER_BOTTOM)
-        .fixed_pos(pos2(f32::midpoint(left, right), bottom));
+    let at = pos2(f32::midpoint(left, right), bottom);
+    let area = theme::area("legend", Order::Middle, Align2::CENTER_BOTTOM, at).interactable(false);
     let content = |ui: &mut egui::Ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         theme::icon(ui, vec2(12.0, COLOR_HEIGHT), 12.0, |pen| pen.resource(resource));
@@ -273,7 +271,7 @@ pub(super) fn legend(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) -
             ui.add(Label::new(RichText::new("scaled to 99 % of tiles").small().weak()).extend());
         }
     };
-    let laid = area.show(context, |ui| card.show(ui, |ui| ui.horizontal(content)));
+    let laid = theme::show_card(context, area, card, |ui| ui.horizontal(content));
     Some(laid.response.rect)
 }
 

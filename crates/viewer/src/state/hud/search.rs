@@ -1,6 +1,6 @@
 //! Search for an agent by its number or a team by its name.
 
-use egui::{Align2, Area, Context, Id, Key, Modifiers, Order, TextEdit, vec2};
+use egui::{Align2, Context, Key, Modifiers, Order, TextEdit, vec2};
 use trantor_client::{Scene, SceneAgent};
 
 use super::layout::EDGE;
@@ -22,8 +22,9 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
     };
     let is_new = text.is_empty();
     let top = if cx.plan.is_wide() { 70.0 } else { EDGE };
-    let area = Area::new(Id::unique("search")).order(Order::Foreground);
-    let area = area.anchor(Align2::CENTER_TOP, vec2(0.0, top));
+    let at = context.content_rect().center_top() + vec2(0.0, top);
+    let area = theme::area("search", Order::Foreground, Align2::CENTER_TOP, at);
+    let area = area.constrain(true).fade_in(true);
     let card = cx.colors.upper_card();
     let content = |ui: &mut egui::Ui| {
         ui.set_width(300.0);
@@ -61,8 +62,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
         }
         chosen
     };
-    let laid = area.show(context, |ui| card.show(ui, content).inner);
-    if let Some(agent) = laid.inner {
+    if let Some(agent) = theme::show_card(context, area, card, content).inner {
         *search = None;
         cx.visit_agent(agent);
     }

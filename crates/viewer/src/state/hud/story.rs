@@ -152,15 +152,12 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, hud: &Hud) -> R
     let card = cx.colors.upper_card();
     let around = card.total_margin().sum();
     let width = (room.width() - around.x).min(WIDTH_MAX);
-    let area = theme::area("story", Order::Middle)
-        .pivot(Align2::CENTER_CENTER)
-        .fixed_pos(room.center());
-    let laid = area.show(context, |ui| {
-        card.stroke(Stroke::new(2.0, cx.colors.gold_fill)).show(ui, |ui| {
-            ui.set_width(width);
-            ui.spacing_mut().item_spacing.y = 4.0;
-            content(ui, cx, hud, room.height() - around.y);
-        });
+    let area = theme::area("story", Order::Middle, Align2::CENTER_CENTER, room.center());
+    let card = card.stroke(Stroke::new(2.0, cx.colors.gold_fill));
+    let laid = theme::show_card(context, area, card, |ui| {
+        ui.set_width(width);
+        ui.spacing_mut().item_spacing.y = 4.0;
+        content(ui, cx, hud, room.height() - around.y);
     });
     laid.response.rect
 }

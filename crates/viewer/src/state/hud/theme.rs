@@ -1,8 +1,9 @@
 //! How the panels look: colours, type, cards, and the small widgets that several panels use.
 
 use egui::{
-    Area, Color32, CornerRadius, FontId, Frame, Id, Label, Margin, Order, Response, RichText, ScrollArea,
-    Sense, Shadow, Stroke, StrokeKind, TextStyle, Ui, Vec2, Visuals, vec2,
+    Align2, Area, Color32, Context, CornerRadius, FontId, Frame, Id, InnerResponse, Label, Margin, Order,
+    Pos2, Response, RichText, ScrollArea, Sense, Shadow, Stroke, StrokeKind, TextStyle, Ui, Vec2, Visuals,
+    vec2,
 };
 use trantor_client::SceneTeam;
 use trantor_model::TeamId;
@@ -124,7 +125,7 @@ pub(super) fn color(rgb: Rgb) -> Color32 {
     Color32::from_rgb(red, green, blue)
 }
 
-pub(super) fn apply(context: &egui::Context, theme: Theme) {
+pub(super) fn apply(context: &Context, theme: Theme) {
     let base = match theme {
         Theme::Dark => egui::Theme::Dark,
         Theme::Light => egui::Theme::Light,
@@ -185,12 +186,24 @@ fn visuals(visuals: &mut Visuals, colors: &Colors) {
     }
 }
 
-/// An area for a panel: it keeps the place that the layout gives it.
-pub(super) fn area(name: &'static str, order: Order) -> Area {
+/// An area for a panel: its corner, edge or middle `pivot` stays at `at`.
+pub(super) fn area(name: &'static str, order: Order, pivot: Align2, at: Pos2) -> Area {
     Area::new(Id::unique(name))
         .order(order)
+        .pivot(pivot)
+        .fixed_pos(at)
         .constrain(false)
         .fade_in(false)
+}
+
+/// Shows a card with `content` in an area of its own.
+pub(super) fn show_card<R>(
+    context: &Context,
+    area: Area,
+    card: Frame,
+    content: impl FnOnce(&mut Ui) -> R,
+) -> InnerResponse<R> {
+    area.show(context, |ui| card.show(ui, content).inner)
 }
 
 pub(super) fn text(words: impl Into<String>, size: f32, color: Color32) -> RichText {

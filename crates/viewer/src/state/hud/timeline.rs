@@ -5,8 +5,6 @@
 //!        deaths below, elevations above, ▼ another speed, bright between the ends of a repeated span
 //! ```
 
-use std::ops::RangeInclusive;
-
 use egui::{Align, Align2, Color32, Context, Layout, Margin, Order, Painter, Rect, RichText, Sense, Shape};
 use egui::{Rangef, Stroke, Ui, pos2, remap_clamp, vec2};
 use trantor_client::Recording;
@@ -35,16 +33,13 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) -> Option<Rect>
     let (left, right, bottom) = cx.plan.bottom(false, cx.state.selection);
     let room = right - left - margin.sum().x - 2.0;
     let card = cx.colors.card().inner_margin(margin);
-    let area = theme::area("timeline", Order::Middle);
-    let area = area.pivot(Align2::LEFT_BOTTOM).fixed_pos(pos2(left, bottom));
-    let laid = area.show(context, |ui| {
-        card.show(ui, |ui| {
-            ui.set_width(room.max(1.0));
-            ui.spacing_mut().item_spacing.y = 3.0;
-            let shown = recording.target().unwrap_or(cx.scene().clock.game);
-            header(ui, cx, recording, shown);
-            line(ui, cx, recording, shown);
-        });
+    let area = theme::area("timeline", Order::Middle, Align2::LEFT_BOTTOM, pos2(left, bottom));
+    let laid = theme::show_card(context, area, card, |ui| {
+        ui.set_width(room.max(1.0));
+        ui.spacing_mut().item_spacing.y = 3.0;
+        let shown = recording.target().unwrap_or(cx.scene().clock.game);
+        header(ui, cx, recording, shown);
+        line(ui, cx, recording, shown);
     });
     Some(laid.response.rect)
 }
@@ -90,72 +85,48 @@ fn line(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: Ga
     let size = vec2(ui.available_width(), HEIGHT);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     cx.report.widget("timeline", rect);
-    let scale = Scale {
-        begin: recording.begin(),
-        end: recording.end(),
-        x: rect.x_range(),
+    // Between game time and places on the screen.
+    let (begin, end) = (recording.begin(), recording.end());
+    let units = begin.as_units_f64()..=end.as_units_f64();
+    let pixels = f64::from(rect.left())..=f64::from(rect.right());
+    let x_of = |at: GameTime| remap_clamp(at.as_units_f64(), units.clone(), pixels.clone()) as f32;
+    let moment_at = |x: f32| {
+        let units = remap_clamp(f64::from(x), pixels.clone(), units.clone());
+        GameTime::from_units(units.round() as i64).clamp(begin, end)
     };
     let (painter, colors) = (ui.painter_at(rect.expand(8.0)), &cx.colors);
     let middle = rect.center().y;
     let rail = Rect::from_min_max(pos2(rect.left(), middle - 2.5), pos2(rect.right(), middle + 2.5));
     painter.rect_filled(rail, 2.5, colors.well);
-    let done = rail.with_max_x(scale.x_of(shown));
+    let done = rail.with_max_x(x_of(shown));
     painter.rect_filled(done, 2.5, colors.accent.gamma_multiply(0.55));
     let (from, to) = cx.state.repeat.ends();
     if from.is_some() || to.is_some() {
-        let left = from.map_or(rect.left(), |from| scale.x_of(from));
-        let right = to.map_or(rect.right(), |to| scale.x_of(to));
+        let left = from.map_or(rect.left(), x_of);
+        let right = to.map_or(rect.right(), x_of);
         let span = rect.with_min_x(left).with_max_x(right);
         painter.rect_filled(span, 3.0, colors.accent.gamma_multiply(0.16));
     }
     for mark in recording.marks() {
-        paint_mark(&painter, colors, mark, scale.x_of(mark.at), rect);
+        paint_mark(&painter, colors, mark, x_of(mark.at), rect);
     }
-    let at = pos2(scale.x_of(shown), middle);
+    let at = pos2(x_of(shown), middle);
     painter.circle(at, 6.0, colors.card.to_opaque(), Stroke::new(1.5, colors.text));
     if let Some(pointer) = response.interact_pointer_pos()
         && (response.clicked() || response.dragged())
     {
-        cx.request(Intent::Seek(scale.moment_at(pointer.x)));
+        cx.request(Intent::Seek(moment_at(pointer.x)));
     }
     if let Some(pointer) = response.hover_pos() {
-        let units = scale.moment_at(pointer.x).whole_units();
+        let units = moment_at(pointer.x).whole_units();
         let mut words = format!("{} · unit {}", match_time(units), grouped(units));
         let marks = recording.marks().iter();
-        let near = marks.filter(|mark| (scale.x_of(mark.at) - pointer.x).abs() <= NEAR_POINTS);
+        let near = marks.filter(|mark| (x_of(mark.at) - pointer.x).abs() <= NEAR_POINTS);
         for mark in near.take(NAMED_MAX) {
             words.push('\n');
             words.push_str(&mark_text(mark, cx));
         }
         response.on_hover_text_at_pointer(words::body(ui, &words));
-    }
-}
-
-/// Between game time and places on the screen.
-#[derive(Clone, Copy, Debug)]
-struct Scale {
-    begin: GameTime,
-    end: GameTime,
-    x: Rangef,
-}
-
-impl Scale {
-    fn units(&self) -> RangeInclusive<f64> {
-        self.begin.as_units_f64()..=self.end.as_units_f64()
-    }
-
-    fn pixels(&self) -> RangeInclusive<f64> {
-        f64::from(self.x.min)..=f64::from(self.x.max)
-    }
-
-    fn x_of(&self, at: GameTime) -> f32 {
-        remap_clamp(at.as_units_f64(), self.units(), self.pixels()) as f32
-    }
-
-    /// The moment at a place, in whole units; the nearer end outside of the line.
-    fn moment_at(&self, x: f32) -> GameTime {
-        let units = remap_clamp(f64::from(x), self.pixels(), self.units());
-        GameTime::from_units(units.round() as i64).clamp(self.begin, self.end)
     }
 }
 
