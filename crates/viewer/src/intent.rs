@@ -21,10 +21,10 @@ pub enum Intent {
     Select(Selection),
     /// The camera over a place that the hand points at on the map in the corner.
     LookAt(Vec2),
-    /// The camera near enough to a place to see its agents.
-    Visit(Vec2),
+    /// The same as [`Self::Select`], and the camera near enough to see agents there.
+    Visit(Selection),
     /// The camera over this tile, and the tile selected.
-    GoTo(u16, u16),
+    GoTo(Tile),
     Seek(GameTime),
     /// The same, and the camera near enough to a place to see its agents.
     Revisit(GameTime, Option<Tile>),

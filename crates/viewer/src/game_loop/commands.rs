@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use log::LevelFilter;
 use trantor_client::ControlRequest;
-use trantor_model::{TeamId, lag};
+use trantor_model::{TeamId, Tile, lag};
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
 use trantor_render::gpu::Quality;
@@ -267,7 +267,7 @@ fn parse_intent(
         ("do", [action]) => Intent::Do(find_action(action)?),
         ("quit", []) => Intent::Do(Action::Quit),
         ("goto", [x, y]) => match (x.parse(), y.parse()) {
-            (Ok(x), Ok(y)) => Intent::GoTo(x, y),
+            (Ok(x), Ok(y)) => Intent::GoTo(Tile { x, y }),
             _ => return Err(usage(format!("{x:?} and {y:?} are no tile"))),
         },
         ("seek", [units]) => match units.parse() {

@@ -176,41 +176,37 @@ impl ViewerState {
         let first = selected.map_or(0, |agent| usize::from(agent.team.0) + 1);
         let best = (first..first + teams).find_map(|team| best_agent(agents, team % teams));
         if let Some(agent) = best {
-            let (id, place) = (agent.id, Vec2::new(agent.x, agent.y));
-            self.visit(Selection::Agent(id), place);
+            self.visit(Selection::Agent(agent.id));
         }
     }
 
     /// Goes to the line of the event list before the last one, or after the oldest to the newest, and says which.
     fn visit_event(&mut self) {
-        let feed = &self.hud.feed;
-        let before = feed.before(self.event_visited);
-        let Some((at, words, agent, tile)) = before.or_else(|| feed.before(None)) else {
+        let (feed, scene) = (&self.hud.feed, &self.scene);
+        let before = feed.before(self.event_visited, scene);
+        let Some((at, words, place)) = before.or_else(|| feed.before(None, scene)) else {
             self.hud.notice("there are no events yet".to_owned());
             return;
         };
         let notice = format!("unit {at}: {words}");
-        let agent = agent.and_then(|id| self.scene.agent(id));
-        let target = match (agent, tile) {
-            (Some(agent), _) => Some((Selection::Agent(agent.id), Vec2::new(agent.x, agent.y))),
-            (None, Some(tile)) => Some((
-                Selection::Tile(tile),
-                Vec2::new(f32::from(tile.x), f32::from(tile.y)),
-            )),
-            // It has died since.
-            (None, None) => None,
-        };
         self.event_visited = Some(at);
         self.hud.notice(notice);
-        if let Some((selection, place)) = target {
-            self.visit(selection, place);
+        if let Some(place) = place {
+            self.visit(place);
         }
     }
 
-    fn visit(&mut self, selection: Selection, place: Vec2) {
+    fn visit(&mut self, selection: Selection) {
         self.select(selection);
-        self.look_at(place);
-        self.come_near();
+        let place = match selection {
+            Selection::None => None,
+            Selection::Tile(tile) => Some(middle_of(tile)),
+            Selection::Agent(id) => self.scene.agent(id).map(|agent| Vec2::new(agent.x, agent.y)),
+        };
+        if let Some(place) = place {
+            self.look_at(place);
+            self.come_near();
+        }
     }
 
     /// Does what the user asks for, or passes the request to the program around it.
@@ -226,21 +222,15 @@ impl ViewerState {
                 self.look_at(place);
                 self.keep_view_of_hand();
             }
-            Intent::Visit(place) => {
-                self.look_at(place);
-                self.come_near();
-            }
-            Intent::GoTo(x, y) => return self.go_to(x, y),
+            Intent::Visit(selection) => self.visit(selection),
+            Intent::GoTo(tile) => return self.go_to(tile),
             Intent::Seek(to) => return self.source.seek(to),
             Intent::Revisit(to, tile) => {
                 self.source.seek(to)?;
                 // The way back would lead away from there.
                 self.before_victory = None;
                 if let Some(tile) = tile {
-                    self.visit(
-                        Selection::Tile(tile),
-                        Vec2::new(f32::from(tile.x), f32::from(tile.y)),
-                    );
+                    self.visit(Selection::Tile(tile));
                 }
             }
             Intent::Paint(mode) => self.paint_mode = mode,
@@ -301,16 +291,15 @@ impl ViewerState {
     ///
     /// # Errors
     /// If the map has none there; the text is for the user.
-    fn go_to(&mut self, x: u16, y: u16) -> Result<(), String> {
+    fn go_to(&mut self, tile: Tile) -> Result<(), String> {
         let size = self.scene.ground.as_ref().map(|ground| ground.size);
         let size = size.ok_or("there is no map yet")?;
-        let tile = Tile { x, y };
         if !size.contains(tile) {
             let (x_max, y_max) = (size.width() - 1, size.height() - 1);
             return Err(format!("tiles go from 0 0 to {x_max} {y_max}"));
         }
         self.select(Selection::Tile(tile));
-        self.look_at(Vec2::new(f32::from(x), f32::from(y)));
+        self.look_at(middle_of(tile));
         Ok(())
     }
 
@@ -321,6 +310,10 @@ impl ViewerState {
             self.source.watch(selection.agent());
         }
     }
+}
+
+fn middle_of(tile: Tile) -> Vec2 {
+    Vec2::new(f32::from(tile.x), f32::from(tile.y))
 }
 
 /// The agent of a team with the highest level, of several the first.

@@ -296,7 +296,6 @@ fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_matc
     run(&mut state, 1);
     let whole = state.camera.goal;
     let agent = state.scene.agents[3];
-    let place = Vec2::new(agent.x, agent.y);
     let follow = |state: &mut ViewerState| {
         state.act(Action::NextAgent, NOW);
         state.act(Action::Follow, NOW);
@@ -304,8 +303,7 @@ fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_matc
         state.zoom(3.0, Vec2::new(640.0, 360.0));
     };
     let search = |state: &mut ViewerState| {
-        intend(state, Intent::Select(Selection::Agent(agent.id)));
-        intend(state, Intent::Visit(place));
+        intend(state, Intent::Visit(Selection::Agent(agent.id)));
     };
     for flight in [&follow as &dyn Fn(&mut ViewerState), &search] {
         flight(&mut state);
@@ -364,7 +362,7 @@ fn the_camera_comes_near_enough_to_see_an_agent_and_no_nearer_than_it_is() {
     state.compose();
     let ring = &state.list.decals[DecalKind::Selection as usize][0];
     assert!(ring.reach * tile_pixels(&state) > 10.0, "{}", ring.reach);
-    intend(&mut state, Intent::Visit(place));
+    intend(&mut state, Intent::Visit(Selection::Agent(agent.id)));
     assert!(tile_pixels(&state) > 20.0);
     state.act(Action::Overview, NOW);
     run(&mut state, 1);

@@ -220,6 +220,12 @@ impl Line {
         }
     }
 
+    /// The agent, if it is still on the map, or the tile.
+    fn place(&self, scene: &Scene) -> Option<Selection> {
+        let agent = self.agent.filter(|id| scene.agent(*id).is_some());
+        agent.map(Selection::Agent).or(self.tile.map(Selection::Tile))
+    }
+
     /// Adds an equal deed; returns whether the line moves up.
     fn add(&mut self, event: Self, keeps_place: i128, teams: &[SceneTeam]) -> bool {
         (self.units, self.agent) = (event.units, event.agent);
@@ -336,13 +342,13 @@ impl EventFeed {
         points
     }
 
-    /// The next line before `than` with an agent or a place, the newest without `than`: when it took its place, its
-    /// words, and both.
-    pub fn before(&self, than: Option<i128>) -> Option<(i128, &str, Option<AgentId>, Option<Tile>)> {
+    /// The next line before `than` with an agent or a place, the newest without `than`: when it took its place in the
+    /// list, its words, and where that is, unless it has died since.
+    pub fn before(&self, than: Option<i128>, scene: &Scene) -> Option<(i128, &str, Option<Selection>)> {
         let is_seen = |line: &&Line| line.agent.is_some() || line.tile.is_some();
         let is_before = |line: &&Line| than.is_none_or(|than| line.placed < than);
         let line = self.lines.iter().filter(is_seen).find(is_before)?;
-        Some((line.placed, &line.text, line.agent, line.tile))
+        Some((line.placed, &line.text, line.place(scene)))
     }
 
     /// Lines with match time and place, for screens without colours and pointer; the newest first.
@@ -431,11 +437,8 @@ fn show_event(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line, rows: usize) 
     if !show_line(ui, cx, line, rows).clicked() {
         return;
     }
-    if let Some(agent) = line.agent.and_then(|id| cx.scene().agent(id)) {
-        cx.visit_agent(agent);
-    } else if let Some(tile) = line.tile {
-        cx.request(Intent::Select(Selection::Tile(tile)));
-        cx.visit_tile(tile);
+    if let Some(place) = line.place(cx.scene()) {
+        cx.request(Intent::Visit(place));
     }
 }
 

@@ -61,7 +61,7 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
     let look = Button::new(RichText::new("look").size(11.0));
     let ((), look) = Sides::new().show(ui, |ui| drop(ui.label(title.strong())), |ui| ui.add(look));
     if look.clicked() {
-        cx.visit_tile(tile);
+        cx.request(Intent::Visit(Selection::Tile(tile)));
     }
     let scene = cx.scene();
     if let Some(counts) = scene.ground.as_ref().and_then(|ground| ground.at(tile)) {

@@ -26,9 +26,8 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use glam::Vec2;
-use trantor_client::{ClientStats, FeedEntry, Scene, SceneAgent, SceneTeam};
-use trantor_model::{TeamId, Tile};
+use trantor_client::{ClientStats, FeedEntry, Scene, SceneTeam};
+use trantor_model::TeamId;
 use trantor_protocol::wire::ScorePoint;
 use trantor_render::picture::camera::View;
 use trantor_render::picture::palette::Theme;
@@ -40,7 +39,7 @@ use self::report::Report;
 use self::theme::Colors;
 use crate::console::Console;
 use crate::game_loop::figures::Figures;
-use crate::intent::{Intent, Selection};
+use crate::intent::Intent;
 use crate::state::ViewerState;
 
 pub use self::banner::link_text;
@@ -83,16 +82,6 @@ impl<'a> PanelContext<'a> {
 
     fn request(&mut self, intent: Intent) {
         self.intents.push(intent);
-    }
-
-    /// Selects an agent and moves the camera to it.
-    fn visit_agent(&mut self, agent: &SceneAgent) {
-        self.request(Intent::Select(Selection::Agent(agent.id)));
-        self.request(Intent::Visit(Vec2::new(agent.x, agent.y)));
-    }
-
-    fn visit_tile(&mut self, tile: Tile) {
-        self.request(Intent::Visit(Vec2::new(f32::from(tile.x), f32::from(tile.y))));
     }
 }
 

@@ -5,6 +5,7 @@ use trantor_client::{Scene, SceneAgent};
 
 use super::layout::EDGE;
 use super::{PanelContext, theme, words};
+use crate::intent::{Intent, Selection};
 
 /// More do not fit beside the board.
 const FOUND_MAX: usize = 8;
@@ -64,7 +65,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, search: &mut Op
     };
     if let Some(agent) = theme::show_card(context, area, card, content).inner {
         *search = None;
-        cx.visit_agent(agent);
+        cx.request(Intent::Visit(Selection::Agent(agent.id)));
     }
 }
 

@@ -17,6 +17,7 @@ use super::PanelContext;
 use super::icons::CROWN;
 use super::score::{self, ScoreHistory};
 use super::theme::{self, Colors, grouped, match_time, text, truncated};
+use crate::intent::{Intent, Selection};
 use crate::state::acts::best_agent;
 
 /// Characters of the names in a tie that fit the card; of longer ones the number of teams is shown.
@@ -271,7 +272,7 @@ fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, rising: &Rising, he
     if response.clicked()
         && let Some(agent) = best_agent(&scene.agents, place)
     {
-        cx.visit_agent(agent);
+        cx.request(Intent::Visit(Selection::Agent(agent.id)));
     }
 }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use egui::epaint::Shape;
 use egui::{Pos2, Rect, vec2};
+use glam::Vec2;
 use trantor_client::feed::FeedKind;
-use trantor_client::{EffectKind, SceneTeam, Span, Who};
-use trantor_model::{AgentId, Level, Resource, ShownBy};
+use trantor_client::{EffectKind, SceneAgent, SceneTeam, Span, Who};
+use trantor_model::{AgentId, Level, Resource, ShownBy, Tile};
 use trantor_render::picture::CameraPose;
 use trantor_render::picture::camera::Camera;
 use trantor_render::picture::ground::PaintMode;
@@ -16,6 +17,7 @@ use super::*;
 use crate::demo::{Demo, DemoScene};
 use crate::game_loop::pretend::lay_out;
 use crate::input::Action;
+use crate::intent::Selection;
 
 const USUAL: (f32, f32) = (1280.0, 720.0);
 const SIZES: [(f32, f32); 9] = [
