@@ -102,16 +102,22 @@ impl Settings {
 
     /// What a value must be that is not within its limits.
     fn out_of_limits(&self) -> Option<String> {
-        let is_side = |side: &u32| SIDES.contains(side);
-        let window = self
+        let is_side = |side: u32| SIDES.contains(&side);
+        if self
             .window
-            .filter(|sides| !<[u32; 2]>::from(*sides).iter().all(is_side));
-        let scale = self.scale.filter(|scale| !PANEL_SCALE.contains(scale));
-        let view = self.view.filter(|view| !view.pose.is_finite());
-        window
-            .map(|_| format!("a side takes {} to {} pixels", SIDES.start(), SIDES.end()))
-            .or_else(|| scale.map(|_| format!("takes {} to {}", PANEL_SCALE.start(), PANEL_SCALE.end())))
-            .or_else(|| view.map(|_| "takes finite numbers".to_owned()))
+            .is_some_and(|(width, height)| !is_side(width) || !is_side(height))
+        {
+            Some(format!(
+                "a side takes {} to {} pixels",
+                SIDES.start(),
+                SIDES.end()
+            ))
+        } else if self.scale.is_some_and(|scale| !PANEL_SCALE.contains(&scale)) {
+            Some(format!("takes {} to {}", PANEL_SCALE.start(), PANEL_SCALE.end()))
+        } else {
+            let is_finite = self.view.is_none_or(|view| view.pose.is_finite());
+            (!is_finite).then(|| "takes finite numbers".to_owned())
+        }
     }
 
     /// Writes the file, if it could be read; whole or not at all.
