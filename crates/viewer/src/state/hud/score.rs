@@ -6,9 +6,10 @@ use egui::{
     Align2, FontFamily, FontId, Painter, Pos2, Rect, Response, RichText, Sense, Shape, Stroke, Ui, pos2, vec2,
 };
 use trantor_client::{Scene, SceneTeam};
-use trantor_model::{Level, TeamId, WINNING_AGENTS};
+use trantor_model::{Level, WINNING_AGENTS};
 use trantor_protocol::wire::ScorePoint;
 
+use super::teams::team_id;
 use super::theme::{self, Colors, grouped, match_time};
 use super::words;
 
@@ -224,7 +225,7 @@ impl Plot {
 }
 
 fn team_tint(colors: &Colors, team: usize) -> egui::Color32 {
-    colors.team(TeamId(u16::try_from(team).unwrap_or(u16::MAX)))
+    colors.team(team_id(team))
 }
 
 /// The mean level of a team's six best, of their sum.
@@ -232,7 +233,7 @@ fn mean(score: u64) -> f64 {
     score as f64 / f64::from(WINNING_AGENTS)
 }
 
-fn mean_text(score: u64) -> String {
+pub(super) fn mean_text(score: u64) -> String {
     format!("{:.1}", mean(score))
 }
 
@@ -261,6 +262,7 @@ fn spread(heights: &mut [f32], least: f32, most: f32) {
 
 #[cfg(test)]
 mod tests {
+    use trantor_model::TeamId;
     use trantor_time::GameTime;
 
     use super::*;

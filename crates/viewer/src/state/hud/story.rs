@@ -26,8 +26,9 @@ use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 use super::feed::{self, Line};
 use super::icons::{CROWN, PERSON, Pen};
 use super::layout::EDGE;
+use super::teams::{self, team_id};
 use super::theme::{self, Colors, match_time, text, truncated};
-use super::{Hud, PanelContext, teams};
+use super::{Hud, PanelContext, score};
 use crate::input::Action;
 use crate::intent::Intent;
 
@@ -287,12 +288,11 @@ fn picture(ui: &mut Ui, cx: &PanelContext<'_>, line: &Line) -> Response {
 /// How each team lived: the mean level of its six best, its deaths, and the time without a command.
 fn table(ui: &mut Ui, cx: &PanelContext<'_>, hud: &Hud, standings: &[usize], columns: usize) {
     let (colors, teams) = (&cx.colors, &cx.scene().teams);
-    let id = |place: usize| TeamId(u16::try_from(place).unwrap_or(u16::MAX));
-    let tally = |place: usize| hud.tallies.get(&id(place)).copied().unwrap_or_default();
+    let tally = |place: usize| hud.tallies.get(&team_id(place)).copied().unwrap_or_default();
     // A recording knows all deaths; a viewer of a live match those that it has seen.
     let deaths = |place: usize| match cx.state.source.recording() {
         Some(recording) => {
-            let died = MarkKind::Died { team: id(place) };
+            let died = MarkKind::Died { team: team_id(place) };
             let deaths = recording.marks().iter().filter(|mark| mark.kind == died);
             deaths.map(|mark| mark.count).sum()
         }
@@ -325,10 +325,10 @@ fn table(ui: &mut Ui, cx: &PanelContext<'_>, hud: &Hud, standings: &[usize], col
                 colors.text
             };
             let share = share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", share * 100.0));
-            let level = Level::score(&teams[place].by_level) as f64 / f64::from(WINNING_AGENTS);
-            let figures = [format!("{level:.1}"), deaths(place).to_string(), share];
+            let level = score::mean_text(Level::score(&teams[place].by_level));
+            let figures = [level, deaths(place).to_string(), share];
             row(ui, figures, [colors.text, shade], &|ui| {
-                theme::swatch(ui, colors, colors.team(id(place)), 9.0);
+                theme::swatch(ui, colors, colors.team(team_id(place)), 9.0);
                 truncated(ui, RichText::new(&*teams[place].name));
             });
         }

@@ -227,10 +227,14 @@ fn headline(ui: &mut Ui, cx: &PanelContext<'_>, leaders: &[usize], best: usize) 
     headline.response.on_hover_text(HEADLINE_TIP);
 }
 
+pub(super) fn team_id(place: usize) -> TeamId {
+    TeamId(u16::try_from(place).unwrap_or(u16::MAX))
+}
+
 fn row(ui: &mut Ui, cx: &mut PanelContext<'_>, place: usize, rising: &Rising, height: f32) {
     let (scene, colors) = (cx.scene(), cx.colors);
     let team = &scene.teams[place];
-    let id = TeamId(u16::try_from(place).unwrap_or(u16::MAX));
+    let id = team_id(place);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::click());
     if response.hovered() {
         ui.painter().rect_filled(rect, 4.0, colors.well);
