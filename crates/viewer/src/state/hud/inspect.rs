@@ -1,14 +1,14 @@
-//! The inspector: everything about the selected tile or agent.
+//! The inspector: everything about the selected tile or agent. And the card of the server's scenario.
 
-use egui::{Align2, Button, Color32, FontId, RichText, Sense, Sides, Ui, vec2};
-use trantor_client::{SceneAction, SceneAgent, SceneClock};
-use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Tile};
+use egui::{Align2, Button, Color32, FontId, Frame, Label, RichText, Sense, Sides, Ui, vec2};
+use trantor_client::{Scene, SceneAction, SceneAgent, SceneClock};
+use trantor_model::{AgentId, CommandKind, Counts, Direction, Resource, Shown, ShownBy, Tile};
 use trantor_time::link::LinkCounts;
 
 use super::activity::ActivityLog;
 use super::icons::{PERSON, Pen};
 use super::theme::{self, Colors, grouped, text, truncated};
-use super::{PanelContext, shown};
+use super::{PanelContext, words};
 use crate::game_loop::figures::messages_sent;
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
@@ -24,6 +24,17 @@ const FOOD_FULL_UNITS: f32 = 1_260.0;
 const FOOD_LOW_UNITS: f32 = 252.0;
 /// The largest count shown beside the required one: a wider one does not fit the cell.
 const HAVE_SHOWN: u32 = 99;
+/// Of the scenario's card, in points: what is around note and rows, a line of the note, a row, and its least height.
+const SCENARIO_HEADING: f32 = 44.0;
+const NOTE_LINE: f32 = 16.0;
+const CARD_ROW: f32 = 18.0;
+const SCENARIO_LEAST: f32 = 80.0;
+/// Its greatest height, so that the events have room below it; the rest is scrolled to.
+const SCENARIO_MAX: f32 = 220.0;
+/// Characters in a line of the note, about.
+const NOTE_LINE_CHARS: usize = 34;
+/// Part of the inner width that the name of a card takes at most.
+const NAME_SHARE: f32 = 0.5;
 
 /// Shows the card; it ends at `bottom`, in points from the window's top.
 pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>, activity: &ActivityLog, bottom: f32) {
@@ -119,7 +130,10 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
     }
     level(ui, &colors, agent);
     action(ui, cx, agent);
-    shown::thought(ui, cx, agent.id);
+    let shown = cx.scene().shown_by_agent(agent.id);
+    if let Some(shown) = shown {
+        note(ui, cx, shown);
+    }
     if let Some(left) = agent.food_left_units {
         let low = left < FOOD_LOW_UNITS;
         let shade = if low { colors.alarm } else { colors.text };
@@ -133,11 +147,78 @@ fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activi
     let facing = format!("{:?}", Direction::ALL[quarter % 4]).to_lowercase();
     let place = format!("{}, {} · {facing}", agent.tile.x, agent.tile.y);
     theme::row(ui, "tile, facing", place);
-    shown::cards(ui, cx, agent.id);
+    if let Some(shown) = shown.filter(|shown| !shown.cards.is_empty()) {
+        section(ui, &colors, "Cards");
+        cards(ui, cx, shown);
+    }
     requirement(ui, cx, agent);
     queue(ui, cx, agent.id);
     links(ui, cx, agent.id);
     history(ui, cx, agent, activity);
+}
+
+/// How high the scenario's card is, in points, about; 0 without one.
+pub(super) fn scenario_height(scene: &Scene) -> f32 {
+    of_server(scene).map_or(0.0, |shown| {
+        let lines = shown.note.chars().count().div_ceil(NOTE_LINE_CHARS) as f32;
+        let around = if lines > 0.0 { 16.0 } else { 0.0 };
+        let note = lines * NOTE_LINE + around;
+        (SCENARIO_HEADING + note + CARD_ROW * shown.cards.len() as f32).min(SCENARIO_MAX)
+    })
+}
+
+fn of_server(scene: &Scene) -> Option<&Shown> {
+    let shown = scene.shown.get(&ShownBy::Server)?;
+    (!shown.note.is_empty() || !shown.cards.is_empty()).then_some(shown)
+}
+
+/// The note and the cards of the server's scenario, if it shows any.
+pub(super) fn scenario(ui: &mut Ui, cx: &PanelContext<'_>) {
+    let Some(shown) = of_server(cx.scene()) else {
+        return;
+    };
+    let room = ui.ctx().content_rect().bottom() - ui.cursor().top() - SCENARIO_HEADING;
+    if room < SCENARIO_LEAST {
+        return;
+    }
+    cx.colors.card().show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.spacing_mut().item_spacing.y = 3.0;
+        theme::heading(ui, &cx.colors, "Scenario");
+        theme::scrolled(ui, room.min(SCENARIO_MAX) - SCENARIO_HEADING, |ui| {
+            note(ui, cx, shown);
+            cards(ui, cx, shown);
+        });
+    });
+}
+
+fn note(ui: &mut Ui, cx: &PanelContext<'_>, shown: &Shown) {
+    if shown.note.is_empty() {
+        return;
+    }
+    let well = Frame::new()
+        .fill(cx.colors.well)
+        .corner_radius(5.0)
+        .inner_margin(6.0);
+    well.show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        let job = words::body(ui, &shown.note);
+        ui.add(Label::new(job).wrap());
+    });
+}
+
+fn cards(ui: &mut Ui, cx: &PanelContext<'_>, shown: &Shown) {
+    ui.spacing_mut().item_spacing.y = 2.0;
+    ui.spacing_mut().interact_size.y = 14.0;
+    for (name, value) in &shown.cards {
+        let width = ui.available_width() * NAME_SHARE;
+        let name = |ui: &mut Ui| {
+            ui.set_max_width(width);
+            truncated(ui, text(&**name, 12.0, cx.colors.weak));
+        };
+        let value = |ui: &mut Ui| drop(truncated(ui, RichText::new(&**value).size(12.0)));
+        Sides::new().shrink_right().show(ui, name, value);
+    }
 }
 
 fn queue(ui: &mut Ui, cx: &PanelContext<'_>, agent: AgentId) {
@@ -224,7 +305,7 @@ fn history(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent, activity: &Ac
         };
         let ago = cx.scene().clock.game.whole_units() - command.units;
         let what = |ui: &mut Ui| {
-            let mark = egui::Label::new(text(response.unwrap_or("…"), 10.0, shade).monospace());
+            let mark = Label::new(text(response.unwrap_or("…"), 10.0, shade).monospace());
             ui.add_sized(vec2(18.0, 13.0), mark);
             let words = format!("{} {}", command_name(command.kind), command.detail);
             truncated(ui, RichText::new(words.trim_end()).size(10.5));
@@ -316,7 +397,7 @@ fn duration(units: f32, clock: &SceneClock) -> String {
     }
 }
 
-pub(super) fn section(ui: &mut Ui, colors: &Colors, title: &str) {
+fn section(ui: &mut Ui, colors: &Colors, title: &str) {
     ui.add_space(6.0);
     theme::heading(ui, colors, title);
 }

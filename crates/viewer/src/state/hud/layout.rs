@@ -3,7 +3,7 @@
 use egui::{Align2, Order, Rect, Ui, pos2, vec2};
 use glam::Vec2;
 
-use super::{Hud, PanelContext, feed, help, inspect, minimap, shown, speed, teams, theme};
+use super::{Hud, PanelContext, feed, help, inspect, minimap, speed, teams, theme};
 use crate::intent::Selection;
 
 /// Size of a window, in points of the display, from which on panels grow with it, and how much at most.
@@ -224,7 +224,7 @@ impl Hud {
             column("left", Align2::LEFT_TOP, COLUMN_WIDTH, &mut |ui| {
                 teams::show(ui, cx, &self.score);
                 if plan.is_wide() {
-                    shown::scenario(ui, cx);
+                    inspect::scenario(ui, cx);
                     if plan.has_feed {
                         feed::show(ui, cx, &self.feed, &mut self.only_highlights);
                     }

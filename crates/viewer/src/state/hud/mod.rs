@@ -16,7 +16,6 @@ mod minimap;
 mod report;
 mod score;
 mod search;
-mod shown;
 mod speed;
 mod story;
 mod teams;
@@ -262,7 +261,7 @@ impl Hud {
                 true => Plan::new(
                     points,
                     teams.len(),
-                    shown::height(&state.scene),
+                    inspect::scenario_height(&state.scene),
                     self.panels.stage,
                 ),
                 false => Plan::without_panels(points),
