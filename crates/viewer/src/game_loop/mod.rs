@@ -17,8 +17,7 @@
 mod commands;
 pub mod figures;
 pub mod pretend;
-pub mod schedule;
-mod systems;
+pub mod systems;
 
 use std::collections::VecDeque;
 
@@ -33,7 +32,7 @@ use crate::sound::Sound;
 use crate::state::{Pointer, ViewerState};
 
 use self::figures::{FRAMES_KEPT, Figures, Rates};
-use self::schedule::Schedule;
+use self::systems::Schedule;
 
 /// What a loop draws on: a window, a terminal, memory.
 pub trait Screen {
