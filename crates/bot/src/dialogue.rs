@@ -6,8 +6,7 @@ use std::collections::VecDeque;
 
 use trantor_model::{Command, Counts, Level, Resource, Sight};
 use trantor_protocol::limits::ANSWER_BYTES_MAX;
-use trantor_protocol::text::client::{parse_server_line, write_command};
-use trantor_protocol::text::{AiLine, Cut, Dialect, LineCutter};
+use trantor_protocol::text::{AiLine, Cut, Dialect, LineCutter, parse_server_line, write_command};
 use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
 
 /// Lifetime of one food, for servers that send food as lifetime.

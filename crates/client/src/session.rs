@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use trantor_model::lag::{show, show_settings};
 use trantor_model::{AgentId, CommandKind, FeedKind, Lag};
-use trantor_protocol::text::GuiRequest;
-use trantor_protocol::text::client::write_gui_request;
+use trantor_protocol::text::{GuiRequest, write_gui_request};
 use trantor_protocol::wire::{LagState, LinkState as Link, SentNumbers, ToServer, write_frame};
 use trantor_time::{Frequency, RealSpan, RealTime};
 

@@ -5,8 +5,9 @@
 //! world is [`crate::text_world`]'s.
 
 use trantor_protocol::limits::{ANSWER_BYTES_MAX, LINE_BYTES_MAX};
-use trantor_protocol::text::client::{parse_gui_event, parse_tiles};
-use trantor_protocol::text::{Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter};
+use trantor_protocol::text::{
+    Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter, parse_gui_event, parse_tiles,
+};
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
 
 use crate::client::ClientEvent;

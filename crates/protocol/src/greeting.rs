@@ -2,7 +2,6 @@
 //!
 //! Everybody is greeted in text. Whether a team has room is not asked here, nor whether a token is the right one.
 
-use crate::error::{TeamNameError, TokenError};
 use crate::limits::{TEAM_NAME_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_BYTES_MIN};
 use crate::text::{self, GRAPHIC_ALIAS, GRAPHIC_WORD};
 use crate::wire::WIRE_WORD;
@@ -34,6 +33,39 @@ pub const TLS_HELLO: &[u8] = b"\x16\x03";
 
 /// The answer to an HTTP request.
 pub const HTTP_REFUSAL: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// Why a name cannot be a team's. Shown to the operator who chose it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are what their names say")]
+pub enum TeamNameError {
+    /// There is nothing to type.
+    #[error("a team's name must not be empty")]
+    Empty,
+    /// Too long for the buffers of viewers.
+    #[error("a team's name is at most {TEAM_NAME_BYTES_MAX} bytes, not {len}")]
+    TooLong { len: usize },
+    /// No agent could join it: lines are cut into words, and control bytes are not shown.
+    #[error("a team's name must not contain spaces or control characters: {name:?}")]
+    NotOneWord { name: String },
+    /// The word already means something else as a first line.
+    #[error("{name:?} cannot be a team's name: as a first line it means something else")]
+    Reserved { name: String },
+}
+
+/// Why the text of a file holds no token. Shown to its author; never shows what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are what their names say")]
+pub enum TokenError {
+    /// The first line has nothing in it.
+    #[error("its first line is empty; write a long word there that cannot be guessed")]
+    Empty,
+    /// It could not be sent as one word.
+    #[error("a token is one word of visible ASCII characters, in the first line")]
+    NotOneWord,
+    /// Too short to be safe, or too long to be sent.
+    #[error("a token has {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} characters, this one has {len}")]
+    Length { len: usize },
+}
 
 /// Reads a line of a peer that has not said what it is. `is_team` says whether a team has that name.
 ///

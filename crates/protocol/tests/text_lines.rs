@@ -5,10 +5,9 @@
 
 use proptest::prelude::*;
 use trantor_model::MapSize;
-use trantor_protocol::text::client::{parse_gui_event, parse_server_line, write_command, write_gui_request};
 use trantor_protocol::text::{
-    AiLine, Dialect, GuiIds, GuiRefusal, Layout, parse_command, parse_gui_request, write_ai_line,
-    write_gui_event,
+    AiLine, Dialect, GuiIds, GuiRefusal, Layout, parse_command, parse_gui_event, parse_gui_request,
+    parse_server_line, write_ai_line, write_command, write_gui_event, write_gui_request,
 };
 
 /// One row of a table.

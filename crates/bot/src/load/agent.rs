@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 use rand_pcg::Pcg32;
 use trantor_model::CommandKind;
 use trantor_protocol::limits::ANSWER_BYTES_MAX;
-use trantor_protocol::text::client::write_command;
-use trantor_protocol::text::{Cut, Dialect, LineCutter, without_nuls_before, words};
+use trantor_protocol::text::{Cut, Dialect, LineCutter, without_nuls_before, words, write_command};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
 use super::mix::Mix;

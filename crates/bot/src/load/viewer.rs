@@ -1,8 +1,9 @@
 //! Viewers of the load generator: they read everything and parse as little as possible.
 
 use trantor_protocol::FrameError;
-use trantor_protocol::text::client::{parse_gui_event, write_gui_request};
-use trantor_protocol::text::{Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter};
+use trantor_protocol::text::{
+    Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter, parse_gui_event, write_gui_request,
+};
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame, write_frame,
 };

@@ -5,7 +5,7 @@
 
 use trantor_game::GameConfig;
 use trantor_model::{AgentId, Command, TeamId};
-use trantor_protocol::error::FrameError;
+use trantor_protocol::FrameError;
 use trantor_protocol::greeting::{Greeting, TLS_HELLO, read_greeting};
 use trantor_protocol::text::{Cut, GuiRefusal, GuiRequest, LineCutter, parse_command, parse_gui_request};
 use trantor_protocol::wire::{FrameCutter, ToServer, read_frame};

@@ -3,10 +3,10 @@
 use trantor_model::Command;
 use trantor_protocol::limits::LINE_BYTES_MAX;
 use trantor_protocol::read_greeting;
-use trantor_protocol::text::client::{
-    parse_gui_event, parse_server_line, parse_tiles, write_command, write_gui_request,
+use trantor_protocol::text::{
+    Cut, Dialect, LineCutter, parse_command, parse_gui_event, parse_gui_request, parse_server_line,
+    parse_tiles, write_command, write_gui_request,
 };
-use trantor_protocol::text::{Cut, Dialect, LineCutter, parse_command, parse_gui_request};
 
 /// A limit that short inputs reach.
 const SHORT_LINE_BYTES_MAX: usize = 20;

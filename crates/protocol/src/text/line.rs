@@ -1,12 +1,12 @@
-//! Cutting lines out of a stream of bytes, and words out of a line.
+//! Cutting lines out of a stream of bytes, words out of a line, and decimal numbers both ways.
 //!
 //! A line ends with a line feed; one carriage return before it is dropped, since Windows and telnet send one
 //! and no word of the protocol contains one. Everything else, NUL and invalid UTF-8 included, stays in its
-//! line. Where the pieces were cut makes no difference to what comes out.
+//! line. Where the pieces were cut makes no difference to what comes out. Numbers are read strictly: no sign, no space,
+//! no overflow.
 
 use trantor_model::{AgentId, Tile};
 
-use super::number::{parse_coordinate, parse_id, parse_number};
 use crate::limits::{LINE_BYTES_MAX, LINE_ROOM_KEPT_BYTES};
 
 /// Collects pieces into lines, in bounded memory.
@@ -206,6 +206,50 @@ fn take_up_to_line_feed<'p>(piece: &mut &'p [u8]) -> (&'p [u8], bool) {
 /// Drops one carriage return from a line's end.
 fn without_carriage_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Appends `value` in decimal.
+pub(super) fn push_number(out: &mut Vec<u8>, value: u32) {
+    let mut digits = [0u8; 10];
+    let mut first = digits.len();
+    let mut rest = value;
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[first..]);
+}
+
+/// Appends a space, then `value` in decimal: the next number of a line.
+pub(super) fn push_spaced(out: &mut Vec<u8>, value: u32) {
+    out.push(b' ');
+    push_number(out, value);
+}
+
+/// Reads a word of one or more ASCII digits; `None` for anything else and for what a `u32` cannot hold.
+pub(super) fn parse_number(word: &[u8]) -> Option<u32> {
+    if word.is_empty() {
+        return None;
+    }
+    word.iter().try_fold(0u32, |value, &byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit <= 9).then_some(())?;
+        value.checked_mul(10)?.checked_add(u32::from(digit))
+    })
+}
+
+/// Reads the number of an agent or an egg, with or without its `#`.
+pub(super) fn parse_id(word: &[u8]) -> Option<u32> {
+    parse_number(word.strip_prefix(b"#").unwrap_or(word))
+}
+
+/// Reads a number that fits a tile's coordinate.
+pub(super) fn parse_coordinate(word: &[u8]) -> Option<u16> {
+    parse_number(word).and_then(|value| u16::try_from(value).ok())
 }
 
 #[cfg(test)]

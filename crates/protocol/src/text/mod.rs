@@ -1,35 +1,36 @@
 //! The Zappy text protocol, as values and as bytes.
 //!
 //! ```text
-//! server  WELCOME            viewer  GRAPHIC      → gui_event: the burst, then every change
-//! player  red                                       gui_request: msz, bct, …, sst
+//! server  WELCOME            viewer  GRAPHIC      → viewer: the burst, then every change
+//! player  red                                       and its requests: msz, bct, …, sst
 //! server  5                  places left
 //! server  20 20              the map
-//! player  Forward            → ai_command: one line, one command
-//! server  ok                 → ai_reply: one value, one line
+//! player  Forward            → command: one line, one command
+//! server  ok                 → agent_line: one value, one line
 //! ```
 //!
 //! Lines end with one line feed; [`LineCutter`] finds them in pieces of any size. Nothing here decodes text:
 //! words are compared as bytes and broadcasts pass through as they came. Agents may be spoken to in one of
-//! three [`Dialect`]s; viewers all hear the same lines, but for how numbers are written ([`GuiIds`]).
+//! four [`Dialect`]s; viewers are all sent the same lines, but for how numbers are written ([`GuiIds`]).
+//!
+//! Each kind of line has one file with both sides. A server reads strictly. What servers send is read tolerantly, since they
+//! differ in spacing, case and marks: whatever can mean only one thing is understood, and what cannot be understood comes
+//! back as such. Which answer belongs to which request is for a session to know, not for a line.
 
-mod ai_command;
-mod ai_reply;
-pub mod client;
+mod agent_line;
+mod command;
 mod dialect;
-mod gui_event;
-mod gui_request;
-mod gui_writer;
 mod line;
-mod number;
+mod viewer;
 
-pub use ai_command::parse_command;
-pub use ai_reply::{AiLine, LongLook, write_ai_line};
+pub use agent_line::{AiLine, LongLook, parse_server_line, write_ai_line};
+pub use command::{parse_command, write_command};
 pub use dialect::{Dialect, Layout, Words};
-pub use gui_event::{GuiEvent, GuiIds};
-pub use gui_request::{GuiRefusal, GuiRequest, parse_gui_request};
-pub use gui_writer::write_gui_event;
 pub use line::{Cut, LineCutter, printable, without_nuls_before, words};
+pub use viewer::{
+    GuiEvent, GuiIds, GuiRefusal, GuiRequest, parse_gui_event, parse_gui_request, parse_tiles,
+    write_gui_event, write_gui_request,
+};
 
 /// The line with which a text viewer asks to be let in. No team may have this name.
 pub const GRAPHIC_WORD: &str = "GRAPHIC";

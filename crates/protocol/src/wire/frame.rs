@@ -1,4 +1,4 @@
-//! Frames: a length, then one postcard message.
+//! Frames: a length, then one postcard message; and the numbers of messages, which acknowledgements name.
 //!
 //! ```text
 //! +--------------------+----------------------------+
@@ -7,12 +7,13 @@
 //! ```
 //!
 //! Bytes from a peer never make anything here panic, nor reserve more memory than the cap of their direction.
+//!
+//! What a viewer sends is numbered from 1 by counting, the hello included, so the number itself never travels.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{ToClient, ToServer};
-use crate::error::FrameError;
 use crate::limits::{FRAME_TO_CLIENT_BYTES_MAX, FRAME_TO_SERVER_BYTES_MAX};
 
 /// Bytes of the length before each message.
@@ -30,6 +31,24 @@ impl FrameMessage for ToServer {
 
 impl FrameMessage for ToClient {
     const FRAME_BYTES_MAX: usize = FRAME_TO_CLIENT_BYTES_MAX;
+}
+
+/// Why bytes from a peer are not frames of ours.
+///
+/// After any of these the stream can no longer be trusted: the reader ends the connection, sends the
+/// reason and counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are what their names say")]
+pub enum FrameError {
+    /// The length prefix promises more than is accepted.
+    #[error("a frame of {len} bytes was announced, at most {max} are accepted")]
+    TooLong { len: u32, max: u32 },
+    /// The bytes in the frame are no message of this version.
+    #[error("a frame of {len} bytes holds no message that is known")]
+    Malformed { len: usize },
+    /// The frame holds a message, and then more.
+    #[error("{extra} bytes follow the message in a frame")]
+    Trailing { extra: usize },
 }
 
 /// Appends one message as a frame.
@@ -155,6 +174,76 @@ impl FrameCutter {
 /// Room a frame cutter keeps between frames, in bytes: beyond it memory grown for one large frame goes back.
 const FRAME_ROOM_KEPT_BYTES: usize = 64 * 1024;
 
+/// The viewer's side: what it sent, and how much of that was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentNumbers {
+    sent: u64,
+    acked: u64,
+}
+
+/// The server's side: what it received and processed, and how much of that it owes an acknowledgement for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceivedNumbers {
+    received: u64,
+    acked: u64,
+}
+
+/// Why an acknowledgement, or a number, cannot be right. It ends the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are what their names say")]
+pub enum SeqError {
+    /// The number does not lie above the last one acknowledged.
+    #[error("message {number} was acknowledged after message {last} already had been")]
+    NotGreater { number: u64, last: u64 },
+    /// The number lies above the last one sent.
+    #[error("message {number} was acknowledged, but only {sent} were sent")]
+    NotSent { number: u64, sent: u64 },
+}
+
+impl SentNumbers {
+    /// Counts a message that is being sent, and answers its number.
+    pub fn send(&mut self) -> u64 {
+        self.sent += 1;
+        self.sent
+    }
+
+    /// Takes note that everything up to `number` was processed.
+    ///
+    /// # Errors
+    /// If the number is not greater than the last, or greater than what was sent.
+    pub fn ack(&mut self, number: u64) -> Result<(), SeqError> {
+        let Self { sent, acked: last } = *self;
+        if number <= last {
+            return Err(SeqError::NotGreater { number, last });
+        }
+        if number > sent {
+            return Err(SeqError::NotSent { number, sent });
+        }
+        self.acked = number;
+        Ok(())
+    }
+
+    /// Messages sent and not yet acknowledged.
+    pub fn in_flight(&self) -> u64 {
+        self.sent - self.acked
+    }
+}
+
+impl ReceivedNumbers {
+    /// Counts a message that was processed, and answers its number.
+    pub fn receive(&mut self) -> u64 {
+        self.received += 1;
+        self.received
+    }
+
+    /// The acknowledgement owed, if any, after the effects of the message were sent. Several messages of one
+    /// pass may share one.
+    pub fn take_ack(&mut self) -> Option<u64> {
+        let acked = std::mem::replace(&mut self.acked, self.received);
+        (acked < self.received).then_some(self.received)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -248,6 +337,26 @@ mod tests {
         assert!(postcard::from_bytes::<Level>(&[9]).is_err());
         assert!(postcard::from_bytes::<Frequency>(&[0]).is_err());
         assert_eq!(postcard::from_bytes(&[7, 5]), Ok(MapSize::new(7, 5).unwrap()));
+    }
+
+    #[test]
+    fn an_ack_covers_all_before_it_and_one_that_cannot_be_right_is_an_error() {
+        let (mut sent, mut received) = (SentNumbers::default(), ReceivedNumbers::default());
+        assert_eq!(received.take_ack(), None);
+        for number in 1..=3 {
+            assert_eq!((sent.send(), received.receive()), (number, number));
+        }
+        assert_eq!([received.take_ack(), received.take_ack()], [Some(3), None]);
+        let not_greater = |number, last| Err(SeqError::NotGreater { number, last });
+        for (number, result, in_flight) in [
+            (0, not_greater(0, 0), 3),
+            (2, Ok(()), 1),
+            (2, not_greater(2, 2), 1),
+            (4, Err(SeqError::NotSent { number: 4, sent: 3 }), 1),
+            (3, Ok(()), 0),
+        ] {
+            assert_eq!((sent.ack(number), sent.in_flight()), (result, in_flight));
+        }
     }
 
     proptest! {

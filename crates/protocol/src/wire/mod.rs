@@ -16,18 +16,15 @@
 //! both    Probe, ProbeReply, Ack, Clock, Stats, Lag, requests and refusals at any time
 //! ```
 
-pub mod frame;
-pub mod hello;
-pub mod seq;
-pub mod to_client;
-pub mod to_server;
+mod frame;
+mod messages;
 
-pub use frame::{FrameCutter, FrameMessage, read_frame, write_frame};
-pub use hello::{ClientHello, ServerHello, WIRE_VERSION, WIRE_WORD};
-pub use seq::{ReceivedNumbers, SentNumbers};
-pub use to_client::{
-    ActionState, AgentState, Change, ClockAnchor, EggState, FeedEntry, History, LagState, LinkState,
-    LinkTotals, RecordingInfo, RitualState, ScorePoint, ServerStats, SnapshotPart, TeamStats, ToClient,
+pub use frame::{
+    FrameCutter, FrameError, FrameMessage, ReceivedNumbers, SentNumbers, SeqError, read_frame, write_frame,
 };
-pub use to_server::{StepKind, ToServer};
+pub use messages::{
+    ActionState, AgentState, Change, ClientHello, ClockAnchor, EggState, FeedEntry, History, LagState,
+    LinkState, LinkTotals, RecordingInfo, RitualState, ScorePoint, ServerHello, ServerStats, SnapshotPart,
+    StepKind, TeamStats, ToClient, ToServer, WIRE_VERSION, WIRE_WORD,
+};
 pub use trantor_model::{Mark, MarkKind};

@@ -1,4 +1,4 @@
-//! What the server sends a viewer of ours.
+//! All messages: versions and the shared clock first, what the server sends a viewer of ours, and what a viewer may say.
 
 #![allow(
     missing_docs,
@@ -7,13 +7,53 @@
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Lag, Level, Mark, Resource, Shown,
-    ShownBy, TeamId, Tile,
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Lag, Level, MapSize, Mark, Resource,
+    Shown, ShownBy, TeamId, Tile,
 };
 use trantor_time::link::{Delivery, LinkCounts};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
-use super::hello::ServerHello;
+/// The line with which a peer asks to speak frames. No team may have this name.
+pub const WIRE_WORD: &str = "TRANTOR";
+
+/// Raised with every change to a message; both sides must have the same.
+pub const WIRE_VERSION: u16 = 9;
+
+/// What a viewer says first. Its layout never changes, so that any version can refuse any other in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientHello {
+    /// See [`WIRE_VERSION`].
+    pub version: u16,
+    /// Name and version of the program, for logs.
+    pub program: String,
+}
+
+/// What the server answers to a hello it accepts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerHello {
+    /// See [`WIRE_VERSION`].
+    pub version: u16,
+    /// Name and version of the program, for logs and the HUD.
+    pub program: String,
+    /// This connection's reference instant was taken this many microseconds ago, when the hello was read.
+    /// All instants on this connection are microseconds after the reference.
+    pub since_reference_us: i64,
+    /// Length of a tick in microseconds.
+    pub tick_period_us: u32,
+    /// Number of the last tick that ran, if any did, and its instant in microseconds after the reference.
+    pub last_tick: Option<(u64, i64)>,
+    /// The next tick's scheduled instant in microseconds after the reference.
+    pub next_tick_us: i64,
+    /// The map.
+    pub size: MapSize,
+    /// Team names in the order of their ids.
+    pub teams: Vec<String>,
+    /// Whether this viewer's requests for speed, pause and step will be listened to.
+    pub may_control: bool,
+    /// How much later than it happens this viewer is sent the game, in milliseconds; what it is sent first comes
+    /// so long after this.
+    pub delay_ms: u32,
+}
 
 /// One message to a viewer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,7 +118,7 @@ pub enum ToClient {
     /// The commands of the agent watched that wait behind the one it is doing. Comes with a tick when they have
     /// changed; an agent that is gone has none.
     Waiting {
-        /// As in [`super::ToServer::Watch`].
+        /// As in [`ToServer::Watch`].
         agent: AgentId,
         /// In their order; `None` for a line that no command was recognised in. At most
         /// [`crate::limits::COMMANDS_WAITING_MAX`].
@@ -102,7 +142,7 @@ pub enum ToClient {
     Lag(LagState),
     /// The links of the agent watched. Sent with the statistics while messages take time.
     Links {
-        /// As in [`super::ToServer::Watch`].
+        /// As in [`ToServer::Watch`].
         agent: AgentId,
         /// Those that carried most, at most [`crate::limits::LINKS_SHOWN_MAX`].
         links: Vec<LinkState>,
@@ -368,4 +408,68 @@ pub struct TeamStats {
     pub agents: u32,
     /// Places left, that is eggs that can be hatched.
     pub places: u32,
+}
+
+/// One message from a viewer. Messages are numbered from 1 by counting, the hello included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToServer {
+    /// The first message, and only the first.
+    Hello(ClientHello),
+    /// Asks for the server's clock; `token` comes back with the answer.
+    Probe {
+        /// Chosen by the viewer.
+        token: u64,
+    },
+    /// Asks for another speed, in units a second.
+    SetFrequency {
+        /// `1..=10_000`; anything else is refused.
+        frequency: u32,
+    },
+    /// Asks for game time to stand still.
+    Pause,
+    /// Asks for game time to go on.
+    Resume,
+    /// While paused, asks for game time to be moved on.
+    Step(StepKind),
+    /// Gives back credit for this many pieces of bulk data that were processed.
+    Credit {
+        /// At most as many as were received and not yet credited.
+        items: u32,
+    },
+    /// The viewer leaves in order.
+    Goodbye,
+    /// Asks for a recording to be moved to this moment, backwards or forwards.
+    Seek {
+        /// A moment outside the recording stands for its nearer end.
+        at: GameTime,
+    },
+    /// Subscribes to the commands of an agent that wait for their turn; in place of the agent asked for
+    /// before.
+    Watch {
+        /// Which; `None` for no agent any more.
+        agent: Option<AgentId>,
+    },
+    /// Asks for messages between agents of all teams to travel like this.
+    SetLag {
+        /// `None` for at once.
+        lag: Option<Lag>,
+    },
+    /// The same of one team.
+    SetTeamLag {
+        /// Which.
+        team: TeamId,
+        /// `None` for as the others.
+        lag: Option<Option<Lag>>,
+    },
+}
+
+/// How far a step goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StepKind {
+    /// To the next whole unit.
+    Unit,
+    /// To the next deadline of the game, whatever it is.
+    Event,
+    /// To the end of the first of the actions under way; where there is none, to the next deadline.
+    Action,
 }

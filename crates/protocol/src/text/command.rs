@@ -1,4 +1,4 @@
-//! From a line of an agent to a command.
+//! Commands of agents, read by a server and written by an agent.
 //!
 //! Every line becomes one: what cannot be carried out becomes [`Command::Refused`], which keeps its place in
 //! the agent's queue and is answered `ko` there. How long that takes is the model's to say.
@@ -35,6 +35,31 @@ pub fn parse_command(dialect: Dialect, line: &[u8]) -> Command {
         CommandKind::Incantation => Some(Command::Incantation),
     };
     command.unwrap_or(Command::Refused(Some(kind)))
+}
+
+/// Appends the line of one command, with its end.
+///
+/// A line feed in the text of a broadcast would end its line early, so it is sent as a space. A refused
+/// command becomes a line that the server will refuse in the same way.
+pub fn write_command(out: &mut Vec<u8>, dialect: Dialect, command: &Command) {
+    let words = dialect.words();
+    if let Some(kind) = command.kind() {
+        out.extend_from_slice(words.command_word(kind).as_bytes());
+    }
+    match command {
+        Command::Broadcast(text) => {
+            out.push(b' ');
+            out.extend(text.iter().map(|&byte| if byte == b'\n' { b' ' } else { byte }));
+        }
+        Command::Take(resource) | Command::Set(resource) => {
+            out.push(b' ');
+            out.extend_from_slice(words.resource_word(*resource).as_bytes());
+        }
+        // A broadcast is wrong without a text, everything else with one word too many.
+        Command::Refused(Some(kind)) if *kind != CommandKind::Broadcast => out.extend_from_slice(b" ? ?"),
+        _ => {}
+    }
+    out.push(b'\n');
 }
 
 /// The one remaining word, if it is the only one and names a resource.
