@@ -12,9 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use trantor_game::{Egg, Game, GameEvent, History};
 use trantor_model::{CommandKind, EggId, TeamId};
-use trantor_protocol::wire::{
-    ActionState, AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame,
-};
+use trantor_protocol::wire::{AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::limits;
@@ -201,12 +199,7 @@ impl Piece {
 fn agents(game: &Game) -> Vec<AgentState> {
     let agents = game.world().agents().map(|agent| AgentState {
         view: agent.view(),
-        action: agent.action().map(|action| ActionState {
-            kind: action.kind,
-            start: action.start,
-            end: action.end,
-            refused: action.refused,
-        }),
+        action: agent.action(),
         food_ends: agent.food_ends(),
     });
     agents.collect()

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, EggId};
 use trantor_time::GameTime;
 
-use crate::ids::{MessageId, RitualId};
+use crate::lag::MessageId;
+use crate::rules::RitualId;
 
 /// Emptied rows kept for reuse. Where no two deadlines share an instant, each needs one.
 const SPARE_ROWS_MAX: usize = 64;

@@ -10,10 +10,9 @@ use trantor_model::{AgentId, Command, EggId, TeamId};
 use trantor_time::GameTime;
 
 use crate::agenda::Due;
-use crate::commands::{OUTSTANDING_MAX, Running};
 use crate::game::Game;
 use crate::rules::hunger::{Digestion, starves_at};
-use crate::rules::{Agent, Ritual, World, spawning};
+use crate::rules::{Agent, OUTSTANDING_MAX, Ritual, Running, World, spawning};
 
 /// World size up to which every call is checked. A check goes through all of the world, so larger ones are
 /// checked at every 1,024th step, or a development build could not keep up with a game at full speed.

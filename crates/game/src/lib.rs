@@ -5,14 +5,11 @@
 
 mod agenda;
 mod check;
-mod commands;
 pub mod config;
 pub mod digest;
 pub mod event;
-mod events;
 pub mod game;
 pub mod history;
-mod ids;
 pub mod input;
 pub mod journal;
 pub mod lag;
@@ -22,17 +19,14 @@ pub mod rules;
 pub mod save;
 
 pub use agenda::{DueKind, Fired};
-pub use commands::OUTSTANDING_MAX;
 pub use config::{ConfigError, GameConfig, Rules};
 pub use digest::{Digest, Part};
-pub use event::{Carry, GameEvent, GroundChange, MoveKind, Reply};
-pub use events::EventFilter;
+pub use event::{Carry, EventFilter, GameEvent, GroundChange, MoveKind, Reply};
 pub use game::Game;
 pub use history::History;
-pub use ids::RitualId;
 pub use input::{AdminAction, GameInput, Handled, LeaveCause, OPERATOR_COUNT_MAX, PaceChange, Refusal};
 pub use journal::{JOURNAL_VERSION, JournalError, PieceWriter, Stamp};
 pub use lag::{Delays, Lag, LagError, LagTotals};
 pub use replay::{Divergence, Replay};
-pub use rules::{Agent, Egg, Ritual, RunningAction, Team, World};
+pub use rules::{Agent, Egg, OUTSTANDING_MAX, Ritual, RitualId, Team, World};
 pub use save::{SNAPSHOT_VERSION, SaveError, Snapshot};

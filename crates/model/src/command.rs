@@ -3,6 +3,7 @@
 //! How a command is written on the wire is the protocol's; what it does is the game's.
 
 use serde::{Deserialize, Serialize};
+use trantor_time::GameTime;
 
 use crate::grid::Turn;
 use crate::resource::Resource;
@@ -65,6 +66,19 @@ pub enum CommandKind {
     Set,
     /// See [`Command::Incantation`].
     Incantation,
+}
+
+/// What an agent is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionState {
+    /// What; a malformed command counts as what it was meant to be.
+    pub kind: CommandKind,
+    /// When it began, nominally.
+    pub start: GameTime,
+    /// When it ends. If that is past, it waits for an elevation to end.
+    pub end: GameTime,
+    /// Whether the line was refused: it takes as long as what was meant, and nothing but `ko` comes of it.
+    pub refused: bool,
 }
 
 impl Command {

@@ -14,7 +14,7 @@ pub mod show;
 pub mod sight;
 
 pub use agent::AgentView;
-pub use command::{Command, CommandKind};
+pub use command::{ActionState, Command, CommandKind};
 pub use feed::{FeedKind, Mark, MarkKind, RitualOutcome, Who};
 pub use grid::{Direction, MapSize, Tile, Turn};
 pub use ids::{AgentId, EggId, TeamId};

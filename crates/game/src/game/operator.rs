@@ -5,8 +5,8 @@ use trantor_model::{Level, TeamId, Tile};
 use super::Game;
 use crate::event::{GameEvent, GroundChange, MoveKind};
 use crate::input::{AdminAction, Handled, OPERATOR_COUNT_MAX, Refusal};
-use crate::rules::action::{matures, unripe};
-use crate::rules::{World, hatching, movement, victory};
+use crate::rules::action::{matures, moved, unripe};
+use crate::rules::{World, hatching, victory};
 
 impl Game {
     pub(super) fn operate(&mut self, action: AdminAction) -> Result<Handled, Refusal> {
@@ -19,7 +19,7 @@ impl Game {
                 world.move_agent(agent, tile);
                 let agent = &mut world.agents[agent];
                 agent.facing = facing.unwrap_or(agent.facing);
-                movement::moved(agent, MoveKind::Placed, events);
+                moved(agent, MoveKind::Placed, events);
             }
             AdminAction::SetLevel { agent, level } => {
                 world.agents.get_mut(agent).ok_or(Refusal::UnknownAgent)?.level = level;

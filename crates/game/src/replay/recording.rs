@@ -1,7 +1,7 @@
 //! A whole recording as one thing to walk about in: pieces in their order, with states to jump to.
 //!
 //! Each piece is played once, which also checks it ([`IndexedPiece::new`]; pieces can be played side by side).
-//! On the way marks are gathered, and at intervals the state is kept ([`super::states`]), so that any moment is at most
+//! On the way marks are gathered, and at intervals the state is kept ([`States`]), so that any moment is at most
 //! an interval away. Then the pieces are put together ([`Recording::join`]), and a [`Cursor`] goes through all of them on
 //! one game.
 //!
@@ -10,15 +10,15 @@
 
 use std::sync::Arc;
 
-use trantor_model::{Mark, MarkKind};
+use trantor_model::{Mark, MarkKind, TeamId};
 use trantor_time::{Frequency, GameTime};
 
-use super::marks::Marker;
-use super::states::{KeptState, States};
-use super::{Divergence, Replay, Replayed, Track};
+use super::{Divergence, END_OF_TIME, Replay, Replayed, Track};
 use crate::config::GameConfig;
+use crate::event::GameEvent;
 use crate::game::Game;
 use crate::history::History;
+use crate::input::{GameInput, PaceChange};
 use crate::journal::{CutShort, Ending, JournalError};
 use crate::save::Snapshot;
 
@@ -114,7 +114,7 @@ impl IndexedPiece {
         let winner_before = replay.game.winner();
         let mut end = replay.game.now();
         let ends = loop {
-            match replay.step(GameTime::from_nanounits(i128::MAX)) {
+            match replay.step(END_OF_TIME) {
                 Ok(Some(replayed)) => marker.note(&mut replay.game, &replayed),
                 Ok(None) => break end_of(&replay.track),
                 Err(divergence) => break RecordingEnd::Different(divergence),
@@ -133,7 +133,7 @@ impl IndexedPiece {
         Ok(Self {
             number: replay.head.number,
             config: replay.game.config().clone(),
-            states: states.kept(),
+            states: states.kept,
             marks,
             end,
             end_steps: replay.game.steps(),
@@ -190,7 +190,7 @@ impl Recording {
         self.pieces.last().expect("a recording has a piece")
     }
 
-    /// A piece repeats its speed; that is no change.
+    /// A speed that is set again is no change; each piece repeats its own.
     fn push_mark(&mut self, mark: Mark) {
         let is_again = match mark.kind {
             MarkKind::Speed { frequency } => self.speed_at(mark.at) == Some(frequency),
@@ -369,25 +369,215 @@ fn end_of(track: &Track) -> RecordingEnd {
     }
 }
 
+/// Gathers what is worth a mark on the time-line while a piece is played.
+struct Marker {
+    marks: Vec<Mark>,
+    /// For late viewers.
+    history: History,
+}
+
+impl Marker {
+    fn new(game: &Game) -> Self {
+        Self {
+            marks: Vec::new(),
+            history: History::of(game),
+        }
+    }
+
+    fn note(&mut self, game: &mut Game, replayed: &Replayed) {
+        if let Replayed::Input(GameInput::Pace(change)) = replayed {
+            let kind = match *change {
+                PaceChange::Frequency(frequency) => Some(MarkKind::Speed { frequency }),
+                PaceChange::Paused => Some(MarkKind::Paused),
+                PaceChange::Resumed => Some(MarkKind::Resumed),
+                PaceChange::Stepped | PaceChange::WaitEnded => None,
+            };
+            self.mark(game, kind);
+        }
+        let died = |team: TeamId| MarkKind::Died { team };
+        while let Some(event) = game.poll_event() {
+            let kind = match &event {
+                GameEvent::Died { agent } => self.history.team_of(*agent).map(died),
+                GameEvent::RitualEnded {
+                    success: true,
+                    participants,
+                    level,
+                    ..
+                } => {
+                    let team = participants
+                        .first()
+                        .and_then(|agent| self.history.team_of(*agent));
+                    let risen = team.zip(level.next());
+                    risen.map(|(team, level)| MarkKind::Rose { team, level })
+                }
+                GameEvent::Won { team } => Some(MarkKind::Won { team: *team }),
+                _ => None,
+            };
+            self.history.note(game, &event);
+            self.mark(game, kind);
+        }
+    }
+
+    fn mark(&mut self, game: &Game, kind: Option<MarkKind>) {
+        let (at, count) = (game.now(), 1);
+        self.marks.extend(kind.map(|kind| Mark { at, count, kind }));
+    }
+}
+
+/// Deadlines and records between two states that are kept, at least: what is played in a few milliseconds.
+const INTERVAL_STEPS_MIN: u64 = 10_000;
+
+/// Bytes of a state for each step until the next is kept. In the largest world a state has seven million bytes and a step
+/// takes some microseconds, so that a jump plays a third of a second; and to capture the states takes no longer than to
+/// play what is between them.
+const STATE_BYTES_PER_STEP: u64 = 64;
+
+/// A state that was kept, and the place in the journal where it was.
+#[derive(Clone, Debug)]
+struct KeptState {
+    at: GameTime,
+    track: Track,
+    /// A snapshot as it is written.
+    bytes: Vec<u8>,
+    /// What happened until then.
+    history: History,
+}
+
+impl KeptState {
+    fn bytes(&self) -> usize {
+        self.bytes.len() + self.history.bytes()
+    }
+}
+
+/// The states of a piece that are kept while it is played once: so many that any moment is near one, and no more than there is
+/// room for. Where they become too many, every second one goes, and the next come half as often.
+#[derive(Debug)]
+struct States {
+    /// In order; the first is the beginning, and stays.
+    kept: Vec<KeptState>,
+    bytes: usize,
+    bytes_max: usize,
+    interval_steps: u64,
+    steps_since: u64,
+}
+
+impl States {
+    fn new(first: KeptState, bytes_max: usize) -> Self {
+        let mut states = Self {
+            kept: Vec::new(),
+            bytes: 0,
+            bytes_max,
+            interval_steps: INTERVAL_STEPS_MIN,
+            steps_since: 0,
+        };
+        states.keep(first);
+        states
+    }
+
+    /// Notes that a deadline or a record was played. Returns whether to keep the state now.
+    fn is_due_after_step(&mut self) -> bool {
+        self.steps_since += 1;
+        self.steps_since >= self.interval_steps
+    }
+
+    fn keep(&mut self, state: KeptState) {
+        self.bytes += state.bytes();
+        self.interval_steps = self
+            .interval_steps
+            .max(state.bytes.len() as u64 / STATE_BYTES_PER_STEP);
+        self.steps_since = 0;
+        self.kept.push(state);
+        while self.bytes > self.bytes_max && self.kept.len() > 1 {
+            self.thin_out();
+        }
+    }
+
+    fn thin_out(&mut self) {
+        if self.kept.len().is_multiple_of(2) {
+            // The last one goes, and what is played is as far from the one before.
+            self.steps_since += self.interval_steps;
+        }
+        self.kept = std::mem::take(&mut self.kept).into_iter().step_by(2).collect();
+        self.bytes = self.kept.iter().map(KeptState::bytes).sum();
+        self.interval_steps *= 2;
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use trantor_model::{AgentId, MapSize};
+
     use super::*;
     use crate::config::Rules;
-    use crate::input::{AdminAction, GameInput};
-    use crate::journal::PieceWriter;
-    use trantor_model::{AgentId, MapSize, TeamId};
+    use crate::input::AdminAction;
+    use crate::journal::{Piece, PieceWriter};
 
-    /// Otherwise a jump plays the whole piece. What happened before that state is known.
-    #[test]
-    fn a_jump_starts_from_a_state_that_is_near() {
-        const RECORDS: i64 = 50_000;
-        let mut game = Game::new(GameConfig {
+    fn game() -> Game {
+        Game::new(GameConfig {
             size: MapSize::new(1, 1).unwrap(),
             teams: vec!["red".to_owned()],
             places_per_team: 1,
             seed: 0,
             rules: Rules::default(),
-        });
+        })
+    }
+
+    fn state(at: u64, length: usize) -> KeptState {
+        let game = game();
+        let bytes = PieceWriter::new(&game, "test 0.0", 0).close(&game);
+        KeptState {
+            at: GameTime::from_units(at as i64),
+            track: Track::new(&Piece::open(bytes).expect("it was written just now")),
+            // The history is counted as well.
+            bytes: vec![0; length.saturating_sub(History::of(&game).bytes())],
+            history: History::of(&game),
+        }
+    }
+
+    /// The steps at which states of so many bytes are kept, of a piece of so many steps.
+    fn kept(length: usize, bytes_max: usize, steps: u64) -> Vec<u64> {
+        let mut states = States::new(state(0, length), bytes_max);
+        for step in 1..=steps {
+            if states.is_due_after_step() {
+                states.keep(state(step, length));
+            }
+        }
+        states
+            .kept
+            .iter()
+            .map(|state| state.at.whole_units() as u64)
+            .collect()
+    }
+
+    #[test]
+    fn a_jump_plays_little_however_large_the_world() {
+        assert_eq!(kept(10, 1_000, 35_000), [0, 10_000, 20_000, 30_000]);
+        let largest = kept(7_000_000, 1_000_000_000, 1_000_000);
+        assert_eq!(largest.len(), 10, "{largest:?}");
+    }
+
+    #[test]
+    fn states_take_no_more_room_than_there_is_and_stay_evenly_apart() {
+        for states_max in 1..10 {
+            for steps in [0, 9_999, 10_000, 200_000, 470_000] {
+                let kept = kept(100, 100 * states_max, steps);
+                assert!(kept.len() <= states_max, "{kept:?}");
+                assert_eq!(kept[0], 0);
+                let gaps: Vec<u64> = kept.windows(2).map(|pair| pair[1] - pair[0]).collect();
+                assert!(gaps.windows(2).all(|pair| pair[0] == pair[1]), "{kept:?}");
+                let gap = gaps.first().copied().unwrap_or(steps);
+                assert!(steps - kept[kept.len() - 1] <= gap, "{kept:?} of {steps}");
+                let is_needed = 10_000.max(2 * steps / states_max as u64);
+                assert!(states_max == 1 || gap <= is_needed, "{kept:?} of {steps}");
+            }
+        }
+    }
+
+    /// Otherwise a jump plays the whole piece. What happened before that state is known.
+    #[test]
+    fn a_jump_starts_from_a_state_that_is_near() {
+        const RECORDS: i64 = 50_000;
+        let mut game = game();
         let mut writer = PieceWriter::new(&game, "test", 0);
         let mut input = GameInput::Join { team: TeamId(0) };
         for at in (0..RECORDS).map(GameTime::from_units) {

@@ -1,15 +1,17 @@
 //! What a command does when its time is over.
 //!
-//! How long each takes is `trantor_model::Command::duration_units`; what happens at a start (elevations, and
-//! commands that take no time) is `game.rs`'s.
+//! Here are moves, pushes, and what an agent picks up and puts down; the others are in modules of their own. How long each
+//! takes is `trantor_model::Command::duration_units`; what happens at a start (elevations, and commands that take no time)
+//! is `game.rs`'s.
 
-use trantor_model::{AgentId, Command, EggId};
+use trantor_model::{AgentId, Command, Direction, EggId, Resource, Turn};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::event::Reply;
-use crate::ids::MessageId;
+use crate::event::{Carry, GameEvent, MoveKind, Reply};
+use crate::lag::MessageId;
+use crate::rules::agents::Agent;
 use crate::rules::world::World;
-use crate::rules::{Events, broadcast, carry, eject, hatching, hunger, look, movement, reply, reply_done};
+use crate::rules::{Events, broadcast, hatching, hunger, look, reply, reply_done};
 
 /// What an action leaves for the agenda.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +38,8 @@ pub(crate) fn apply(
     events: &mut Events,
 ) -> Effect {
     match command {
-        Command::Forward => movement::forward(world, id, events),
-        Command::Turn(turn) => movement::turn(world, id, *turn, events),
+        Command::Forward => forward(world, id, events),
+        Command::Turn(way) => turn(world, id, *way, events),
         Command::Look => {
             let sights = look::look(world, &world.agents[id]).collect();
             reply(events, id, Reply::Look(sights));
@@ -62,12 +64,12 @@ pub(crate) fn apply(
             reply(events, id, Reply::ConnectNbr(places));
         }
         Command::Fork => return fork(world, id, now, events),
-        Command::Eject => return Effect::Broken(eject::eject(world, id, events)),
+        Command::Eject => return Effect::Broken(eject(world, id, events)),
         Command::Take(resource) => {
-            carry::take(world, id, *resource, events);
+            take(world, id, *resource, events);
             return Effect::GroundTaken;
         }
-        Command::Set(resource) => carry::set(world, id, *resource, events),
+        Command::Set(resource) => set(world, id, *resource, events),
         Command::Refused(_) => reply(events, id, Reply::Ko),
         Command::Incantation => unreachable!("an elevation ends as a ritual"),
     }
@@ -93,4 +95,121 @@ pub(crate) fn matures(world: &World, now: GameTime) -> Option<GameTime> {
 pub(crate) fn unripe(egg: Option<EggId>, matures: Option<GameTime>) -> Effect {
     egg.zip(matures)
         .map_or(Effect::Done, |(egg, at)| Effect::Unripe(egg, at))
+}
+
+/// One tile in the facing direction, round the torus. It always succeeds: agents do not block one another.
+fn forward(world: &mut World, id: AgentId, events: &mut Events) {
+    let agent = &mut world.agents[id];
+    let from = agent.tile;
+    agent.tile = world.size.step(from, agent.facing);
+    moved(agent, MoveKind::Walked, events);
+    let to = agent.tile;
+    world.relist(id, from, to);
+    reply(events, id, Reply::Ok);
+}
+
+fn turn(world: &mut World, id: AgentId, turn: Turn, events: &mut Events) {
+    let agent = &mut world.agents[id];
+    agent.facing = agent.facing.turned(turn);
+    moved(agent, MoveKind::Turned, events);
+    reply(events, id, Reply::Ok);
+}
+
+/// Tells where an agent stands and faces now.
+pub(crate) fn moved(agent: &Agent, how: MoveKind, events: &mut Events) {
+    events.push_for_viewers(|| GameEvent::Moved {
+        agent: agent.id,
+        tile: agent.tile,
+        facing: agent.facing,
+        how,
+    });
+}
+
+/// Picks one up, if the tile holds one when the action ends.
+fn take(world: &mut World, id: AgentId, resource: Resource, events: &mut Events) {
+    let taken = world.ground_take_one(world.agents[id].tile, resource);
+    if taken {
+        world.agents[id].inventory.add_one(resource);
+        events.push_for_viewers(|| GameEvent::Took(carry(world, id, resource)));
+    }
+    reply_done(events, id, taken);
+}
+
+/// Puts one down, if the agent holds one. Food too: the stock, never the one being digested.
+fn set(world: &mut World, id: AgentId, resource: Resource, events: &mut Events) {
+    let held = world.agents[id].inventory.take_one(resource);
+    if held {
+        world.ground_add_one(world.agents[id].tile, resource);
+        events.push_for_viewers(|| GameEvent::Put(carry(world, id, resource)));
+    }
+    reply_done(events, id, held);
+}
+
+fn carry(world: &World, id: AgentId, resource: Resource) -> Carry {
+    let agent = &world.agents[id];
+    Carry {
+        agent: id,
+        resource,
+        inventory: agent.inventory,
+        tile: agent.tile,
+        ground: *world.ground(agent.tile),
+    }
+}
+
+/// Moves every other agent on the tile one step in the direction the pusher faces. Their actions
+/// continue, and a ritual that holds them still does.
+///
+/// It succeeds if it moved an agent or broke an egg. Where eggs are kept it always succeeds, as on the
+/// reference server in that mode. Returns the broken eggs that were not mature.
+fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<EggId> {
+    let (tile, direction) = (world.agents[id].tile, world.agents[id].facing);
+    let target = world.size.step(tile, direction);
+    let others = world.agents_on(tile).iter().copied();
+    let victims: Vec<AgentId> = others.filter(|&other| other != id).collect();
+    world.move_others(id, target);
+    for &victim in &victims {
+        moved(&world.agents[victim], MoveKind::Pushed, events);
+        events.push(GameEvent::PushedFrom {
+            agent: victim,
+            direction: pushed_from(direction, world.agents[victim].facing),
+        });
+    }
+    let breaks_eggs = world.rules.eject_eggs && !world.eggs_on(tile).is_empty();
+    let unripe = match breaks_eggs {
+        true => hatching::destroy_all_on(world, tile, events),
+        false => Vec::new(),
+    };
+    let done = !victims.is_empty() || breaks_eggs || !world.rules.eject_eggs;
+    if done {
+        events.push_for_viewers(|| GameEvent::Ejected { agent: id });
+    }
+    reply_done(events, id, done);
+    unripe
+}
+
+/// From where one facing `facing` was pushed in direction `push`: 1 from ahead, 3 from the left, 5 from
+/// behind, 7 from the right.
+fn pushed_from(push: Direction, facing: Direction) -> u8 {
+    let quarter_turns_left = (facing.number() + 4 - push.reversed().number()) % 4;
+    1 + 2 * quarter_turns_left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows: where the pusher faces; columns: where the victim faces; north, east, south, west.
+    #[test]
+    fn the_sixteen_cells() {
+        let cells = [[5, 7, 1, 3], [3, 5, 7, 1], [1, 3, 5, 7], [7, 1, 3, 5]];
+        for (push, row) in Direction::ALL.into_iter().zip(cells) {
+            for (facing, expected) in Direction::ALL.into_iter().zip(row) {
+                assert_eq!(
+                    pushed_from(push, facing),
+                    expected,
+                    "pushed {push:?}, facing {facing:?}"
+                );
+            }
+        }
+    }
 }

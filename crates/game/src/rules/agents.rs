@@ -1,17 +1,18 @@
 //! The living agents, by number.
 //!
 //! Numbers only grow, and the list is kept in their order, so iteration is in order
-//! of birth. What an agent does next is in `commands.rs`; what it can do, in the other rules.
+//! of birth. Each has a queue of commands, the running one and the waiting ones, ten together; when the next one starts is
+//! decided in `game.rs`, and what it does, in the other rules.
 
+use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{AgentId, AgentView, Command, CommandKind, Counts, Direction, Level, TeamId, Tile};
+use trantor_model::{ActionState, AgentId, AgentView, Command, Counts, Direction, Level, TeamId, Tile};
 use trantor_time::GameTime;
 
 use crate::agenda::Ticket;
-use crate::commands::CommandQueue;
-use crate::ids::RitualId;
+use crate::rules::RitualId;
 use crate::rules::hunger::{self, Digestion};
 
 /// A living agent. What is serialized is part of the snapshot format.
@@ -43,17 +44,46 @@ pub struct Agent {
     pub(crate) commands: CommandQueue,
 }
 
+/// Commands of one agent that may be open at a time, the running one included; the text protocol promises
+/// ten. Further ones are dropped.
+pub const OUTSTANDING_MAX: usize = 10;
+
+/// The commands of one agent. What is serialized is part of the snapshot format.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CommandQueue {
+    /// The running action. An elevation counts as one for its asker.
+    pub(crate) running: Option<Running>,
+    pub(crate) waiting: VecDeque<Command>,
+    /// The agent's one deadline for its actions: the end of the running one, or the start of the next.
+    #[serde(skip)]
+    pub(crate) timer: Option<Ticket>,
+}
+
 /// A running action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunningAction {
-    /// What; a malformed command counts as what it was meant to be.
-    pub kind: CommandKind,
-    /// When it began, nominally.
-    pub start: GameTime,
-    /// When it ends. If that is past, it waits for a ritual to end.
-    pub end: GameTime,
-    /// Whether the line was refused, so that nothing but `ko` comes of it.
-    pub refused: bool,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Running {
+    pub(crate) command: Command,
+    pub(crate) start: GameTime,
+    pub(crate) end: GameTime,
+    /// Its time is up, but a ritual holds the agent: effect and answer come when that ends.
+    pub(crate) withheld: bool,
+}
+
+impl CommandQueue {
+    /// Whether no further command may be added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.outstanding() >= OUTSTANDING_MAX
+    }
+
+    /// Whether a command waits and no other one keeps it from starting.
+    pub(crate) fn can_start(&self) -> bool {
+        self.running.is_none() && self.timer.is_none() && !self.waiting.is_empty()
+    }
+
+    /// Commands not answered yet.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.waiting.len() + usize::from(self.running.is_some())
+    }
 }
 
 impl Agent {
@@ -102,8 +132,8 @@ impl Agent {
     }
 
     /// What it is doing.
-    pub fn action(&self) -> Option<RunningAction> {
-        self.commands.running.as_ref().map(|running| RunningAction {
+    pub fn action(&self) -> Option<ActionState> {
+        self.commands.running.as_ref().map(|running| ActionState {
             kind: running.command.kind().expect("what takes time has a kind"),
             start: running.start,
             end: running.end,

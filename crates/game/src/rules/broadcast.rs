@@ -15,8 +15,7 @@ use trantor_model::{AgentId, Direction, MapSize, Tile};
 use trantor_time::GameTime;
 
 use crate::event::{GameEvent, Reply};
-use crate::ids::MessageId;
-use crate::lag::{self, Message, Text};
+use crate::lag::{self, Message, MessageId, Text};
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
 use crate::rules::{Events, reply};

@@ -9,14 +9,12 @@ use smallvec::SmallVec;
 use trantor_model::{AgentId, Counts, Direction, EggId, Level, Resource, TeamId, Tile};
 use trantor_time::GameTime;
 
-use crate::commands::CommandQueue;
 use crate::config::GameConfig;
 use crate::event::GameEvent;
 use crate::rules::Events;
-use crate::rules::agents::Agent;
+use crate::rules::agents::{Agent, CommandQueue};
 use crate::rules::hunger::{self, Digestion};
-use crate::rules::roster::{insert_sorted, remove_all_sorted, remove_sorted};
-use crate::rules::world::World;
+use crate::rules::world::{World, insert_sorted, remove_all_sorted, remove_sorted};
 
 /// A free place of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,10 +13,13 @@ use trantor_time::GameTime;
 
 use crate::agenda::Due;
 use crate::event::{GameEvent, GroundChange, Reply};
-use crate::ids::RitualId;
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
 use crate::rules::{Events, reply, reply_done};
+
+/// A ritual's number: counted from 0, never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RitualId(pub u64);
 
 /// A running elevation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,11 +5,9 @@
 //!
 //! | rule | text command |
 //! |---|---|
-//! | [`movement`] | `Forward`, `Right`, `Left` |
+//! | [`action`] | `Forward`, `Right`, `Left`, `Take`, `Set`, `Inventory`, `Eject` |
 //! | [`look`] | `Look` |
-//! | [`carry`] | `Take`, `Set`, `Inventory` |
 //! | [`broadcast`] | `Broadcast` |
-//! | [`eject`] | `Eject` |
 //! | [`incantation`] | `Incantation` |
 //! | [`hatching`] | `Fork`, `Connect_nbr`, and a team's name at the door |
 //! | [`hunger`], [`spawning`], [`victory`] | none: they come by themselves |
@@ -17,27 +15,24 @@
 pub(crate) mod action;
 pub(crate) mod agents;
 pub(crate) mod broadcast;
-pub(crate) mod carry;
-pub(crate) mod eject;
 pub(crate) mod hatching;
 pub(crate) mod hunger;
 pub(crate) mod incantation;
 pub(crate) mod look;
-pub(crate) mod movement;
-pub(crate) mod roster;
 pub(crate) mod spawning;
 pub(crate) mod victory;
 pub(crate) mod world;
 
 use trantor_model::AgentId;
 
-pub(crate) use crate::events::Events;
+pub(crate) use crate::event::Events;
 
 use crate::event::{GameEvent, Reply};
 
-pub use agents::{Agent, RunningAction};
+pub use agents::{Agent, OUTSTANDING_MAX};
+pub(crate) use agents::{CommandQueue, Running};
 pub use hatching::{Egg, Team};
-pub use incantation::Ritual;
+pub use incantation::{Ritual, RitualId};
 pub use world::World;
 
 /// Answers an agent.

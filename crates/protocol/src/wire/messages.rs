@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Lag, Level, MapSize, Mark, Resource,
-    Shown, ShownBy, TeamId, Tile,
+    ActionState, AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Lag, Level, MapSize,
+    Mark, Resource, Shown, ShownBy, TeamId, Tile,
 };
 use trantor_time::link::{Delivery, LinkCounts};
 use trantor_time::{Frequency, GameSpan, GameTime};
@@ -245,17 +245,6 @@ pub enum SnapshotPart {
     Rituals(Vec<RitualState>),
     /// The team that won, if one has.
     Winner(TeamId),
-}
-
-/// What an agent is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ActionState {
-    pub kind: CommandKind,
-    /// When it began, nominally.
-    pub start: GameTime,
-    pub end: GameTime,
-    /// Whether the line was refused: it takes as long as what was meant, and nothing comes of it.
-    pub refused: bool,
 }
 
 /// An agent in a snapshot.

@@ -23,8 +23,8 @@ pub use frame::{
     FrameCutter, FrameError, FrameMessage, ReceivedNumbers, SentNumbers, SeqError, read_frame, write_frame,
 };
 pub use messages::{
-    ActionState, AgentState, Change, ClientHello, ClockAnchor, EggState, FeedEntry, History, LagState,
-    LinkState, LinkTotals, RecordingInfo, RitualState, ScorePoint, ServerHello, ServerStats, SnapshotPart,
-    StepKind, TeamStats, ToClient, ToServer, WIRE_VERSION, WIRE_WORD,
+    AgentState, Change, ClientHello, ClockAnchor, EggState, FeedEntry, History, LagState, LinkState,
+    LinkTotals, RecordingInfo, RitualState, ScorePoint, ServerHello, ServerStats, SnapshotPart, StepKind,
+    TeamStats, ToClient, ToServer, WIRE_VERSION, WIRE_WORD,
 };
-pub use trantor_model::{Mark, MarkKind};
+pub use trantor_model::{ActionState, Mark, MarkKind};
