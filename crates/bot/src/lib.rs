@@ -15,15 +15,13 @@
 //!
 //! For many agents in one thread use a [`dialogue::Dialogue`], which is the protocol without sockets. The program
 //! `trantor-bot` is [`team`]: agents in one thread, each with its own connection and a mind from `trantor-strategy`.
-//! `roster` decides when to connect, retry and give up, and `overdue` when to stop waiting for an answer.
+//! `roster` decides when to connect, retry and give up.
 //!
 //! It uses only the text protocol, so it works with any Zappy server.
 
 pub mod cli;
 pub mod dialogue;
 pub mod load;
-mod overdue;
-mod player;
 mod roster;
 pub mod session;
 mod socket;

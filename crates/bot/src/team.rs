@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use mio::{Events, Poll, Registry, Token};
 use slab::Slab;
+use trantor_model::Command;
+use trantor_protocol::text::Dialect;
 use trantor_runtime::RealClock;
 use trantor_runtime::signals::{Handled, Signals};
-use trantor_strategy::agents_at_most;
+use trantor_strategy::{Brain, Percept, agent_seed, agents_at_most};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::cli::{Options, resolve};
-use crate::overdue::{OVERDUE_UNITS, Overdue, TeamUnits};
-use crate::player::{Player, PlayerState, Progress};
+use crate::dialogue::{Answer, Dialogue, Event};
 use crate::roster::{Finish, Next, Roster};
 use crate::socket::Socket;
 
@@ -357,5 +358,244 @@ impl<'a> Team<'a> {
         let mut agent = self.agents.remove(key);
         agent.socket.close(self.poll.registry())?;
         Ok(())
+    }
+}
+
+/// One agent of a team, without its socket: events of its dialogue go to its mind, whose commands go to the server.
+#[derive(Debug)]
+pub(crate) struct Player {
+    pub(crate) dialogue: Dialogue,
+    team: Vec<u8>,
+    seed: u64,
+    /// Number of a replacement, in case it joins now: 0 for one of the team's first agents, and another number for each
+    /// later one ([`agent_seed`]).
+    pub(crate) replacement: u64,
+    /// Of the joined agent; a placeholder before.
+    pub(crate) brain: Brain,
+    pub(crate) state: PlayerState,
+    /// Answers since it was last taken.
+    pub(crate) progress: Option<Progress>,
+}
+
+/// Recent answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Answers to commands of this duration in all.
+    Answered(u32),
+    /// Only unknown lines.
+    Strange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlayerState {
+    Joining,
+    /// The server has no place for it.
+    Refused,
+    Playing,
+    /// It starved.
+    Dead,
+}
+
+impl Player {
+    /// An agent of `team`. Its generator is seeded by `seed`, the first lines from the server and its replacement's number.
+    pub(crate) fn new(team: &[u8], dialect: Dialect, seed: u64, in_flight_max: usize) -> Self {
+        let mut dialogue = Dialogue::new(team, dialect);
+        dialogue.limit_in_flight(in_flight_max);
+        Self {
+            dialogue,
+            team: team.to_vec(),
+            seed,
+            replacement: 0,
+            brain: Brain::new(team, seed),
+            state: PlayerState::Joining,
+            progress: None,
+        }
+    }
+
+    /// Handles bytes from the server, and sends commands. It decides after each line, so that cuts of the stream do not
+    /// matter.
+    pub(crate) fn take_in(&mut self, bytes: &[u8]) {
+        self.dialogue.take_in(bytes);
+        while let Some(event) = self.dialogue.poll() {
+            self.take_event(&event);
+            self.decide();
+        }
+    }
+
+    /// Whether it waits for an answer or the end of an elevation.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.dialogue.open() > 0 || self.dialogue.is_held()
+    }
+
+    /// Drops overdue answers after `units` and sends new commands.
+    pub(crate) fn forget(&mut self, units: u32) {
+        self.dialogue.forget();
+        self.brain.forget(u64::from(units));
+        self.decide();
+    }
+
+    fn decide(&mut self) {
+        while self.state == PlayerState::Playing && self.dialogue.may_send() {
+            match self.brain.next_command() {
+                Some(command) => self.dialogue.send(command),
+                None => break,
+            }
+        }
+    }
+
+    fn take_event(&mut self, event: &Event) {
+        let ritual_units = Command::Incantation.duration_units();
+        let (units, percept) = match event {
+            Event::Joined { places, .. } => {
+                let seed = agent_seed(self.seed, &self.team, *places, self.replacement);
+                self.brain = Brain::new(&self.team, seed);
+                self.state = PlayerState::Playing;
+                return;
+            }
+            Event::Refused => {
+                self.state = PlayerState::Refused;
+                return;
+            }
+            Event::Dead => {
+                self.state = PlayerState::Dead;
+                return;
+            }
+            Event::Unknown(line) => {
+                log::debug!("cannot parse {:?}", line.escape_ascii().to_string());
+                self.progress.get_or_insert(Progress::Strange);
+                return;
+            }
+            Event::Answer(command, answer) => {
+                let units = match command {
+                    // A refused ritual takes no time; of an accepted one the server sends the end.
+                    Command::Incantation => 0,
+                    command => command.duration_units(),
+                };
+                let percept = match answer {
+                    Answer::Ok => Percept::Ok,
+                    Answer::Ko => Percept::Ko,
+                    Answer::Look(sights) => Percept::Look(sights),
+                    Answer::Inventory(carried) => Percept::Inventory(carried),
+                    Answer::Places(places) => Percept::Places(*places),
+                    Answer::Level(level) => Percept::Level(*level),
+                };
+                (Some(units), percept)
+            }
+            &Event::Message { direction, ref text } => (None, Percept::Message { direction, text }),
+            &Event::Pushed { direction } => (None, Percept::Pushed { direction }),
+            Event::ElevationUnderway => (Some(0), Percept::ElevationUnderway),
+            Event::Level(level) => (Some(ritual_units), Percept::Level(*level)),
+            Event::ElevationFailed => (Some(ritual_units), Percept::Ko),
+        };
+        if let Some(units) = units {
+            let before = match self.progress {
+                Some(Progress::Answered(units)) => units,
+                Some(Progress::Strange) | None => 0,
+            };
+            self.progress = Some(Progress::Answered(before.saturating_add(u32::from(units))));
+        }
+        self.brain.perceive(percept);
+    }
+}
+
+/// Limit in game time: three times the longest command. One is the command itself, and one the delay of other agents'
+/// answers.
+const OVERDUE_UNITS: u32 = 900;
+
+/// Limit in real time after an unknown line, in units at the estimated speed: a third more than the longest command.
+const OVERDUE_STRANGE_UNITS: i64 = 400;
+
+/// Shortest real-time limit.
+const WAIT_MIN: RealSpan = RealSpan::from_secs(1);
+
+/// Window of the speed estimate; older answers decay, since the speed may change.
+const MEMORY_UNITS: u32 = 500;
+
+/// Most doublings of the limit while all lines are unknown: each time a few more commands are sent.
+const DOUBLINGS_MAX: u32 = 10;
+
+/// Lower bound of the passed game time, from the answers of a team.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TeamUnits(u64);
+
+/// Wait of one agent, which ends when its answer is overdue.
+///
+/// Servers lose commands or answer in unknown words; an agent that waits for such an answer starves. A game may also be
+/// paused, or wait for others in lock-step, and then no answer is overdue. Waiting is therefore measured in game time, which
+/// the team's answers show: an answered step proves that seven units have passed. It is exact to a command or two, since
+/// connections are read at different times. Real time counts only after an unknown line, which may have been the answer;
+/// the length of a unit is estimated from earlier answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Overdue {
+    /// Bound when it joined, and the durations of its own answers since.
+    own_units: u64,
+    /// Bound at the last answer or exceeded limit.
+    since_units: TeamUnits,
+    /// The same in real time.
+    since: RealTime,
+    /// Speed estimate: `units` took `span`.
+    units: u32,
+    span: RealSpan,
+    was_strange: bool,
+    doublings: u32,
+}
+
+impl Overdue {
+    /// Starts at `now` with the default speed of 100 units a second as estimate.
+    pub(crate) fn new(passed: TeamUnits, now: RealTime) -> Self {
+        Self {
+            own_units: passed.0,
+            since_units: passed,
+            since: now,
+            units: 1,
+            span: RealSpan::from_millis(10),
+            was_strange: false,
+            doublings: 0,
+        }
+    }
+
+    /// An answer to a command of this duration, after all earlier answers.
+    pub(crate) fn answered(&mut self, units: u32, passed: &mut TeamUnits, now: RealTime) {
+        self.own_units = self.own_units.saturating_add(u64::from(units));
+        passed.0 = passed.0.max(self.own_units);
+        self.since_units = *passed;
+        self.units = self.units.saturating_add(units);
+        self.span += now.since(self.since);
+        while self.units > MEMORY_UNITS {
+            self.units /= 2;
+            self.span = RealSpan::from_nanos(self.span.as_nanos() / 2);
+        }
+        self.since = now;
+        self.was_strange = false;
+        self.doublings = 0;
+    }
+
+    /// An unknown line.
+    pub(crate) fn strange(&mut self) {
+        self.was_strange = true;
+    }
+
+    /// Whether the answer is overdue.
+    pub(crate) fn is_overdue(&self, passed: TeamUnits, now: RealTime) -> bool {
+        passed.0 - self.since_units.0 >= u64::from(OVERDUE_UNITS) || self.at().is_some_and(|at| at <= now)
+    }
+
+    /// When the real-time limit ends; `None` if only game time counts.
+    pub(crate) fn at(&self) -> Option<RealTime> {
+        if !self.was_strange {
+            return None;
+        }
+        let unit_ns = self.span.as_nanos() / i64::from(self.units);
+        let span = RealSpan::from_nanos(unit_ns.saturating_mul(OVERDUE_STRANGE_UNITS)).max(WAIT_MIN);
+        let doubled = RealSpan::from_nanos(span.as_nanos().saturating_mul(1 << self.doublings));
+        Some(self.since.saturating_add(doubled))
+    }
+
+    /// The limit was exceeded; the agent sends new commands at `now`.
+    pub(crate) fn asked_anew(&mut self, passed: TeamUnits, now: RealTime) {
+        self.since_units = passed;
+        self.since = now;
+        self.was_strange = false;
+        self.doublings = DOUBLINGS_MAX.min(self.doublings + 1);
     }
 }

@@ -10,7 +10,7 @@ use trantor_protocol::limits::ANSWER_BYTES_MAX;
 use trantor_protocol::text::{Cut, Dialect, LineCutter, without_nuls_before, words, write_command};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
-use super::mix::Mix;
+use super::cli::Mix;
 use super::report::Figures;
 
 /// An agent that always has commands in flight.
@@ -25,7 +25,7 @@ pub struct LoadAgent {
     ideal_end: RealTime,
     rng: Pcg32,
     /// Bytes to be written to the server; the writer takes them out.
-    pub(super) unsent: Vec<u8>,
+    pub(crate) unsent: Vec<u8>,
     steady: Option<Steady>,
 }
 

@@ -1,13 +1,15 @@
-//! The command line of `trantor-load`.
+//! The command line of `trantor-load`, and the mix of commands that it names.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::builder::RangedU64ValueParser as Count;
 use clap::{ArgAction, Parser};
+use rand_core::Rng;
+use trantor_model::{Command, Resource, Turn};
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
-use super::{Mix, Speed};
 use crate::cli::{Manual, dialect, team_name};
 
 const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there is no server or no place, or nothing was answered,\n\
@@ -113,6 +115,17 @@ pub struct Options {
     pub help: Option<bool>,
 }
 
+/// Source of the game's speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speed {
+    /// A text viewer queries it and disconnects before the measurement.
+    Queried,
+    /// Such a viewer sets it; the game is slowed down during the joins, so that no agent starves.
+    Set(Frequency),
+    /// The user gives it, and no viewer connects: on very large maps its first burst would be part of the load.
+    Assumed(Frequency),
+}
+
 impl Options {
     /// Source of the game's speed.
     pub fn speed(&self) -> Speed {
@@ -155,4 +168,101 @@ fn seconds(text: &str) -> Result<RealSpan, String> {
         .filter(|seconds| (0.0..=f64::from(SECONDS_MAX)).contains(seconds));
     let seconds = seconds.ok_or_else(|| format!("a time is 0 to {SECONDS_MAX} seconds"))?;
     Ok(RealSpan::from_nanos((seconds * 1e9) as i64))
+}
+
+/// Commands with their weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mix {
+    weights: Vec<(Command, u32)>,
+    total: u32,
+}
+
+/// Largest weight, so that the sum cannot overflow.
+const WEIGHT_MAX: u32 = 1_000_000;
+
+impl Mix {
+    /// The next command.
+    pub fn draw(&self, rng: &mut impl Rng) -> Command {
+        let mut ticket = rng.next_u32() % self.total;
+        for (command, weight) in &self.weights {
+            if ticket < *weight {
+                return command.clone();
+            }
+            ticket -= weight;
+        }
+        unreachable!("a ticket below the total falls into some weight")
+    }
+}
+
+impl FromStr for Mix {
+    type Err = String;
+
+    /// `forward=4,take=4,look=1`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let part = |part: &str| {
+            let wrong = || format!("{part:?} is not a command and its weight, as in forward=4");
+            let (word, weight) = part.split_once('=').ok_or_else(wrong)?;
+            let weight = weight.trim().parse().ok().filter(|weight| *weight <= WEIGHT_MAX);
+            Ok((command(word)?, weight.ok_or_else(wrong)?))
+        };
+        let weights: Vec<_> = text.split(',').map(part).collect::<Result<_, String>>()?;
+        match weights.iter().map(|(_, weight)| weight).sum() {
+            0 => Err("a mix needs a weight above 0".to_owned()),
+            total => Ok(Self { weights, total }),
+        }
+    }
+}
+
+/// Fork and incantation are left out: eggs would fill the world, and an elevation suspends answers. `take` and `set` are of
+/// food: agents that walk and take survive.
+fn command(word: &str) -> Result<Command, String> {
+    Ok(match word.trim() {
+        "forward" => Command::Forward,
+        "right" => Command::Turn(Turn::Right),
+        "left" => Command::Turn(Turn::Left),
+        "look" => Command::Look,
+        "inventory" => Command::Inventory,
+        "broadcast" => Command::Broadcast(b"load".to_vec().into()),
+        "connect_nbr" => Command::ConnectNbr,
+        "eject" => Command::Eject,
+        "take" => Command::Take(Resource::Food),
+        "set" => Command::Set(Resource::Food),
+        _ => {
+            return Err(format!(
+                "{word:?} is no command for a mix; there are forward, right, left, look, inventory, broadcast, \
+                 connect_nbr, eject, take, set"
+            ));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_pcg::Pcg32;
+
+    use super::*;
+
+    #[test]
+    fn a_mix_is_drawn_by_its_weights() {
+        let mix: Mix = "forward=3, look=1,eject=0".parse().unwrap();
+        let mut rng = Pcg32::new(1, 1);
+        let drawn: Vec<_> = (0..4_000).map(|_| mix.draw(&mut rng)).collect();
+        let looks = drawn.iter().filter(|command| **command == Command::Look).count();
+        assert!((900..1_100).contains(&looks), "{looks} of 4000");
+        assert!(!drawn.contains(&Command::Eject));
+    }
+
+    #[test]
+    fn mistakes_are_errors() {
+        for (text, part) in [
+            ("forward", "forward=4"),
+            ("forward=x", "forward=x"),
+            ("forward=5000000", "5000000"),
+            ("fork=1", "\"fork\""),
+            ("look=0", "above 0"),
+        ] {
+            let error = text.parse::<Mix>().unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+    }
 }

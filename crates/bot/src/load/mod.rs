@@ -1,6 +1,6 @@
 //! Load generator: many agents and viewers on one server; measures the lateness of answers.
 //!
-//! Agents here do not play; each keeps a number of commands in flight, drawn from a [`Mix`], and records when each is
+//! Agents here do not play; each keeps a number of commands in flight, drawn from a [`cli::Mix`], and records when each is
 //! answered. The *ideal end* of a command is its duration after the ideal end of the previous one, or after it was sent if
 //! that is later. *Lateness* is the time from the ideal end to the answer. It includes everything between the two programs
 //! and delays of the generator itself, so the generator reports its processor time as well.
@@ -11,18 +11,14 @@
 //!  |------------------- latency ----------------------|
 //! ```
 //!
-//! Figures are histograms, not averages, of a steady phase after a warm-up. [`agent`] and [`viewer`] hold the protocols,
+//! Figures are histograms, not averages, of a steady phase after a warm-up. [`agent`] and [`peer`] hold the protocols,
 //! [`generator`] the event loop, [`report`] the figures.
 
-mod agent;
+pub(crate) mod agent;
 pub mod cli;
 mod generator;
-mod mix;
-mod peer;
+pub(crate) mod peer;
 pub mod report;
-#[cfg(test)]
-pub(crate) mod transcripts;
-mod viewer;
 
 use std::io;
 use std::net::SocketAddr;
@@ -30,19 +26,7 @@ use std::net::SocketAddr;
 use trantor_time::Frequency;
 
 pub use generator::{Phase, run, run_watched};
-pub use mix::Mix;
 pub use report::Report;
-
-/// Source of the game's speed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speed {
-    /// A text viewer queries it and disconnects before the measurement.
-    Queried,
-    /// Such a viewer sets it; the game is slowed down during the joins, so that no agent starves.
-    Set(Frequency),
-    /// The user gives it, and no viewer connects: on very large maps its first burst would be part of the load.
-    Assumed(Frequency),
-}
 
 /// Why the load failed.
 #[derive(Debug, thiserror::Error)]

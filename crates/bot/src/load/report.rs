@@ -7,9 +7,8 @@ use serde::Serialize;
 use trantor_model::CommandKind;
 use trantor_time::{Frequency, RealSpan};
 
-use super::Speed;
 use super::agent::Steady;
-use super::cli::{Options, SECONDS_MAX};
+use super::cli::{Options, SECONDS_MAX, Speed};
 
 /// Largest achieved/ideal of a game that follows the clock: agents start within a command, and a server that lagged gains on
 /// the ideal.
@@ -145,7 +144,7 @@ fn record(histogram_ns: &mut Histogram<u64>, span: RealSpan) {
 
 impl Figures {
     /// All zero, and not measuring.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             is_measuring: false,
             counts: Counts::default(),

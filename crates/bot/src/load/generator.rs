@@ -8,25 +8,24 @@
 //! checking     query the speed again
 //! ```
 
-mod control;
-mod serving;
-
 use std::collections::VecDeque;
+use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use mio::{Poll, Token};
+use mio::event::Event;
+use mio::{Events, Poll, Token};
 use slab::Slab;
 use trantor_runtime::real_clock::processor_time_for_measurement;
 use trantor_runtime::signals::{Handled, Signals};
 use trantor_runtime::{Parker, RealClock};
 use trantor_time::{Clock, Frequency, RealSpan, RealTime};
 
+use super::LoadError;
 use super::agent::{AgentState, LoadAgent, span_of};
-use super::cli::Options;
-use super::peer::{Kind, Peer};
+use super::cli::{Options, Speed};
+use super::peer::{Control, Kind, Peer, TextViewer};
 use super::report::{Figures, Report};
-use super::viewer::TextViewer;
-use super::{LoadError, Speed};
 use crate::cli::resolve;
 use crate::socket::Socket;
 
@@ -53,6 +52,30 @@ const STEP_UNITS: u16 = 7;
 /// Least time between the starts of two agents, so that none is late. If a step is too short for all, they start in several
 /// steps.
 const START_SPAN: RealSpan = RealSpan::from_micros(50);
+
+/// Wait for the speed at the start; some servers send it only when queried.
+const UNASKED_SPAN: RealSpan = RealSpan::from_millis(500);
+
+/// Time limit for restoring the speed after a failed load.
+const RESTORE_PATIENCE: RealSpan = RealSpan::from_secs(2);
+
+/// Time limit for the query of the speed at the end; the report states a missing answer.
+const CHECK_PATIENCE: RealSpan = RealSpan::from_secs(2);
+
+/// Readiness taken from the system in one wait; more is reported by the next.
+const EVENTS_CAPACITY: usize = 4_096;
+
+/// Queued peers read before the next poll for agents: reading the input of a thousand viewers takes longer than an
+/// answer.
+const WAITING_PER_TURN: usize = 16;
+
+/// Buffers read from one peer in a turn, so that a fast sender starves neither other peers nor signals nor the end of
+/// measuring. At 64 KiB each it is a megabyte, a few milliseconds of work.
+const READS_PER_TURN_MAX: usize = 16;
+
+/// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and later input is reported again.
+/// Another read would cost as much as the first.
+const SHORT_READ_MEANS_EMPTY: bool = cfg!(target_os = "linux");
 
 /// Phase of a load, for callers that read the server's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -349,6 +372,251 @@ impl<'a> Generator<'a> {
 
     fn patience(&self) -> RealTime {
         self.clock.now().saturating_add(self.config.join_patience)
+    }
+
+    /// Queries the speed with a control viewer, which stays until [`Self::end_control`]; `None` if it does not come in time.
+    fn query(&mut self, until: RealTime) -> Result<Option<Frequency>, LoadError> {
+        self.control = Some(self.open(Kind::Control(Control::default()))?);
+        let unasked_until = until.min(self.clock.now().saturating_add(UNASKED_SPAN));
+        if !self.control(unasked_until, |_| {}, |control| control.speed.is_some())? {
+            self.control(until, Control::query, |control| control.speed.is_some())?;
+        }
+        Ok(self.peers[self.control.expect("it was opened")]
+            .control()
+            .and_then(|control| control.speed))
+    }
+
+    /// Lets the control viewer send something, and serves all peers until it has an answer or until an instant. Returns
+    /// whether the answer came.
+    fn control(
+        &mut self,
+        until: RealTime,
+        send: impl FnOnce(&mut Control),
+        is_received: impl Fn(&Control) -> bool,
+    ) -> Result<bool, LoadError> {
+        let key = self.control.ok_or(LoadError::NoSpeed)?;
+        let peer = &mut self.peers[key];
+        if peer.has_ended {
+            return Err(LoadError::Closed);
+        }
+        send(peer.control().ok_or(LoadError::NoSpeed)?);
+        peer.flush(self.poll.registry())?;
+        let mut received = false;
+        self.turn_until(until, |generator| {
+            let peer = &mut generator.peers[key];
+            received = peer.control().is_some_and(|control| is_received(control));
+            received || peer.has_ended
+        })?;
+        if self.peers[key].has_ended && !received {
+            return Err(LoadError::Closed);
+        }
+        self.heed_interrupt()?;
+        Ok(received)
+    }
+
+    /// The speed after the measurement, which another client may have changed. A missing answer does not lose the
+    /// measurement.
+    fn query_again(&mut self) -> Option<Frequency> {
+        if let Speed::Assumed(_) = self.config.speed() {
+            return None;
+        }
+        let until = self.clock.now().saturating_add(CHECK_PATIENCE);
+        self.query(until).unwrap_or_else(|error| {
+            log::warn!("cannot query the speed again: {error}");
+            None
+        })
+    }
+
+    /// Restores the speed after a failed load, so that the game does not stay slow. An interrupted load waits for this; a
+    /// second interrupt ends it at once.
+    fn restore_speed(&mut self) {
+        let Some(speed) = self.speed_before else { return };
+        self.was_interrupted = false;
+        let until = self.clock.now().saturating_add(RESTORE_PATIENCE);
+        if let Err(error) = self.try_to_restore(speed, until) {
+            log::warn!("cannot restore the speed of {speed} units a second: {error}");
+        }
+    }
+
+    fn try_to_restore(&mut self, speed: Frequency, until: RealTime) -> Result<(), LoadError> {
+        if self.control.is_none_or(|key| self.peers[key].has_ended) {
+            self.query(until)?;
+        }
+        // An older speed may be known or in flight, and some servers send it only when queried.
+        let send = |control: &mut Control| {
+            control.speed = None;
+            control.set(speed);
+            control.query();
+        };
+        match self.control(until, send, |control| control.speed == Some(speed))? {
+            true => Ok(()),
+            false => Err(LoadError::NoSpeed),
+        }
+    }
+
+    fn end_control(&mut self) -> Result<(), LoadError> {
+        if let Some(key) = self.control.take() {
+            self.peers[key].end(self.poll.registry())?;
+        }
+        Ok(())
+    }
+
+    /// Sets the speed and waits for the confirmation.
+    fn set_speed(&mut self, speed: Frequency) -> Result<(), LoadError> {
+        let until = self.patience();
+        let mut was_refused = std::cell::Cell::new(false);
+        let is_received = |control: &Control| {
+            was_refused.set(control.was_refused);
+            control.was_refused || control.speed == Some(speed)
+        };
+        if !self.control(until, |control| control.set(speed), is_received)? {
+            return Err(LoadError::NoSpeed);
+        }
+        if *was_refused.get_mut() {
+            return Err(LoadError::SpeedRefused(speed));
+        }
+        self.speed = Some(speed);
+        Ok(())
+    }
+
+    /// Serves all peers until an instant, or until `is_done`.
+    fn turn_until(
+        &mut self,
+        until: RealTime,
+        mut is_done: impl FnMut(&mut Self) -> bool,
+    ) -> Result<(), LoadError> {
+        let mut events = Events::with_capacity(EVENTS_CAPACITY);
+        loop {
+            self.start_due()?;
+            let now = self.clock.now();
+            if now >= until || is_done(self) || self.was_interrupted {
+                return Ok(());
+            }
+            // While agents start, sleep until the next start, since a poll would round it to milliseconds. Spinning would
+            // take a core from the server, and a command that the server reads late delays all later ones of its agent.
+            let timeout = if let Some(&(at, _)) = self.starts.front() {
+                self.pause.wait(Some(at));
+                Duration::ZERO
+            } else if self.to_read.is_empty() {
+                until.since(now).to_std()
+            } else {
+                Duration::ZERO
+            };
+            match self.poll.poll(&mut events, Some(timeout)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            }
+            for event in &events {
+                if event.token() == TOKEN_SIGNALS {
+                    self.was_interrupted |= self.signals.received().is_some();
+                } else {
+                    self.ready(event)?;
+                }
+            }
+            for _ in 0..WAITING_PER_TURN {
+                let Some(token) = self.to_read.pop_front() else {
+                    break;
+                };
+                self.peers[token.0].is_to_read = false;
+                // Readiness reported meanwhile is unknown: read until it would block.
+                self.read(token, true)?;
+            }
+        }
+    }
+
+    fn start_due(&mut self) -> Result<(), LoadError> {
+        let Some(speed) = self.speed else { return Ok(()) };
+        while let Some(&(at, key)) = self.starts.front() {
+            let now = self.clock.now();
+            if at > now {
+                break;
+            }
+            self.starts.pop_front();
+            if let Some(peer) = self.peers.get_mut(key) {
+                peer.has_begun = true;
+                peer.fill(self.config, speed, now);
+                peer.flush(self.poll.registry())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an agent at once; viewers and agents with more input enter the read queue.
+    fn ready(&mut self, event: &Event) -> Result<(), LoadError> {
+        let token = event.token();
+        let peer = &mut self.peers[token.0];
+        if !peer.is_viewer() && !peer.is_to_read {
+            return self.read(token, event.is_read_closed() || event.is_error());
+        }
+        self.read_later(token);
+        Ok(())
+    }
+
+    fn read_later(&mut self, token: Token) {
+        if !std::mem::replace(&mut self.peers[token.0].is_to_read, true) {
+            self.to_read.push_back(token);
+        }
+    }
+
+    /// Reads a peer for one turn and sends its commands. Only reading on detects an end or an error.
+    fn read(&mut self, token: Token, is_end: bool) -> Result<(), LoadError> {
+        let peer = &mut self.peers[token.0];
+        if peer.has_ended {
+            return Ok(());
+        }
+        let state_before = peer.agent_state();
+        let mut reads = 0;
+        let alive = loop {
+            if reads == READS_PER_TURN_MAX {
+                break true;
+            }
+            reads += 1;
+            match peer.read(&mut self.buffer) {
+                Ok(Some(0)) => break false,
+                Ok(Some(count)) => {
+                    let now = self.clock.now();
+                    if !peer.take_in(&self.buffer[..count], now, &mut self.figures) {
+                        break false;
+                    }
+                    if let (true, Some(speed)) = (peer.has_begun, self.speed) {
+                        peer.fill(self.config, speed, now);
+                    }
+                    if peer.flush(self.poll.registry()).is_err() {
+                        break false;
+                    }
+                    if SHORT_READ_MEANS_EMPTY && count < self.buffer.len() && !is_end {
+                        break true;
+                    }
+                }
+                Ok(None) => break peer.flush(self.poll.registry()).is_ok(),
+                Err(error) if peer.is_connecting && self.joined == 0 => {
+                    let server = self.server;
+                    return Err(LoadError::Connect { server, error });
+                }
+                Err(_) => break false,
+            }
+        };
+        let state = peer.agent_state();
+        let has_settled = match state {
+            None => true,
+            Some(state) => matches!(state, AgentState::Ready | AgentState::Refused | AgentState::Dead),
+        };
+        if peer.is_connecting && (has_settled || !alive) {
+            peer.is_connecting = false;
+            self.connecting -= 1;
+        }
+        if state_before != state {
+            self.joined += usize::from(state == Some(AgentState::Ready));
+            self.refused += usize::from(state == Some(AgentState::Refused));
+        }
+        let is_over = matches!(state, Some(AgentState::Refused | AgentState::Dead));
+        if is_over || !alive {
+            self.figures.counts.connections_lost += u64::from(!is_over && peer.control().is_none());
+            peer.end(self.poll.registry())?;
+        } else if reads == READS_PER_TURN_MAX {
+            self.read_later(token);
+        }
+        Ok(())
     }
 }
 
