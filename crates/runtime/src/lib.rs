@@ -1,14 +1,12 @@
 //! What the programs need of a thread that loops, without a game, a connection or a window in it.
 //!
 //! - Time enters in [`real_clock`], threads start in [`threads`], sleep happens in [`wait`]: nowhere else.
-//! - [`life`] starts a loop on a thread and stops it, [`signals`] are what the system asks of it, [`fault`] makes messages of
-//!   panics.
+//! - [`signals`] are what the system asks of a loop, [`fault`] makes messages of panics.
 //! - [`standard_output`], [`standard_error`] and [`user_token`] are for the programs around them.
 //!
 //! The loops themselves are the programs' own. The arithmetic of time is in `trantor_time`.
 
 pub mod fault;
-pub mod life;
 pub mod real_clock;
 pub mod signals;
 pub mod standard_error;
@@ -17,7 +15,6 @@ pub mod threads;
 pub mod user_token;
 pub mod wait;
 
-pub use life::{LoopThread, StopSignal};
 pub use real_clock::RealClock;
 pub use user_token::UserToken;
-pub use wait::{Parker, WakeGate, Waker, Woken};
+pub use wait::{Parker, StopSignal, WakeGate, Waker, Woken};

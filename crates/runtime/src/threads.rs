@@ -1,6 +1,6 @@
 //! The only place that starts threads: every one has a name and is joined.
 //!
-//! Which work a thread does, and how it is asked to end, is its starter's to say; see [`crate::life`] for loops.
+//! Which work a thread does, and how it is asked to end, is its starter's to say.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};

@@ -14,6 +14,7 @@ use trantor_game::replay::{IndexedPiece, Recording};
 use trantor_time::{GameSpan, GameTime, RealSpan};
 
 use crate::background::Background;
+use crate::event_loop::EventLoop;
 use crate::shell::Shell;
 
 /// A server that shows a game of another thread. Dropping it ends it in order.
@@ -36,11 +37,11 @@ impl LiveServer {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let recording = begun(journal)?;
         let config = EngineConfig::new(recording.config().clone());
-        let server = Background::with_engine(
-            || Ok(socket),
-            move |now| Engine::follow(config, &recording, now).map_err(io::Error::other),
-        )
-        .map_err(io::Error::other)?;
+        let server = Background::with_loop(move || {
+            EventLoop::new(socket, |now| {
+                Engine::follow(config, &recording, now).map_err(io::Error::other)
+            })
+        })?;
         let mut live = Self {
             progress: Arc::default(),
             sent: 0,

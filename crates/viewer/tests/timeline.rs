@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
 use trantor_render::picture::DecalKind;
-use trantor_runtime::life::LoopThread;
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::Parker;
+use trantor_server::background::Background;
 use trantor_server::cli::{self, Asked};
-use trantor_server::event_loop::{self, EventLoop};
 use trantor_server::headless;
 use trantor_server::start;
 use trantor_time::{Clock as _, GameTime, RealSpan};
@@ -35,8 +34,7 @@ fn words(line: &str) -> impl Iterator<Item = OsString> {
 
 /// A server that plays a recording, which is removed with it.
 struct Playing {
-    server: LoopThread<event_loop::Ended>,
-    port: u16,
+    server: Background,
     _recording: TempPath,
 }
 
@@ -60,18 +58,13 @@ fn play(name: &str, options: &str) -> Playing {
         Ok(Asked::Play(asked)) => asked,
         other => panic!("{other:?}"),
     };
-    let (send, received) = std::sync::mpsc::sync_channel(1);
     let make = move || {
-        let (event_loop, _) = start::play(&asked).map_err(|error| error.to_string())?;
-        let signal = event_loop.stop_signal();
-        send.send(event_loop.address().port())
-            .map_err(|error| error.to_string())?;
-        Ok::<_, String>((event_loop, signal))
+        start::play(&asked)
+            .map(|(event_loop, _)| event_loop)
+            .map_err(std::io::Error::other)
     };
-    let server = LoopThread::start("server", make, EventLoop::run).expect("a server");
     Playing {
-        server,
-        port: received.recv().expect("a server that was made sends its port"),
+        server: Background::with_loop(make).expect("a server"),
         _recording: recording,
     }
 }
@@ -101,7 +94,7 @@ impl Person {
     /// A user who sees such a game played from its recording.
     fn watching(name: &str, options: &str) -> (Playing, Self) {
         let playing = play(name, options);
-        let mut person = Self::at(playing.port);
+        let mut person = Self::at(playing.server.address().port());
         person.until("the recording", |it| {
             let has_world = it.state().scene().ground.is_some();
             has_world && it.state().source().recording().is_some() && it.timeline.is_some()
@@ -304,7 +297,7 @@ fn at_the_end_of_a_recording_the_winners_are_seen() {
     person.enter("seek 999999");
     person.until("the end", |it| it.state().scene().winner.is_some());
     assert_eq!(standings(&mut person), (Some(6), 12));
-    let mut late = Person::at(playing.port);
+    let mut late = Person::at(playing.server.address().port());
     late.until("the end", |it| it.state().scene().winner.is_some());
     assert_eq!(standings(&mut late), (Some(6), 12));
     // The story has the turning points of what was not seen, and leads there.

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::sync_channel;
 
 use trantor_protocol::text::{Cut, LineCutter};
-use trantor_runtime::life::StopSignal;
+use trantor_runtime::StopSignal;
 use trantor_runtime::threads::{self, Thread};
 use trantor_time::RealSpan;
 

@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-mod private;
+use system::{create_new, directories, fill_random, make_directory, open};
 
 /// Random bytes of a token: 2^128 of them cannot be tried.
 const TOKEN_RANDOM_BYTES: usize = 16;
@@ -38,7 +38,7 @@ impl UserToken {
     /// # Errors
     /// If there is no directory that only this user can read, or no randomness.
     pub fn create(address: SocketAddr) -> io::Result<Self> {
-        Self::create_in(&private::make_directory()?, address)
+        Self::create_in(&make_directory()?, address)
     }
 
     fn create_in(directory: &Path, address: SocketAddr) -> io::Result<Self> {
@@ -53,7 +53,7 @@ impl UserToken {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file = private::create_new(&path)?;
+        let mut file = create_new(&path)?;
         // A reader holds it for a moment only.
         file.lock()?;
         writeln!(file, "{token}")?;
@@ -90,7 +90,7 @@ impl Drop for UserToken {
 ///
 /// It is not looked for where the other end is another machine, which a server here may share its port with.
 pub fn user_token(local: SocketAddr, peer: SocketAddr) -> Option<String> {
-    private::directories().find_map(|directory| user_token_in(&directory, local, peer))
+    directories().find_map(|directory| user_token_in(&directory, local, peer))
 }
 
 fn user_token_in(directory: &Path, local: SocketAddr, peer: SocketAddr) -> Option<String> {
@@ -138,7 +138,7 @@ fn sweep(directory: &Path) {
         .filter(|entry| entry.file_name().to_str().is_some_and(is_token));
     for path in tokens.take(FILES_SWEPT_MAX).map(|entry| entry.path()) {
         // Shared, as readers lock it: to them an exclusive lock means that its server runs.
-        if private::open(&path).is_ok_and(|file| file.try_lock_shared().is_ok()) {
+        if open(&path).is_ok_and(|file| file.try_lock_shared().is_ok()) {
             let _ = std::fs::remove_file(path);
         }
     }
@@ -146,7 +146,7 @@ fn sweep(directory: &Path) {
 
 /// The token in a file that is this user's alone, if the server that wrote it runs.
 fn read(path: &Path) -> Option<String> {
-    let file = match private::open(path) {
+    let file = match open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
@@ -165,8 +165,113 @@ fn read(path: &Path) -> Option<String> {
 
 fn random_hex() -> io::Result<String> {
     let mut bytes = [0; TOKEN_RANDOM_BYTES];
-    private::fill_random(&mut bytes)?;
+    fill_random(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Files and directories that this user alone can read, and randomness: what is different from system to system.
+#[cfg(unix)]
+mod system {
+    use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+    use std::io::{self, Read as _};
+    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+    use std::path::{Path, PathBuf};
+
+    /// Where tokens are, the first that can be used: the user's runtime directory, or one in the temporary directory.
+    pub(super) fn directories() -> impl Iterator<Item = PathBuf> {
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let user = rustix::process::geteuid().as_raw();
+        runtime
+            .filter(|path| path.is_absolute())
+            .map(|path| path.join("trantor"))
+            .into_iter()
+            .chain([std::env::temp_dir().join(format!("trantor-{user}"))])
+            .filter(|path| !path.exists() || check_directory(path).is_ok())
+    }
+
+    /// The directory that a new token goes into, made if it is not there.
+    pub(super) fn make_directory() -> io::Result<PathBuf> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "no directory is this user's alone");
+        for path in directories() {
+            match make(&path) {
+                Ok(()) => return Ok(path),
+                Err(error) => last = io::Error::new(error.kind(), format!("{}: {error}", path.display())),
+            }
+        }
+        Err(last)
+    }
+
+    pub(super) fn make(path: &Path) -> io::Result<()> {
+        match DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => check_directory(path),
+        }
+    }
+
+    fn check_directory(path: &Path) -> io::Result<()> {
+        let found = path.symlink_metadata()?;
+        check(found.is_dir(), &found)
+    }
+
+    fn check(is_expected: bool, found: &Metadata) -> io::Result<()> {
+        let is_ours = found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o077 == 0;
+        match is_expected && is_ours {
+            true => Ok(()),
+            false => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "it must belong to this user, and no other user may use it",
+            )),
+        }
+    }
+
+    /// Makes a file; nothing is followed or replaced.
+    pub(super) fn create_new(path: &Path) -> io::Result<File> {
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+    }
+
+    /// Opens a file that only this user can have written and can read. A link is not followed.
+    pub(super) fn open(path: &Path) -> io::Result<File> {
+        // Its directory is this user's alone: no other user exchanges it between the two looks.
+        let found = path.symlink_metadata()?;
+        check(found.is_file(), &found)?;
+        File::open(path)
+    }
+
+    pub(super) fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
+        File::open("/dev/urandom")?.read_exact(bytes)
+    }
+}
+
+/// Elsewhere than on Unix a server has no token for its user, and clients find none.
+#[cfg(not(unix))]
+mod system {
+    use std::fs::File;
+    use std::io;
+    use std::path::{Path, PathBuf};
+
+    pub(super) fn directories() -> impl Iterator<Item = PathBuf> {
+        std::iter::empty()
+    }
+
+    pub(super) fn make_directory() -> io::Result<PathBuf> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn create_new(_: &Path) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn open(_: &Path) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn fill_random(_: &mut [u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -186,7 +291,7 @@ mod tests {
     impl Directory {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("trantor-test-{name}-{}", std::process::id()));
-            private::make(&path).expect("a directory of our own");
+            system::make(&path).expect("a directory of our own");
             Self(path)
         }
     }
@@ -223,7 +328,7 @@ mod tests {
         let directory = Directory::new("killed");
         let (local, server) = (address("127.0.0.1:50000"), address("127.0.0.1:4242"));
         let path = directory.0.join("127.0.0.1:4242.token");
-        private::create_new(&path)
+        create_new(&path)
             .unwrap()
             .write_all(b"0123456789abcdef\n")
             .unwrap();
@@ -244,7 +349,7 @@ mod tests {
         let directory = Directory::new("sweep");
         let create = |name: &str| {
             let path = directory.0.join(name);
-            private::create_new(&path).unwrap();
+            create_new(&path).unwrap();
             path
         };
         let running = UserToken::create_in(&directory.0, address("127.0.0.1:4242")).unwrap();
@@ -277,21 +382,21 @@ mod tests {
     fn files_that_others_could_have_made_are_neither_read_nor_followed() {
         let directory = Directory::new("others");
         let path = directory.0.join("file");
-        private::create_new(&path).unwrap();
-        assert!(private::open(&path).is_ok());
+        create_new(&path).unwrap();
+        assert!(open(&path).is_ok());
         let link = directory.0.join("link");
         symlink(&path, &link).unwrap();
-        assert!(private::open(&link).is_err());
-        assert!(private::create_new(&link).is_err());
+        assert!(open(&link).is_err());
+        assert!(create_new(&link).is_err());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(private::open(&path).is_err(), "its group can read it");
+        assert!(open(&path).is_err(), "its group can read it");
         let shared = directory.0.join("shared");
         fs::create_dir(&shared).unwrap();
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(private::make(&shared).is_err());
+        assert!(system::make(&shared).is_err());
         let linked = directory.0.join("linked");
         symlink(&directory.0, &linked).unwrap();
-        assert!(private::make(&linked).is_err());
+        assert!(system::make(&linked).is_err());
     }
 
     #[test]
