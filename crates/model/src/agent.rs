@@ -1,11 +1,25 @@
-//! What a viewer may know of an agent.
+//! Agents, teams and eggs: their numbers, which are given once and never again, and what is seen of them from outside.
 
 use serde::{Deserialize, Serialize};
 
-use crate::grid::{Direction, Tile};
-use crate::ids::{AgentId, TeamId};
-use crate::level::Level;
-use crate::resource::Counts;
+use crate::{Counts, Direction, Level, Tile};
+
+/// A player's number: 0 for the first that ever joined, one more for each after, never reused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AgentId(pub u32);
+
+/// A team's number: its place in the list of teams given at start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TeamId(pub u16);
+
+impl TeamId {
+    /// The winner of a match that ended in a draw: no team has this number.
+    pub const DRAW: Self = Self(u16::MAX);
+}
+
+/// An egg's number: counted from 0 in the order laid, apart from players' numbers, never reused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EggId(pub u32);
 
 /// An agent as seen from outside at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,4 +36,15 @@ pub struct AgentView {
     pub level: Level,
     /// What it carries; the food being digested is not counted.
     pub inventory: Counts,
+}
+
+/// One tile of a look, as counted when the look ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sight {
+    /// Agents on it, the looker included on its own tile.
+    pub agents: u32,
+    /// What lies on it.
+    pub ground: Counts,
+    /// Eggs on it; zero where the game keeps eggs out of sight.
+    pub eggs: u32,
 }

@@ -14,9 +14,8 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use trantor_engine::{Control, Engine, EngineStats};
-use trantor_runtime::StopSignal;
 use trantor_runtime::fault::{Fault, caught};
-use trantor_runtime::{RealClock, Woken};
+use trantor_runtime::{RealClock, StopSignal, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};

@@ -16,12 +16,10 @@ use trantor_model::{Command, Counts, Level, Sight};
 
 use self::alone::Diary;
 use self::camp::{Camp, Opening};
-use crate::body::Body;
+use crate::body::{Body, direction_after, towards_sound};
 use crate::flight::{AnswerKind, Flight};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
-use crate::percept::Percept;
 use crate::signal::{RELAYED_MAX, Relayed, Signal, SignalCodec, Status, Verb};
-use crate::steering::{direction_after, towards_sound};
 use crate::team::Team;
 
 /// How old what is known of one's food may be in a meeting. Where answers are slow to come more time passes
@@ -39,6 +37,37 @@ const CALL_AGE_UNITS_MAX: u64 = 150;
 
 /// Food without which an agent does not follow a call, rise alone or lay an egg.
 const FOOD_TO_SPARE: u32 = 4;
+
+/// One thing that an agent receives, in whichever language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Percept<'a> {
+    /// It was done.
+    Ok,
+    /// It was not; or an elevation failed.
+    Ko,
+    /// What is in sight, nearest row first, each from left to right. The looker itself is on the first tile.
+    Look(&'a [Sight]),
+    /// What is carried, with food in whole pieces.
+    Inventory(&'a Counts),
+    /// Places the team has left.
+    Places(u32),
+    /// A sound.
+    Message {
+        /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
+        direction: u8,
+        /// The message, byte for byte.
+        text: &'a [u8],
+    },
+    /// The agent was pushed off its tile.
+    Pushed {
+        /// Where it came from, as seen by itself.
+        direction: u8,
+    },
+    /// An elevation began, with this agent in it.
+    ElevationUnderway,
+    /// An elevation succeeded, and this is the level now.
+    Level(Level),
+}
 
 /// Decides for one agent. See the crate's first page for how teams play.
 #[derive(Clone, Debug)]
@@ -553,4 +582,27 @@ impl Brain {
             && now >= self.diary.call_relayed_at + CALL_RELAY_UNITS
             && self.team.is_lossy(now)
     }
+}
+
+/// The seed of one agent of a team.
+///
+/// Agents of a team must differ, and which one of them is born first is a matter of connections that race. So an
+/// agent is known by `places`, the number it receives at birth: how many places its team has left. That number
+/// comes again when others are born later; `replacement` keeps those apart, and is 0 for the first agents of a
+/// team. Teams that share `seed` still differ by their names.
+pub fn agent_seed(seed: u64, team: &[u8], places: u32, replacement: u64) -> u64 {
+    // FNV-1a over the name, then the mixing steps of SplitMix64, which keep neighbouring numbers far apart.
+    let name = team.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    [seed, u64::from(places), replacement]
+        .into_iter()
+        .fold(name, |mixed, number| mix(mixed ^ number))
+}
+
+fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }

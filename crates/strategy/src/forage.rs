@@ -3,7 +3,7 @@
 use rand_core::Rng;
 use trantor_model::{Command, Counts, Resource, Sight, Turn};
 
-use crate::steering::Pose;
+use crate::body::Pose;
 
 /// Commands of one tour, so that an agent that is called can come soon.
 const TOUR_COMMANDS_MAX: usize = 10;

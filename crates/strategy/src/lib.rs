@@ -21,14 +21,9 @@ mod brain;
 pub mod flight;
 mod forage;
 mod meeting;
-mod percept;
-mod seed;
 mod signal;
-mod steering;
 mod team;
 
-pub use brain::Brain;
-pub use percept::Percept;
-pub use seed::agent_seed;
+pub use brain::{Brain, Percept, agent_seed};
 pub use signal::{Signal, SignalCodec};
 pub use team::agents_at_most;

@@ -17,10 +17,9 @@ use std::collections::BTreeMap;
 
 use trantor_model::{Command, Counts, Level, Resource, Sight};
 
-use crate::body::{Body, FOOD_UNITS, RITUAL_UNITS};
+use crate::body::{Body, FOOD_UNITS, RITUAL_UNITS, is_ahead, towards_sound};
 use crate::signal::Verb;
-use crate::steering::{is_ahead, towards_sound};
-use crate::team::{Climb, FOOD_RESERVE, food_for};
+use crate::team::{Climb, FOOD_RESERVE, food_for, levels_between};
 
 /// How long a caller waits for all before it makes do with enough.
 const ALL_UNITS: u64 = 500;
@@ -288,7 +287,7 @@ impl Calling {
     }
 
     fn agents_needed(&self) -> usize {
-        let levels = (self.climb.from.get()..self.climb.to.get()).filter_map(|level| Level::new(level).ok());
+        let levels = levels_between(self.climb.from, self.climb.to);
         let needed = levels.filter_map(Level::requirement).map(|needed| needed.agents);
         needed.max().unwrap_or(0) as usize
     }

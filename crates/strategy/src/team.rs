@@ -441,7 +441,8 @@ fn subtract(lacking: &mut Counts, have: &Counts) {
     }
 }
 
-fn levels_between(from: Level, to: Level) -> impl Iterator<Item = Level> {
+/// The levels from which one rises to get from one to another.
+pub(crate) fn levels_between(from: Level, to: Level) -> impl Iterator<Item = Level> {
     (from.get()..to.get()).filter_map(|level| Level::new(level).ok())
 }
 

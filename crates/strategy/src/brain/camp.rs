@@ -14,11 +14,10 @@ use rand_core::Rng;
 use trantor_model::{Command, Counts, Level, Resource, Sight, Turn};
 
 use super::Brain;
-use crate::body::RITUAL_UNITS;
+use crate::body::{Pose, RITUAL_UNITS, direction_after, towards_sound};
 use crate::forage::{self, MEETING_AGENTS, Wish, place_in_sight};
 use crate::meeting::{Calling, Meeting, put_all_down};
 use crate::signal::Verb;
-use crate::steering::{Pose, direction_after, towards_sound};
 use crate::team::{AGENTS_AT_CAMP, Climb};
 
 /// Others that must be heard for a camp to be called, and how old an agent is then at most: all first agents of a team
