@@ -174,7 +174,7 @@ pub enum GameEvent {
     Won { team: TeamId },
 }
 
-fn all<T: Serialize, S: Serializer>(list: &Arc<[T]>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn all<T: Serialize, S: Serializer>(list: &Arc<[T]>, serializer: S) -> Result<S::Ok, S::Error> {
     (**list).serialize(serializer)
 }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 pub use trantor_model::Lag;
 use trantor_model::lag::LAG_SETTING_MAX;
 use trantor_model::{AgentId, MapSize, TeamId, Tile};
@@ -22,6 +22,7 @@ use trantor_time::link::{Delivery, Link, LinkCounts, LinkError, Loss};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::Due;
+use crate::event;
 
 /// Thousandths of a tile to a tile.
 const MILLITILES: u64 = 1_000;
@@ -57,18 +58,17 @@ pub(crate) struct Message {
     pub(crate) to: AgentId,
     /// Where it was sent.
     pub(crate) source: Tile,
-    pub(crate) text: Text,
+    /// Copies share it.
+    #[serde(serialize_with = "event::all", deserialize_with = "shared")]
+    pub(crate) text: Arc<[u8]>,
 }
-
-/// The text of a message; copies share it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Box<[u8]>", into = "Box<[u8]>")]
-pub(crate) struct Text(pub(crate) Arc<[u8]>);
 
 /// The messages in flight, and the links on which they travel.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
-    lag: TeamLags,
+    /// Of teams without their own; `None` if messages arrive at once.
+    lag: Option<Lag>,
+    own_lags: BTreeMap<TeamId, Option<Lag>>,
     seed: u64,
     links: BTreeMap<(AgentId, AgentId), AgentLink>,
     messages: BTreeMap<MessageId, Message>,
@@ -100,18 +100,10 @@ pub struct LagTotals {
     pub delays: Delays,
 }
 
-/// The settings of links, by the team of the sender.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "SavedLags", into = "SavedLags")]
-pub(crate) struct TeamLags {
-    /// Of teams without their own; `None` if messages arrive at once.
-    others: Option<Lag>,
-    own: BTreeMap<TeamId, Option<Lag>>,
-}
-
-/// The first two are saved as an `Option`, which is all that there was before teams had their own.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-enum SavedLags {
+/// The settings of links as they are saved. The first two are like an `Option`, which is all that there was before teams had
+/// their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum SavedLags {
     Off,
     Same(Lag),
     ByTeam {
@@ -123,7 +115,7 @@ enum SavedLags {
 /// The links, each as it saves itself, and the messages in flight of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SavedInFlight {
-    pub(crate) lag: TeamLags,
+    pub(crate) lag: SavedLags,
     pub(crate) links: Vec<(AgentId, AgentId, Vec<u8>)>,
     pub(crate) messages: Vec<Message>,
     pub(crate) next_message: u64,
@@ -170,10 +162,8 @@ impl InFlight {
     /// No message in flight.
     pub(crate) fn new(lag: Option<Lag>, seed: u64) -> Self {
         Self {
-            lag: TeamLags {
-                others: lag,
-                own: BTreeMap::new(),
-            },
+            lag,
+            own_lags: BTreeMap::new(),
             seed,
             links: BTreeMap::new(),
             messages: BTreeMap::new(),
@@ -191,27 +181,24 @@ impl InFlight {
 
     /// How the links of a team's agents behave; `None` if their messages arrive at once.
     pub(crate) fn lag_of(&self, team: TeamId) -> Option<&Lag> {
-        let own = self.lag.own.get(&team);
-        own.unwrap_or(&self.lag.others).as_ref()
+        self.own_lags.get(&team).unwrap_or(&self.lag).as_ref()
     }
 
     /// The same for teams without settings of their own.
     pub(crate) fn lag(&self) -> Option<&Lag> {
-        self.lag.others.as_ref()
+        self.lag.as_ref()
     }
 
     /// The teams with settings of their own.
     pub(crate) fn own_lags(&self) -> impl Iterator<Item = (TeamId, Option<&Lag>)> {
-        self.lag.own.iter().map(|(team, lag)| (*team, lag.as_ref()))
+        self.own_lags.iter().map(|(team, lag)| (*team, lag.as_ref()))
     }
 
     /// Changes the settings of all teams for later messages; those in flight keep their time.
     pub(crate) fn set_lag(&mut self, lag: Option<Lag>) -> Result<(), LagError> {
         lag.as_ref().map_or(Ok(()), check)?;
-        self.lag = TeamLags {
-            others: lag,
-            own: BTreeMap::new(),
-        };
+        self.lag = lag;
+        self.own_lags.clear();
         Ok(())
     }
 
@@ -219,8 +206,8 @@ impl InFlight {
     pub(crate) fn set_team_lag(&mut self, team: TeamId, lag: Option<Option<Lag>>) -> Result<(), LagError> {
         lag.flatten().as_ref().map_or(Ok(()), check)?;
         match lag {
-            Some(own) => self.lag.own.insert(team, own),
-            None => self.lag.own.remove(&team),
+            Some(own) => self.own_lags.insert(team, own),
+            None => self.own_lags.remove(&team),
         };
         Ok(())
     }
@@ -263,7 +250,7 @@ impl InFlight {
             link.set(lag)
                 .expect("the settings were checked when they were set");
         }
-        let bytes = message.text.0.len() as u64;
+        let bytes = message.text.len() as u64;
         let (at, again_at) = match link.send(now, distance, bytes) {
             Delivery::Arrives { at, again_at } => (at, again_at),
             Delivery::Lost(loss) => {
@@ -387,7 +374,14 @@ impl InFlight {
     pub(crate) fn save(&self) -> SavedInFlight {
         let save = |link| postcard::to_stdvec(link).expect("plain data in memory can be written");
         SavedInFlight {
-            lag: self.lag.clone(),
+            lag: match self.lag {
+                others if !self.own_lags.is_empty() => SavedLags::ByTeam {
+                    others,
+                    own: self.own_lags.clone(),
+                },
+                None => SavedLags::Off,
+                Some(lag) => SavedLags::Same(lag),
+            },
             links: self
                 .links
                 .iter()
@@ -448,9 +442,13 @@ impl InFlight {
             let delays = Delays::default();
             in_flight.links.insert((from, to), AgentLink { link, delays });
         }
-        let settings = saved.lag.own.values().chain([&saved.lag.others]);
+        match saved.lag {
+            SavedLags::Off => {}
+            SavedLags::Same(lag) => in_flight.lag = Some(lag),
+            SavedLags::ByTeam { others, own } => (in_flight.lag, in_flight.own_lags) = (others, own),
+        }
+        let settings = in_flight.own_lags.values().chain([&in_flight.lag]);
         settings.flatten().try_for_each(check).ok()?;
-        in_flight.lag = saved.lag;
         in_flight.next_message = saved.next_message;
         in_flight.crowded_out = saved.crowded_out;
         Some(in_flight)
@@ -464,37 +462,8 @@ pub(crate) fn distance(size: MapSize, from: Tile, to: Tile) -> u64 {
     (squared * MILLITILES * MILLITILES).isqrt()
 }
 
-impl From<SavedLags> for TeamLags {
-    fn from(saved: SavedLags) -> Self {
-        let (others, own) = match saved {
-            SavedLags::Off => (None, BTreeMap::new()),
-            SavedLags::Same(lag) => (Some(lag), BTreeMap::new()),
-            SavedLags::ByTeam { others, own } => (others, own),
-        };
-        Self { others, own }
-    }
-}
-
-impl From<TeamLags> for SavedLags {
-    fn from(TeamLags { others, own }: TeamLags) -> Self {
-        match others {
-            _ if !own.is_empty() => Self::ByTeam { others, own },
-            None => Self::Off,
-            Some(lag) => Self::Same(lag),
-        }
-    }
-}
-
-impl From<Box<[u8]>> for Text {
-    fn from(bytes: Box<[u8]>) -> Self {
-        Self(bytes.into())
-    }
-}
-
-impl From<Text> for Box<[u8]> {
-    fn from(text: Text) -> Self {
-        text.0.as_ref().into()
-    }
+fn shared<'de, D: Deserializer<'de>>(bytes: D) -> Result<Arc<[u8]>, D::Error> {
+    Box::<[u8]>::deserialize(bytes).map(Into::into)
 }
 
 /// Upper bounds of the buckets, in nanounits: 1 and 1.5 times each power of two from an eighth of a unit to a million
@@ -592,7 +561,7 @@ mod tests {
             from: AgentId(from),
             to: AgentId(to),
             source: Tile { x: 0, y: 0 },
-            text: Text(b"hello".as_slice().into()),
+            text: b"hello".as_slice().into(),
         }
     }
 
@@ -644,10 +613,9 @@ mod tests {
 
     #[test]
     fn settings_of_all_teams_are_saved_as_before_teams_had_their_own() {
-        for others in [None, Some(Lag::PERFECT)] {
-            let own = BTreeMap::new();
-            let saved = postcard::to_stdvec(&TeamLags { others, own }).unwrap();
-            assert_eq!(saved, postcard::to_stdvec(&others).unwrap());
+        for lag in [None, Some(Lag::PERFECT)] {
+            let saved = InFlight::new(lag, 1).save().lag;
+            assert_eq!(postcard::to_stdvec(&saved), postcard::to_stdvec(&lag));
         }
     }
 

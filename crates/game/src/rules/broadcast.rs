@@ -15,7 +15,7 @@ use trantor_model::{AgentId, Direction, MapSize, Tile};
 use trantor_time::GameTime;
 
 use crate::event::{GameEvent, Reply};
-use crate::lag::{self, Message, MessageId, Text};
+use crate::lag::{self, Message, MessageId};
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
 use crate::rules::{Events, reply};
@@ -59,7 +59,7 @@ pub(crate) fn broadcast(
             from: id,
             to: hearer.id,
             source,
-            text: Text(text.clone()),
+            text: text.clone(),
         };
         let distance = lag::distance(*size, source, hearer.tile);
         let delivery = in_flight.send(now, lag, message, distance, &mut sent);
@@ -84,7 +84,7 @@ pub(crate) fn broadcast(
 pub(crate) fn deliver(world: &mut World, id: MessageId, events: &mut Events) {
     let message = world.in_flight.deliver(id);
     let hearer = &world.agents[message.to];
-    events.push(received(world.size, hearer, message.source, message.text.0));
+    events.push(received(world.size, hearer, message.source, message.text));
 }
 
 fn received(size: MapSize, hearer: &Agent, source: Tile, text: Arc<[u8]>) -> GameEvent {
