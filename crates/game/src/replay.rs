@@ -14,7 +14,6 @@ use crate::digest::{Digest, Part};
 use crate::game::Game;
 use crate::input::GameInput;
 use crate::journal::{Ending, Entries, Entry, Head, JournalError, Piece, Record, Stamp, digest_steps};
-use crate::save::Snapshot;
 
 pub use recording::{Cursor, IndexedPiece, Recording, RecordingEnd, RecordingError};
 
@@ -121,12 +120,6 @@ pub enum DivergenceKind {
         /// The earliest deadline now.
         next_deadline: Option<GameTime>,
     },
-    /// The next piece begins with another state.
-    #[error("the next piece begins with another state: {}", differences.join("; "))]
-    Seam {
-        /// In which ways, at most [`Divergence::DIFFERENCES_MAX`] of them.
-        differences: Vec<String>,
-    },
 }
 
 impl Replay {
@@ -185,24 +178,6 @@ impl Replay {
     }
 }
 
-impl Verified {
-    /// Whether the next piece begins where this one ends; if not, in which ways it differs.
-    pub fn check_seam(&self, next: &Snapshot) -> Result<(), Divergence> {
-        let here = self.game.snapshot();
-        if here == *next {
-            return Ok(());
-        }
-        Err(Divergence {
-            record: self.played.records,
-            stamp: self.end,
-            agreed: self.played.records,
-            kind: DivergenceKind::Seam {
-                differences: here.differences(next, Divergence::DIFFERENCES_MAX),
-            },
-        })
-    }
-}
-
 /// Up to where the state was the same, where it is not any more.
 fn agreement(kind: &DivergenceKind, agreed: u64) -> String {
     match (kind, agreed) {
@@ -210,11 +185,6 @@ fn agreement(kind: &DivergenceKind, agreed: u64) -> String {
         (DivergenceKind::Digest { .. }, _) => format!("; it was last the same after {agreed} records"),
         _ => String::new(),
     }
-}
-
-impl Divergence {
-    /// Differences listed between two states. The first few show what went wrong; the rest follows from them.
-    pub const DIFFERENCES_MAX: usize = 20;
 }
 
 /// A place in a piece of a journal. It does not own the game, so that a game can go on from one piece to the next, and a place

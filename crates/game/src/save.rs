@@ -246,41 +246,6 @@ impl Snapshot {
         }
         Ok(snapshot)
     }
-
-    /// What is not the same in another snapshot, in words, part by part; at most `most` lines.
-    pub fn differences(&self, other: &Self, most: usize) -> Vec<String> {
-        let mut lines = Vec::new();
-        compare("configuration", [&self.config], [&other.config], most, &mut lines);
-        compare("progress", [&self.progress], [&other.progress], most, &mut lines);
-        compare("tile", &self.ground, &other.ground, most, &mut lines);
-        compare("agent", &self.agents, &other.agents, most, &mut lines);
-        compare(
-            "commands of agent",
-            &self.commands,
-            &other.commands,
-            most,
-            &mut lines,
-        );
-        compare("egg", &self.eggs, &other.eggs, most, &mut lines);
-        compare("ritual", &self.rituals, &other.rituals, most, &mut lines);
-        compare("deadline", &self.agenda, &other.agenda, most, &mut lines);
-        compare("rng", [&self.rngs], [&other.rngs], most, &mut lines);
-        compare(
-            "in flight",
-            [&self.in_flight],
-            [&other.in_flight],
-            most,
-            &mut lines,
-        );
-        compare(
-            "extension",
-            [&self.extension],
-            [&other.extension],
-            most,
-            &mut lines,
-        );
-        lines
-    }
 }
 
 fn append<T: Serialize>(bytes: &mut Vec<u8>, value: &T) {
@@ -293,28 +258,6 @@ fn append_hashed<T: Serialize>(bytes: &mut Vec<u8>, value: &T) -> u64 {
     let begin = bytes.len();
     append(bytes, value);
     digest::hash(&bytes[begin..])
-}
-
-/// Adds a line for each place at which two lists differ.
-fn compare<'a, T: std::fmt::Debug + PartialEq + 'a>(
-    what: &str,
-    ours: impl IntoIterator<Item = &'a T>,
-    theirs: impl IntoIterator<Item = &'a T>,
-    most: usize,
-    lines: &mut Vec<String>,
-) {
-    let (mut ours, mut theirs) = (ours.into_iter(), theirs.into_iter());
-    for place in 0.. {
-        let (one, other) = (ours.next(), theirs.next());
-        if (one.is_none() && other.is_none()) || lines.len() >= most {
-            return;
-        }
-        if one != other {
-            let show =
-                |side: Option<&T>| side.map_or_else(|| "nothing".to_owned(), |side| format!("{side:?}"));
-            lines.push(format!("{what} {place}: {} against {}", show(one), show(other)));
-        }
-    }
 }
 
 /// The latest moment a snapshot may be taken at: 10¹³ years at the highest frequency. Adding to what lies
