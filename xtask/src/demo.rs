@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::{process, source};
+use crate::process;
 
 /// From a victory to the next match, in seconds: the server stays, and the viewer shows the victory.
 const BETWEEN_MATCHES_SECONDS: &str = "12";
@@ -68,7 +68,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         running: Vec::new(),
     };
     demo.start_match()?;
-    let has_window = !options.no_window && process::has_display();
+    let has_window = !options.no_window && has_display();
     let how = if has_window {
         "close the window or press Ctrl-C to end".to_owned()
     } else {
@@ -102,6 +102,13 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(status.unwrap_or(ExitCode::FAILURE))
 }
 
+/// Whether there is a display to open a window on.
+fn has_display() -> bool {
+    ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
 /// A server, a team of bots and a viewer. Dropping it ends them all: none is left behind, whatever went wrong.
 struct Demo {
     options: Options,
@@ -128,23 +135,14 @@ impl Demo {
 
     /// Starts a server, at the port of the one before, and the bots.
     fn start_match(&mut self) -> Result<()> {
+        let (port, options) = (self.port, &self.options);
+        let (places, speed, seed) = (options.team_size, options.frequency, options.seed);
+        let minds = SCRIPTS.map(|team| format!("--mind {team}=script:assets/minds/{team}.luau:{places}"));
+        let (teams, minds) = (SCRIPTS.join(" "), minds.join(" "));
+        let flags =
+            format!("-p {port} -c {places} -f {speed} --seed {seed} --log error -n {BOTS} {teams} {minds}");
         let mut server = Command::new(&self.server);
-        let options = &self.options;
-        let [port, places, speed, seed] = [
-            self.port.to_string(),
-            options.team_size.to_string(),
-            options.frequency.to_string(),
-            options.seed.to_string(),
-        ];
-        server.args(["-p", &port, "-c", &places, "-f", &speed, "--seed", &seed]);
-        server.args(["--log", "error", "-n", BOTS]).args(SCRIPTS);
-        for team in SCRIPTS {
-            server.args([
-                "--mind",
-                &format!("{team}=script:assets/minds/{team}.luau:{places}"),
-            ]);
-        }
-        server.current_dir(source::root());
+        server.current_dir(process::root()).args(flags.split(' '));
         self.matches += 1;
         if self.matches.is_multiple_of(MATCHES_PER_LAG) {
             server.args(["--lag", "radio"]);
@@ -160,10 +158,10 @@ impl Demo {
         let address =
             address.with_context(|| format!("the server does not say where it listens: {line:?}"))?;
         (self.port, self.output) = (address.port(), Some(output));
-        let mut program = Command::new(&self.bot);
-        program.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-n", BOTS]);
-        program.args(["--team-size", &places]).stdout(Stdio::null());
-        self.start("bots", &mut program).map(drop)
+        let flags = format!("-h 127.0.0.1 -p {} -n {BOTS} --team-size {places}", self.port);
+        let mut bots = Command::new(&self.bot);
+        self.start("bots", bots.args(flags.split(' ')).stdout(Stdio::null()))?;
+        Ok(())
     }
 
     fn start_viewer(&mut self, has_window: bool) -> Result<()> {

@@ -10,7 +10,6 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::process;
-use crate::source;
 
 /// Where to, and from which build.
 #[derive(clap::Args)]
@@ -55,7 +54,7 @@ const FOLDERS: [(&str, &str); 2] = [
 
 /// Builds and gathers everything.
 pub fn run(options: &Options) -> Result<()> {
-    let into = source::root().join(&options.into);
+    let into = process::root().join(&options.into);
     // The path of a file of it, whose folder is made.
     let at = |place: &str| -> Result<PathBuf> {
         let path = into.join(place);
@@ -94,10 +93,10 @@ pub fn run(options: &Options) -> Result<()> {
         Ok(())
     };
     for (file, place) in FILES {
-        copy(&source::root().join(file), place)?;
+        copy(&process::root().join(file), place)?;
     }
     for (folder, place) in FOLDERS {
-        for file in fs::read_dir(source::root().join(folder))? {
+        for file in fs::read_dir(process::root().join(folder))? {
             let file = file?;
             copy(
                 &file.path(),

@@ -10,11 +10,11 @@ mod experiment;
 mod process;
 mod python;
 mod run;
-mod source;
 mod tidy;
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
 
 #[derive(Parser)]
@@ -24,11 +24,11 @@ enum Task {
     Demo(demo::Options),
     /// Everything CI checks, cheap things first; this is the command that passes the tests
     Ci(ci::Options),
-    /// Build and run the server; flags after `--` are its own
+    /// Build and run the server with these flags
     RunServer(run::Arguments),
-    /// Build and run the viewer; flags after `--` are its own
+    /// Build and run the viewer with these flags
     RunViewer(run::Arguments),
-    /// Build and run a bot; flags after `--` are its own
+    /// Build and run a bot with these flags
     RunBot(run::Arguments),
     /// Build the Python package into a virtual environment, and run its tests
     Python(python::Options),
@@ -38,22 +38,22 @@ enum Task {
     Tidy,
     /// Run the whole system on simulated networks: --seed 0x…, or --seeds N or --minutes N from --base 0x…
     Sim(run::Arguments),
-    /// Hostile bytes for everything that reads bytes from outside, each target for so many minutes
-    Fuzz(run::FuzzOptions),
+    /// Hostile bytes for everything that reads bytes from outside: --minutes N for each target, --targets NAME…, --seed N
+    Fuzz(run::Arguments),
     /// Kill a server at random instants and look at what is left: --times N, --seed N
     Kills(run::Arguments),
     /// Measure, and print the tables that docs/benchmarks.md quotes
     Bench(run::BenchOptions),
     /// Play many matches, and write the table and the picture of docs/experiments
     Experiment(experiment::Options),
-    /// Keep one server busy for a long time, with crowds, abuse and trouble, and look what is left of it
-    Soak(run::SoakOptions),
+    /// Keep one server busy for --minutes N, with crowds, abuse and trouble, and look what is left of it
+    Soak(run::Arguments),
 }
 
-fn main() -> ExitCode {
-    let done = match Task::parse() {
+fn main() -> Result<ExitCode> {
+    match Task::parse() {
         Task::Demo(options) => demo::run(&options),
-        Task::Ci(options) => ci::run(&options),
+        Task::Ci(options) => ci::run(&options).map(|()| ExitCode::SUCCESS),
         Task::RunServer(arguments) => run::program("trantor-server", &arguments),
         Task::RunViewer(arguments) => run::program("trantor-viewer", &arguments),
         Task::RunBot(arguments) => run::program("trantor-bot", &arguments),
@@ -65,10 +65,6 @@ fn main() -> ExitCode {
         Task::Kills(options) => run::kills(&options),
         Task::Bench(options) => run::bench(&options),
         Task::Experiment(options) => experiment::run(&options).map(|()| ExitCode::SUCCESS),
-        Task::Soak(options) => run::soak(&options),
-    };
-    done.unwrap_or_else(|error| {
-        eprintln!("xtask: {error:#}");
-        ExitCode::FAILURE
-    })
+        Task::Soak(options) => run::measure("soak", &options),
+    }
 }

@@ -1,19 +1,24 @@
-//! Building and starting the project's own programs.
+//! Building and starting the project's own programs, and where its files are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
 
-use crate::source;
-
 /// The profile that a user should have: fast to run, quicker to build than release.
 pub const PLAY_PROFILE: &str = "play";
+
+/// The folder that holds the workspace's `Cargo.toml`.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in a folder of the workspace")
+}
 
 /// `cargo`, the one that runs us, at the workspace's root.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(source::root());
+    command.current_dir(root());
     command
 }
 
@@ -55,17 +60,4 @@ pub fn target_folder() -> Result<PathBuf> {
     Ok(folder
         .context("this program lies in no target folder")?
         .to_owned())
-}
-
-/// Whether a program of this name can be found on the search path.
-pub fn is_installed(name: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|paths| std::env::split_paths(&paths).any(|folder| folder.join(name).is_file()))
-}
-
-/// Whether there is a display to open a window on.
-pub fn has_display() -> bool {
-    ["DISPLAY", "WAYLAND_DISPLAY"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }

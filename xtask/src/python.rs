@@ -5,16 +5,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{process, source};
+use crate::process;
 
 #[derive(clap::Args)]
 pub struct Options {
     /// Profile of the wheel; CI tests the one of development, `release` is what people install
     #[arg(long, default_value = process::PLAY_PROFILE)]
-    pub profile: String,
+    profile: String,
     /// Do not run the tests
     #[arg(long)]
-    pub no_tests: bool,
+    no_tests: bool,
 }
 
 /// Builds the wheel, installs it, and runs the tests of the package.
@@ -39,7 +39,7 @@ pub fn bench() -> Result<()> {
 
 /// Where the package is.
 fn package() -> PathBuf {
-    source::root().join("crates/python")
+    process::root().join("crates/python")
 }
 
 /// Builds the wheel and installs it; answers the interpreter that has it, and the wheel.

@@ -4,11 +4,13 @@
 //! test. Every finding is a line with a place in it, and all are printed at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 
-use crate::source::{self, SourceFile};
+use crate::process;
 
 /// Which crates of ours a crate may build on (docs/architecture.md draws the same), without `trantor-`.
 ///
@@ -63,9 +65,9 @@ pub fn run() -> Result<()> {
 
 /// Every finding of every check.
 fn findings() -> Result<Vec<String>> {
-    let rust = source::files(&["crates/*.rs", "xtask/*.rs"])?;
-    let pages = source::files(&["docs/*.md", "README.md", "CHANGELOG.md"])?;
-    let manifests = source::files(&["crates/*/Cargo.toml", "xtask/Cargo.toml"])?;
+    let rust = files(&["crates/*.rs", "xtask/*.rs"])?;
+    let pages = files(&["docs/*.md", "README.md", "CHANGELOG.md"])?;
+    let manifests = files(&["crates/*/Cargo.toml", "xtask/Cargo.toml"])?;
     let promises = pages.iter().filter(|page| page.path == PROMISES);
     let circles = WITHOUT_CIRCLES
         .iter()
@@ -77,6 +79,33 @@ fn findings() -> Result<Vec<String>> {
     findings.extend(pages.iter().flat_map(broken_links));
     findings.extend(promises.flat_map(unshown_promises));
     Ok(findings)
+}
+
+/// A file: its path from the root, with `/`, and its text.
+struct SourceFile {
+    path: String,
+    text: String,
+}
+
+/// Files of the project that `git` knows, or would add, whose paths match these patterns; in order of path.
+fn files(patterns: &[&str]) -> Result<Vec<SourceFile>> {
+    let mut git = Command::new("git");
+    git.current_dir(process::root());
+    git.args("ls-files -z --cached --others --exclude-standard --".split(' '));
+    let listed = git.args(patterns).output().context("cannot start git")?;
+    ensure!(listed.status.success(), "git cannot list the project's files");
+    let listed = String::from_utf8(listed.stdout)?;
+    let paths: BTreeSet<&str> = listed.split_terminator('\0').collect();
+    let read = |path: &str| -> Result<SourceFile> {
+        let text = fs::read_to_string(process::root().join(path));
+        let text = text.with_context(|| format!("cannot read {path}"))?;
+        let path = path.to_owned();
+        Ok(SourceFile { path, text })
+    };
+    let paths = paths
+        .into_iter()
+        .filter(|path| process::root().join(path).exists());
+    paths.map(read).collect()
 }
 
 /// Names the modules of `folder` that use themselves by way of others.
@@ -178,7 +207,7 @@ fn undocumented_limits(file: &SourceFile) -> Vec<String> {
 
 /// Links to files of the project must lead somewhere.
 fn broken_links(file: &SourceFile) -> Vec<String> {
-    let folder = source::root().join(&file.path);
+    let folder = process::root().join(&file.path);
     let folder = folder.parent().expect("a file lies in a folder");
     let mut findings = Vec::new();
     for (index, line) in file.text.lines().enumerate() {
@@ -221,7 +250,7 @@ fn is_shown(evidence: &str) -> bool {
     let Some((name, path)) = link.and_then(|link| link.split_once("](../")) else {
         return false;
     };
-    let Ok(text) = std::fs::read_to_string(source::root().join(path)) else {
+    let Ok(text) = fs::read_to_string(process::root().join(path)) else {
         return false;
     };
     !path.ends_with(".rs") || is_test(&text, name)

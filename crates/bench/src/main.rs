@@ -16,8 +16,7 @@ mod replay;
 mod server;
 mod soak;
 
-use std::process::ExitCode;
-
+use anyhow::Result;
 use clap::Parser;
 
 #[derive(Parser)]
@@ -50,8 +49,8 @@ enum What {
     Soak(soak::Options),
 }
 
-fn main() -> ExitCode {
-    let measured = match What::parse() {
+fn main() -> Result<()> {
+    match What::parse() {
         What::Abuse(options) => abuse::run(&options),
         What::Abusers(options) => abuse::abusers::run(&options),
         What::Accuracy(options) => accuracy::run(&options),
@@ -62,12 +61,5 @@ fn main() -> ExitCode {
         What::Replay(options) => replay::run(&options),
         What::Server(options) => server::run(&options),
         What::Soak(options) => soak::run(&options),
-    };
-    match measured {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("trantor-bench: {error:#}");
-            ExitCode::FAILURE
-        }
     }
 }
