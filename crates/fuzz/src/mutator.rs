@@ -1,4 +1,6 @@
-//! Mutates inputs: flips bits, replaces bytes, and removes, repeats or splices ranges.
+//! Mutates inputs: ranges of bytes are inserted, replaced, removed, repeated, or spliced from other inputs.
+
+use std::ops::Range;
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -46,69 +48,63 @@ impl Mutator {
         input.truncate(INPUT_BYTES_MAX);
         // One in eight enters the pool.
         if self.below(8) == 0 {
-            if self.pool.len() < self.seeds + POOL_INPUTS_MAX {
-                self.pool.push(input.clone());
-            } else {
-                let place = self.seeds + self.below(POOL_INPUTS_MAX);
-                self.pool[place] = input.clone();
+            let place = self.seeds + self.below(POOL_INPUTS_MAX);
+            match self.pool.get_mut(place) {
+                Some(older) => older.clone_from(&input),
+                None => self.pool.push(input.clone()),
             }
         }
         input
     }
 
     fn mutate(&mut self, input: &mut Vec<u8>) {
-        let kind = if input.is_empty() { 0 } else { self.below(9) };
-        match kind {
-            0 => {
-                let count = self.below(16) + 1;
-                let at = self.below(input.len() + 1);
-                let bytes: Vec<u8> = (0..count).map(|_| self.random.next_u32() as u8).collect();
-                input.splice(at..at, bytes);
-            }
-            1 => {
-                let at = self.below(input.len());
-                input[at] ^= 1 << self.below(8);
-            }
-            2 => {
-                let at = self.below(input.len());
-                input[at] = SPECIAL_BYTES[self.below(SPECIAL_BYTES.len())];
-            }
+        let range = self.range(input.len());
+        let here = range.start..range.start;
+        let (replaced, bytes) = match self.below(9) {
+            0 => (here, self.random_bytes()),
+            1 => (range, Vec::new()),
+            2 => (range.start..input.len(), Vec::new()),
             3 => {
-                let at = self.below(input.len());
-                input[at] = input[at].wrapping_add(self.below(5) as u8).wrapping_sub(2);
+                let special = SPECIAL_BYTES[self.below(SPECIAL_BYTES.len())];
+                (range.clone(), vec![special; range.len()])
             }
-            4 => drop(input.drain(self.range(input.len()))),
-            5 => input.truncate(self.below(input.len()) + 1),
-            6 => {
-                let piece = input[self.range(input.len())].to_vec();
+            4 | 5 => {
+                let mut bytes = input[range.clone()].to_vec();
+                if let Some(first) = bytes.first_mut() {
+                    *first = match self.below(2) {
+                        0 => *first ^ (1 << self.below(8)),
+                        _ => first.wrapping_add(self.below(5) as u8).wrapping_sub(2),
+                    };
+                }
+                (range, bytes)
+            }
+            6 | 7 => {
+                let most = INPUT_BYTES_MAX / range.len().max(1);
+                let times = [1, 1, 2, 20, 400][self.below(5)].min(most);
                 let at = self.below(input.len() + 1);
-                let times = [1, 1, 2, 20, 400][self.below(5)];
-                if piece.len() * times <= INPUT_BYTES_MAX {
-                    input.splice(at..at, piece.repeat(times));
-                }
-            }
-            7 => {
-                let other = self.below(self.pool.len());
-                let other = self.pool[other].clone();
-                if !other.is_empty() {
-                    let piece = other[self.range(other.len())].to_vec();
-                    let at = self.below(input.len() + 1);
-                    input.splice(at..at, piece);
-                }
+                (at..at, input[range].repeat(times))
             }
             _ => {
-                let range = self.range(input.len());
-                let fill = SPECIAL_BYTES[self.below(SPECIAL_BYTES.len())];
-                input[range].fill(fill);
+                let other = self.below(self.pool.len());
+                let length = self.pool[other].len();
+                let piece = self.range(length);
+                (here, self.pool[other][piece].to_vec())
             }
-        }
+        };
+        input.splice(replaced, bytes);
     }
 
-    /// A range within `len`, mostly a short one.
-    fn range(&mut self, len: usize) -> std::ops::Range<usize> {
-        let from = self.below(len);
+    fn random_bytes(&mut self) -> Vec<u8> {
+        let mut bytes = vec![0; self.below(16) + 1];
+        self.random.fill_bytes(&mut bytes);
+        bytes
+    }
+
+    /// A range within `len`, mostly a short one; empty if `len` is 0.
+    fn range(&mut self, len: usize) -> Range<usize> {
+        let from = self.below(len.max(1));
         let most = (len - from).min(if self.below(4) == 0 { usize::MAX } else { 16 });
-        from..from + 1 + self.below(most)
+        from..from + self.below(most + 1)
     }
 
     /// A number in `0..count`; `count` is not 0.

@@ -1,18 +1,17 @@
 //! Every target on its corpus, past findings and a fixed number of mutated inputs.
 
-use trantor_fuzz::{Mutator, TARGETS};
+use trantor_fuzz::{Mutator, TARGETS, target_named};
 
 /// Mutated inputs for each target.
 const INPUTS: usize = 2_000;
 
 fn run(name: &str) {
-    let target = TARGETS.iter().find(|target| target.name == name);
-    let target = target.expect("a test for each target");
+    let target = target_named(name);
     let seeds = (target.seeds)();
     let mut mutator = Mutator::new(1, seeds.clone());
     let mutated = (0..INPUTS).map(|_| mutator.next_input());
     for input in seeds.into_iter().chain(findings(name)).chain(mutated) {
-        trantor_fuzz::run(name, &input);
+        (target.run)(&input);
     }
 }
 

@@ -4,7 +4,7 @@ use trantor_server::options::layers;
 use trantor_server::options::settings::Resolved;
 
 /// A file is accepted, or refused with messages of one printable line each.
-pub(super) fn read(data: &[u8]) {
+pub(crate) fn read(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
@@ -15,9 +15,9 @@ pub(super) fn read(data: &[u8]) {
     }
 }
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     vec![
-        include_bytes!("../../../../assets/config/server.toml").to_vec(),
+        include_bytes!("../../../assets/config/server.toml").to_vec(),
         b"port = 4242\nteams = [\"red\"]\nauto-start = false\nlog = \"warn,x=trace\"\n".to_vec(),
         b"frequency = -1\nbind = \"::1\"\nmetrics = \"[::1]:9\"\nsave-every = \"5m\"\n".to_vec(),
     ]

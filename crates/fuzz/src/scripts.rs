@@ -50,7 +50,7 @@ fn line(number: usize) -> &'static str {
 type Played = (Vec<Act>, Vec<ScriptEvent>);
 
 /// Plays a generated script twice.
-pub(super) fn play(data: &[u8]) {
+pub(crate) fn play(data: &[u8]) {
     let mut choices = Choices(data.iter());
     let mut body = String::new();
     choices.write(
@@ -118,7 +118,7 @@ fn perceive(mind: &mut dyn Mind, choice: u8) {
 }
 
 /// Choices that reach each statement and each expression.
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let seed =
         |first: u8| (0..48).map(move |place: u8| first.wrapping_mul(7).wrapping_add(place.wrapping_mul(5)));
     (0..32)

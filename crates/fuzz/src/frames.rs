@@ -9,7 +9,7 @@ use trantor_protocol::wire::{
 };
 
 /// Frames are the same wherever the stream was cut, and messages round-trip.
-pub(super) fn decode(data: &[u8]) {
+pub(crate) fn decode(data: &[u8]) {
     decode_as::<ToServer>(data);
     decode_as::<ToClient>(data);
 }
@@ -60,7 +60,7 @@ fn rewritten<M: FrameMessage>(message: &M) -> Vec<u8> {
     }
 }
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let hello = ToServer::Hello(ClientHello {
         version: WIRE_VERSION,
         program: "fuzz".to_owned(),
@@ -103,5 +103,5 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         write_frame(&mut to_client, &message).expect("a short message");
     }
     // The last are frames of a real server.
-    vec![to_server, to_client, super::sessions::viewer_stream()]
+    vec![to_server, to_client, crate::sessions::viewer_stream()]
 }

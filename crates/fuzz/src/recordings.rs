@@ -25,7 +25,7 @@ const STEPS_PLAYED: usize = 64;
 const TILES_PLAYED_MAX: usize = 10_000;
 
 /// A journal is refused, or replays and exports its events.
-pub(super) fn read_journal(data: &[u8]) {
+pub(crate) fn read_journal(data: &[u8]) {
     let Ok(replay) = Replay::open(data) else { return };
     if replay.game.config().size.area() <= TILES_PLAYED_MAX {
         let _verified = replay.verify();
@@ -34,7 +34,7 @@ pub(super) fn read_journal(data: &[u8]) {
 }
 
 /// The same with recomputed checksums.
-pub(super) fn read_sealed_journal(data: &[u8]) {
+pub(crate) fn read_sealed_journal(data: &[u8]) {
     let mut bytes = data.to_vec();
     let (mut at, mut checksum, mut is_snapshot_next) = (JOURNAL_HEAD_BYTES, 0, false);
     while let Some(header) = bytes.get(at..at + FRAME_HEADER_BYTES) {
@@ -58,7 +58,7 @@ pub(super) fn read_sealed_journal(data: &[u8]) {
 }
 
 /// A snapshot is refused, or restores a valid game that can be played and saved.
-pub(super) fn read_snapshot(data: &[u8]) {
+pub(crate) fn read_snapshot(data: &[u8]) {
     let mut bytes = data.to_vec();
     seal_snapshot(&mut bytes);
     let Ok(snapshot) = Snapshot::decode(&bytes) else {
@@ -87,11 +87,11 @@ fn seal_snapshot(bytes: &mut [u8]) {
     }
 }
 
-pub(super) fn journal_seeds() -> Vec<Vec<u8>> {
+pub(crate) fn journal_seeds() -> Vec<Vec<u8>> {
     (1..4).map(|seed| played(seed).1).collect()
 }
 
-pub(super) fn snapshot_seeds() -> Vec<Vec<u8>> {
+pub(crate) fn snapshot_seeds() -> Vec<Vec<u8>> {
     (1..4).map(|seed| played(seed).0.snapshot().encode()).collect()
 }
 

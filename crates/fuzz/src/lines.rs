@@ -12,7 +12,7 @@ use trantor_protocol::text::{
 const SHORT_LINE_BYTES_MAX: usize = 20;
 
 /// The cutter gives the lines of a simple model, wherever the stream was cut.
-pub(super) fn cut(data: &[u8]) {
+pub(crate) fn cut(data: &[u8]) {
     for max in [SHORT_LINE_BYTES_MAX, LINE_BYTES_MAX] {
         let expected = plain_lines(data, max);
         for size in [1, 7, 4_096] {
@@ -51,7 +51,7 @@ fn plain_lines(data: &[u8], max: usize) -> Vec<Option<Vec<u8>>> {
 }
 
 /// Parsed commands and requests round-trip.
-pub(super) fn parse(data: &[u8]) {
+pub(crate) fn parse(data: &[u8]) {
     for line in data.split(|&byte| byte == b'\n') {
         for dialect in Dialect::ALL {
             let command = parse_command(dialect, line);
@@ -79,7 +79,7 @@ pub(super) fn parse(data: &[u8]) {
 }
 
 /// No line of a server makes a client panic.
-pub(super) fn parse_as_client(data: &[u8]) {
+pub(crate) fn parse_as_client(data: &[u8]) {
     for line in data.split(|&byte| byte == b'\n') {
         for dialect in Dialect::ALL {
             let _parsed = parse_server_line(dialect, line);
@@ -89,7 +89,7 @@ pub(super) fn parse_as_client(data: &[u8]) {
     }
 }
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     [
         "Forward\nRight\nLeft\nLook\nInventory\nBroadcast hello there\nConnect_nbr\nFork\nEject\n",
         "Take food\nSet linemate\nTake thystame\nIncantation\r\n",
@@ -103,7 +103,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-pub(super) fn server_seeds() -> Vec<Vec<u8>> {
+pub(crate) fn server_seeds() -> Vec<Vec<u8>> {
     [
         "WELCOME\n3\n10 10\nok\nko\ndead\n[player, food linemate,,]\n[food 9, linemate 0, phiras 1]\n",
         "message 3, hello\neject: 5\nElevation underway\nCurrent level: 2\n7\n",

@@ -25,7 +25,7 @@ struct Play {
     received: Vec<u8>,
 }
 
-pub(super) fn play(data: &[u8]) {
+pub(crate) fn play(data: &[u8]) {
     let mut play = Play::new();
     let mut rest = data;
     while let [step, size, after @ ..] = rest {
@@ -147,7 +147,7 @@ impl Play {
 }
 
 /// Bytes that a viewer receives after the greeting at the start of a game.
-pub(super) fn viewer_stream() -> Vec<u8> {
+pub(crate) fn viewer_stream() -> Vec<u8> {
     let mut play = Play::new();
     play.open(0);
     play.pass(RealSpan::ZERO);
@@ -171,7 +171,7 @@ fn viewer_hello() -> Vec<u8> {
     bytes
 }
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let open = |peer: u8| vec![peer << 3, 0];
     let wait = |ms: u8| vec![2, ms];
     let send = |peer: u8, bytes: &[u8]| [&[peer << 3 | 3, bytes.len() as u8], bytes].concat();
