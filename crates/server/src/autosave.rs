@@ -177,9 +177,6 @@ impl Autosave {
     }
 
     /// Saves on this thread, which is not the loop's while it runs.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn save_now(&mut self, state: Arc<Snapshot>) -> io::Result<()> {
         let task = self.task(state);
         let path = task.path.clone();
@@ -244,9 +241,6 @@ pub enum ResumeError {
 }
 
 /// The game of the newest good save in `directory`, and its file; `None` if there are no saves at all.
-///
-/// # Errors
-/// If the directory cannot be read, or has saves of which none is good.
 pub fn newest_good(files: &dyn Files, directory: &Path) -> Result<Option<(Game, PathBuf)>, ResumeError> {
     let saves = match saves_in(files, directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -24,9 +24,6 @@ pub struct Background {
 
 impl Background {
     /// Starts a server that listens on `address`; port 0 lets the system choose one. It listens when this returns.
-    ///
-    /// # Errors
-    /// If there is no thread, the address cannot be listened on, or [`EventLoop::new`] fails.
     pub fn start(address: SocketAddr, config: EngineConfig) -> io::Result<Self> {
         Self::with_loop(move || {
             EventLoop::new(TcpListener::bind(address)?, |now| Ok(Engine::new(config, now)))
@@ -34,9 +31,6 @@ impl Background {
     }
 
     /// Starts the loop that `make` makes, on the thread where it was made.
-    ///
-    /// # Errors
-    /// If there is no thread, or `make` fails or panics.
     pub fn with_loop(make: impl FnOnce() -> io::Result<EventLoop> + Send + 'static) -> io::Result<Self> {
         let (made, is_made) = sync_channel(1);
         let run = move || {
@@ -76,9 +70,6 @@ impl Background {
     }
 
     /// Ends the loop in order, and returns how it ended.
-    ///
-    /// # Errors
-    /// If its thread panicked.
     pub fn stop(mut self) -> Result<Ended, Panicked> {
         self.stop.request();
         let thread = self.thread.take().expect("only a stop takes the thread");

@@ -57,9 +57,6 @@ pub enum EndReason {
 
 impl EventLoop {
     /// A loop that accepts connections of `socket`, around the engine that `make` makes.
-    ///
-    /// # Errors
-    /// If the socket does not listen, the system gives no descriptors, or `make` fails.
     pub fn new(socket: TcpListener, make: impl FnOnce(RealTime) -> io::Result<Engine>) -> io::Result<Self> {
         let mut listener = Listener::new(socket)?;
         let address = listener.address();
@@ -89,9 +86,6 @@ impl EventLoop {
     }
 
     /// Ends in order at SIGINT or SIGTERM. For the one loop of a program: signals are the process's.
-    ///
-    /// # Errors
-    /// If the system does not let us handle them.
     pub fn end_at_signals(&mut self) -> io::Result<()> {
         self.shell.watch_signals()
     }
@@ -112,9 +106,6 @@ impl EventLoop {
     }
 
     /// Records the game.
-    ///
-    /// # Errors
-    /// If the system refuses a thread.
     pub fn record(&mut self, recorder: Recorder) -> io::Result<()> {
         self.shell.storage.recorder = Some(recorder);
         self.shell.engine.start_recording();
@@ -122,9 +113,6 @@ impl EventLoop {
     }
 
     /// Saves the game at this interval, and once more at the end.
-    ///
-    /// # Errors
-    /// If the system refuses a thread.
     pub fn save(&mut self, autosave: Autosave, every: RealSpan) -> io::Result<()> {
         self.shell.storage.autosave = Some(autosave);
         self.shell.engine.expect_saves();
@@ -137,9 +125,6 @@ impl EventLoop {
     }
 
     /// Runs these scripts, and watches their files.
-    ///
-    /// # Errors
-    /// If the system gives no watch or no thread.
     pub fn run_scripts(&mut self, scripts: Scripts) -> io::Result<()> {
         self.shell.scripts = scripts;
         self.shell.watch_scripts()

@@ -162,9 +162,6 @@ struct Summary {
 }
 
 /// Plays what `arguments` ask for, of which the first is `sim`. Answers the summary, or a help text.
-///
-/// # Errors
-/// One line that says why nothing was played, or not to its end, and what to say instead.
 pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String, OptionError> {
     let words = arguments.into_iter().enumerate().map(|(place, word)| {
         // As for the server itself.
@@ -249,8 +246,6 @@ impl SimAsked {
     }
 }
 
-/// # Errors
-/// If the journal cannot be written.
 fn play(asked: &SimAsked, mut leap: Leap, scripts: &Scripts) -> io::Result<Summary> {
     let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();

@@ -30,9 +30,6 @@ pub struct LiveServer {
 
 impl LiveServer {
     /// Starts a server for this machine on a port, 0 for any that is free. It shows `journal` until there is more.
-    ///
-    /// # Errors
-    /// If the port cannot be listened on, there is no thread, or `journal` does not begin as a journal does.
     pub fn start(port: u16, journal: &[u8]) -> io::Result<Self> {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let recording = begun(journal)?;
@@ -66,9 +63,6 @@ impl LiveServer {
 
     /// Shows what `journal` has more than the first `sent` bytes, which were sent before; with 0 a game from its present state
     /// on. The game has come to `reached`, and `journal` as far.
-    ///
-    /// # Errors
-    /// If it does not begin as a journal does, or the loop has failed.
     pub fn show(&mut self, journal: &[u8], sent: usize, reached: GameTime) -> io::Result<()> {
         self.reached_before = std::mem::replace(&mut self.reached, reached);
         if sent > 0 {

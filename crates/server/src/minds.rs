@@ -42,9 +42,6 @@ enum Kind {
 }
 
 /// Reads entries.
-///
-/// # Errors
-/// What is accepted.
 pub fn read_all(text: &str) -> Result<MindSpecs, String> {
     let specs = text.split_whitespace().map(read);
     let specs = MindSpecs(specs.collect::<Result<_, _>>()?);
@@ -55,9 +52,6 @@ pub fn read_all(text: &str) -> Result<MindSpecs, String> {
 }
 
 /// Reads one entry.
-///
-/// # Errors
-/// What is accepted.
 pub fn read(text: &str) -> Result<MindSpec, String> {
     let usage = || format!("{USAGE}, as in red=team:6");
     let mut parts = text.split(',');
@@ -108,9 +102,6 @@ impl MindSpec {
     }
 
     /// The group of a game; a script is loaded for it.
-    ///
-    /// # Errors
-    /// In one line: there is no such team, or the script cannot be used.
     pub fn group(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<MindGroup, String> {
         Ok(MindGroup {
             team: team_named(config, &self.team)?,
@@ -126,9 +117,6 @@ impl MindSpec {
 
 impl MindSpecs {
     /// The groups of a game.
-    ///
-    /// # Errors
-    /// As [`MindSpec::group`].
     pub fn groups(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<Vec<MindGroup>, String> {
         self.0.iter().map(|spec| spec.group(config, scripts)).collect()
     }

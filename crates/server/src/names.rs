@@ -3,8 +3,6 @@
 use trantor_game::GameConfig;
 use trantor_model::TeamId;
 
-/// # Errors
-/// If there is no such team, in one line.
 pub(crate) fn team_named(config: &GameConfig, name: &str) -> Result<TeamId, String> {
     let team = config.team_named(name.as_bytes());
     team.ok_or_else(|| unknown_team(name, &config.teams))

@@ -68,9 +68,6 @@ impl PlayFrom {
 }
 
 /// Reads the recording that `paths` stand for: files of one run, or its directory.
-///
-/// # Errors
-/// One line that says what is wrong with them.
 pub fn load(paths: &[PathBuf]) -> anyhow::Result<Arc<Recording>> {
     let files = pieces_in(paths)?;
     check_one_run(&files)?;

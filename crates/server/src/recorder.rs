@@ -150,9 +150,6 @@ pub(crate) struct PackTask {
 
 impl Recorder {
     /// Makes a run in `directory`, which is made too if it does not exist. Removes old recordings beyond what is kept.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn create(files: Arc<dyn Files>, directory: &Path, config: RecorderConfig) -> io::Result<Self> {
         files.create_directories(directory)?;
         tidy_up(&*files, directory)?;
@@ -445,9 +442,6 @@ impl Recorder {
 
 impl PackTask {
     /// Packs the piece, and then removes recordings that are too old or too many.
-    ///
-    /// # Errors
-    /// What the system says; the piece stays unpacked.
     pub(crate) fn run(self) -> io::Result<()> {
         pack(&*self.files, &self.piece)?;
         if let Some(run) = self.piece.parent() {

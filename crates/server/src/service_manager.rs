@@ -59,9 +59,6 @@ impl ServiceManager {
 }
 
 /// The listening socket that the service manager has opened for us, if it has.
-///
-/// # Errors
-/// If it has opened something else.
 pub fn inherited_listener() -> io::Result<Option<TcpListener>> {
     ListenFd::from_env().take_tcp_listener(0)
 }

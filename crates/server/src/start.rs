@@ -24,9 +24,6 @@ use crate::storage;
 use crate::store::SystemFiles;
 
 /// Makes the loop that `options` ask for. Answers it with the line that describes it.
-///
-/// # Errors
-/// One line that says what is wrong and what would help.
 pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     let descriptors = descriptors::raise_limit();
     if options.spectator_delay > RealSpan::ZERO
@@ -159,9 +156,6 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
 }
 
 /// Makes the loop that plays a recording. Answers it with the line that describes it.
-///
-/// # Errors
-/// One line that says what is wrong and what would help.
 pub fn play(asked: &PlayAsked) -> anyhow::Result<(EventLoop, String)> {
     descriptors::raise_limit();
     let options = &asked.options;

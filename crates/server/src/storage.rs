@@ -60,9 +60,6 @@ impl Storage {
     }
 
     /// Captures the game for a save. Answers to which directory.
-    ///
-    /// # Errors
-    /// If no save is begun; in one line.
     pub fn save(&mut self, engine: &Engine) -> Result<&Path, &'static str> {
         let autosave = self.autosave.as_mut();
         let autosave = autosave.ok_or("there is no place to save to: start the server with --save DIR")?;
@@ -84,9 +81,6 @@ impl Storage {
 }
 
 /// The game to continue: the newest good save, rolled forward by the journal that it is from. `None` without a save.
-///
-/// # Errors
-/// If the directory of saves cannot be read, or has saves of which none is good.
 pub fn resume(
     files: &dyn Files,
     saves: &Path,

@@ -230,9 +230,6 @@ fn create_alone(files: &dyn Files, path: &Path) -> io::Result<OpenFile> {
 }
 
 /// Tries whether files can be written to a directory, and leaves none.
-///
-/// # Errors
-/// What the system says.
 pub fn try_writing(files: &dyn Files, directory: &Path) -> io::Result<()> {
     let tried = directory.join(format!("try-{}.{ASIDE}", std::process::id()));
     create_alone(files, &tried)?;
@@ -257,9 +254,6 @@ pub fn lock(files: &dyn Files, directory: &Path) -> io::Result<OpenFile> {
 }
 
 /// Removes files in `directory` that [`write_whole`] began and did not finish, because its process died.
-///
-/// # Errors
-/// What the system says.
 pub fn remove_asides(files: &dyn Files, directory: &Path) -> io::Result<()> {
     for Entry { path, .. } in files.list(directory)? {
         if path.extension().is_some_and(|extension| extension == ASIDE) {

@@ -39,9 +39,6 @@ pub fn completions(shell: Shell) -> String {
 }
 
 /// Writes a page for the program and one for each of its commands, and theirs, into `directory`; answers how many.
-///
-/// # Errors
-/// What the system says.
 pub fn man(directory: &Path) -> io::Result<usize> {
     std::fs::create_dir_all(directory)?;
     let command = whole_command();

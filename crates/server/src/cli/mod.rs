@@ -71,9 +71,6 @@ pub fn usage(arguments: impl IntoIterator<Item = OsString>, mistake: &OptionErro
 }
 
 /// Reads the command line `arguments` (the program's name first), over the environment, over the file.
-///
-/// # Errors
-/// One line about the first mistake found.
 pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
@@ -119,9 +116,6 @@ fn parse_as<T: FromArgMatches>(
 }
 
 /// Reads the flags in `arguments` (the program's name first), over the environment, over the file.
-///
-/// # Errors
-/// The text of help or version, or one line about the first mistake found.
 pub fn resolve(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,

@@ -17,9 +17,6 @@ pub struct Line<'a> {
 }
 
 /// Finds the command of a line; `None` if the line is empty.
-///
-/// # Errors
-/// What to type instead, if there is no such command.
 pub fn parse(line: &str) -> Result<Option<Line<'_>>, String> {
     let mut arguments: Vec<&str> = line.split_whitespace().collect();
     let Some(first) = arguments.first() else {
@@ -61,9 +58,6 @@ fn unknown(word: &str, typed: &str) -> String {
 }
 
 /// The help of one command, or of all that begin with its word.
-///
-/// # Errors
-/// If there is no such command.
 pub fn help(word: &str) -> Result<String, String> {
     let word = word.trim_start_matches('/').to_lowercase();
     let named = find(&word).map(|command| command.name);

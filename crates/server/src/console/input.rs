@@ -46,9 +46,6 @@ pub struct ConsoleThread {
 
 impl ConsoleThread {
     /// Starts reading; `at_end` is given at the end of standard input.
-    ///
-    /// # Errors
-    /// If the system refuses a thread or a descriptor.
     pub fn start(tasks: TaskSender, at_end: Option<StopSignal>) -> io::Result<Self> {
         let (stop, input) = StandardInput::open()?;
         let read = move || {

@@ -231,9 +231,6 @@ fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer>
 }
 
 /// What changes the lag in a game; the teams without settings of their own first.
-///
-/// # Errors
-/// If there is no such team.
 pub(crate) fn lag_actions(config: &GameConfig, change: &LagChange) -> Result<Vec<AdminAction>, String> {
     let of_all = change.all.map(|lag| Ok(AdminAction::SetLag { lag }));
     let of_teams = change.teams.iter().map(|(name, lag)| {

@@ -54,9 +54,6 @@ fn one_line(words: &[String]) -> Result<String, String> {
 }
 
 /// Connects, sends the lines, prints the answers. Answers whether the server did all of it.
-///
-/// # Errors
-/// If the words are no line, there is no connection, or the server refuses operators: in one line.
 pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
     let words = one_line(&asked.words)?;
     let at = format!("{}:{}", asked.host, asked.port);

@@ -16,9 +16,6 @@ use crate::wait::Ready;
 
 impl EventLoop {
     /// A loop around `engine` that accepts connections of `acceptor`. Nothing of it runs on another thread.
-    ///
-    /// # Errors
-    /// If the system gives no descriptors.
     pub fn simulated(engine: Engine, acceptor: Box<dyn Acceptor>, clock: Box<dyn Clock>) -> io::Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut listener = Listener::of(acceptor, address);

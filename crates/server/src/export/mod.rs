@@ -66,9 +66,6 @@ pub struct Exporter {
 
 impl Exporter {
     /// Starts serving the metrics of the loop behind `tasks`, as `options` say.
-    ///
-    /// # Errors
-    /// If the address cannot be listened on, or there is no thread. One line.
     pub fn start(options: &MetricsOptions, tasks: TaskSender) -> io::Result<Self> {
         let (stop, stopped) = stop_pair::pair()?;
         let source = Arc::new(Source {

@@ -96,9 +96,6 @@ pub struct ListenerStats {
 
 impl Listener {
     /// Accepts the connections of `socket`, some of which may wait already.
-    ///
-    /// # Errors
-    /// If it is no socket that listens.
     pub fn new(socket: std::net::TcpListener) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let socket = TcpListener::from_std(socket);
@@ -135,9 +132,6 @@ impl Listener {
     }
 
     /// Has the system report new connections as `token`.
-    ///
-    /// # Errors
-    /// If the system does not let it be watched.
     pub fn watch(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         registry.register(&mut self.socket, token, Interest::READABLE)
     }

@@ -43,9 +43,6 @@ pub(super) struct LineSink {
 
 impl LogLines {
     /// Starts a thread that writes to `output`.
-    ///
-    /// # Errors
-    /// If the system refuses a thread.
     pub(super) fn start(output: impl Write + Send + 'static) -> io::Result<(Self, LogThread)> {
         let (jobs, to_do) = bounded(LINES_MAX);
         let thread = Some(threads::spawn("log", move || write_out(&to_do, output))?);

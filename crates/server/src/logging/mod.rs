@@ -24,9 +24,6 @@ pub struct Logging {
 
 impl Logging {
     /// Takes the process's log over. Where there is one already, as in tests, that one stays.
-    ///
-    /// # Errors
-    /// If the system refuses a thread.
     pub fn install(filter: &LogFilter) -> io::Result<(Self, LogThread)> {
         let (lines, thread) = LogLines::start(io::stderr())?;
         let logging = Self {

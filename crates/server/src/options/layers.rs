@@ -37,9 +37,6 @@ fn variable_of(name: &str) -> String {
 
 impl Environment {
     /// Picks this program's variables out of all.
-    ///
-    /// # Errors
-    /// One that has our prefix and an unknown name, or is not UTF-8.
     pub fn read(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Self, OptionError> {
         // Sorted, so that the first mistake is always the same one.
         let mut variables: Vec<_> = variables.into_iter().collect();
@@ -95,9 +92,6 @@ impl Environment {
     }
 
     /// Applies the variables of this program.
-    ///
-    /// # Errors
-    /// The first value that is not accepted.
     pub fn apply(&self, resolved: &mut Resolved) -> Result<(), OptionError> {
         for (name, value) in &self.values {
             let words: Vec<String> = match *name {
@@ -126,9 +120,6 @@ pub fn apply_file(resolved: &mut Resolved, path: &Path) -> Result<(), Vec<Option
 }
 
 /// Reads TOML `text`; `source` names it.
-///
-/// # Errors
-/// As [`apply_file`].
 pub fn apply_text(resolved: &mut Resolved, source: &str, text: &str) -> Result<(), Vec<OptionError>> {
     let at = |offset: usize| {
         let before = text.get(..offset).unwrap_or(text);
@@ -190,9 +181,6 @@ pub(crate) fn check_can_be_read_again(path: &Path) -> Result<(), OptionError> {
 }
 
 /// The text of a file that a person wrote.
-///
-/// # Errors
-/// In words, if it cannot be read or is far too long.
 pub(crate) fn read_bounded(path: &Path) -> Result<String, String> {
     use std::io::Read;
 

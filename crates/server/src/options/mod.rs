@@ -386,9 +386,6 @@ impl Options {
     }
 
     /// The token in [`Self::token_file`]; `None` if control is not by token.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or holds no token.
     pub fn token(&self) -> Result<Option<Token>, OptionError> {
         let Some(path) = &self.token_file else {
             return Ok(None);

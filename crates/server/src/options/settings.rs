@@ -196,9 +196,6 @@ pub struct Resolved {
 
 impl Resolved {
     /// Sets an option to the value that these words at `place` mean.
-    ///
-    /// # Errors
-    /// As [`set`].
     pub(crate) fn put(
         &mut self,
         name: &'static str,

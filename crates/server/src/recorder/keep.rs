@@ -28,9 +28,6 @@ struct Part {
 }
 
 /// Removes what is too old beside what is written now, or too much, the oldest first; `current` is the run being written.
-///
-/// # Errors
-/// What the system says. What was removed before is gone.
 pub(super) fn tidy(files: &dyn Files, keep: RecordKeep, recordings: &Path, current: &Path) -> io::Result<()> {
     // The piece being written is as new as the clock; whether that is right does not matter.
     let Some(now) = pieces_of(files, current)?

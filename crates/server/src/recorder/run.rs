@@ -45,9 +45,6 @@ pub(super) struct Run {
 
 impl Run {
     /// Makes a directory for a run in `directory`, with a number above `last` and above all there, and its first file.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(super) fn create(files: &Arc<dyn Files>, directory: &Path, last: u32) -> io::Result<Self> {
         let runs = numbered_runs(&**files, directory)?;
         let last = runs.last().map_or(last, |(number, _)| last.max(*number));
@@ -232,9 +229,6 @@ pub(super) fn pack(files: &dyn Files, piece: &Path) -> io::Result<()> {
 }
 
 /// The directories of the runs in `directory`, in order.
-///
-/// # Errors
-/// What the system says of it.
 pub fn runs_in(files: &dyn Files, directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(numbered_runs(files, directory)?
         .into_iter()
@@ -252,9 +246,6 @@ fn numbered_runs(files: &dyn Files, directory: &Path) -> io::Result<Vec<(u32, Pa
 }
 
 /// The pieces of a run, in order. Of one that is there packed and unpacked, the packed one is last, and whole.
-///
-/// # Errors
-/// What the system says of the directory.
 pub fn pieces_of(files: &dyn Files, run: &Path) -> io::Result<Vec<Entry>> {
     let is_piece = |entry: &Entry| {
         let is_journal = [JOURNAL, COMPRESSED]

@@ -9,9 +9,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use trantor_runtime::threads;
 
 /// Does `work` with each file, with a progress bar on a terminal; the results are in the order of the files.
-///
-/// # Errors
-/// If the system refuses a thread.
 pub(crate) fn for_each_file<T: Send + 'static>(
     files: &[PathBuf],
     work: impl Fn(&Path) -> T + Send + Sync + 'static,

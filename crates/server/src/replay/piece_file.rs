@@ -23,9 +23,6 @@ const PACKED_MAGIC: [u8; 4] = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
 ///
 /// Directories are looked through with what is in them: `--record` makes one for each run. Where a piece lies both
 /// packed and not, a crash came between packing it and removing the other: the packed one is whole, and is taken.
-///
-/// # Errors
-/// A directory that cannot be read, or has no piece in it.
 pub fn pieces_in(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
@@ -78,17 +75,11 @@ fn by_number(path: &Path) -> (String, u64, PathBuf) {
 }
 
 /// The bytes of the piece in a file, unpacked. Of a file that holds no journal they are the first few.
-///
-/// # Errors
-/// A file that cannot be read, or has more than `PIECE_BYTES_MAX` bytes, or `UNPACKED_BYTES_MAX` once it is unpacked.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_from(open(path)?)
 }
 
 /// As [`read`], of a file that was opened.
-///
-/// # Errors
-/// As there.
 pub fn read_from(opened: impl Read) -> io::Result<Vec<u8>> {
     let mut file = BufReader::new(opened);
     // Its name does not count: people pack and unpack files, and call them as they like.

@@ -22,9 +22,6 @@ pub fn verify_bytes(bytes: impl Into<Arc<[u8]>>) -> Outcome {
 
 /// Plays all `files` on as many threads as there are processors. Those that were `named` one by one need not be the first of
 /// their run.
-///
-/// # Errors
-/// If the system refuses a thread.
 pub fn verify_all(files: &[PathBuf], named: &[PathBuf]) -> io::Result<Vec<Checked>> {
     let outcomes = for_each_file(files, |path| match piece_file::read(path) {
         Ok(bytes) => verify_bytes(bytes),

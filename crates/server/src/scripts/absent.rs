@@ -16,8 +16,6 @@ pub struct Scripts {
 }
 
 impl Scripts {
-    /// # Errors
-    /// In one line: that there are none.
     pub fn definitions() -> Result<String, String> {
         Err(NO_SCRIPTS.to_owned())
     }

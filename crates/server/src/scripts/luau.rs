@@ -35,17 +35,11 @@ struct Loaded {
 
 impl Scripts {
     /// The types of what scripts may call, for editors.
-    ///
-    /// # Errors
-    /// None here.
     pub fn definitions() -> Result<String, String> {
         Ok(trantor_script::api::DEFINITIONS.to_owned())
     }
 
     /// The minds of a file. Those of one file share a VM.
-    ///
-    /// # Errors
-    /// In one line: why the file cannot be read, or where it does not compile.
     pub fn minds(&mut self, path: &Path) -> Result<MindSource, String> {
         let same = |loaded: &&Loaded| loaded.path == path && !loaded.is_scenario;
         let script = match self.loaded.iter().find(same) {
@@ -64,9 +58,6 @@ impl Scripts {
     }
 
     /// The scenario of a file.
-    ///
-    /// # Errors
-    /// As [`Self::minds`].
     pub fn scenario(
         &mut self,
         path: &Path,
@@ -94,9 +85,6 @@ impl Scripts {
     }
 
     /// Watches the files that are loaded now; the source of one that changes is sent.
-    ///
-    /// # Errors
-    /// If the system gives no watch or no thread.
     pub fn watch(&mut self, send: impl Fn(PathBuf, Source) + Send + 'static) -> io::Result<()> {
         let paths = self.loaded.iter().map(|loaded| loaded.path.clone()).collect();
         let is_watched = self.watch.as_ref().is_some_and(|watch| watch.paths == paths);
@@ -170,9 +158,6 @@ impl Scripts {
     }
 
     /// Has the scripts of a file run again that are suspended.
-    ///
-    /// # Errors
-    /// If there is no such file.
     pub fn resume(&self, file: &str) -> Result<(), String> {
         for place in self.named(file)? {
             self.loaded[place].script.resume();
@@ -181,9 +166,6 @@ impl Scripts {
     }
 
     /// The path and the present source of a file.
-    ///
-    /// # Errors
-    /// If there is no such script.
     pub fn read(&self, file: &str) -> Result<(PathBuf, Source), String> {
         let path = self.loaded[self.named(file)?[0]].path.clone();
         let source = read(&path);

@@ -70,9 +70,6 @@ impl Disk {
     }
 
     /// Starts the worker, unless it runs.
-    ///
-    /// # Errors
-    /// If the system refuses a thread.
     pub(crate) fn start(&mut self) -> io::Result<()> {
         if self.is_open() {
             return Ok(());
@@ -99,9 +96,6 @@ impl Disk {
     }
 
     /// Has the worker do `work`, and then the loop `done` with what came of it. There is one job of a name at a time.
-    ///
-    /// # Errors
-    /// If the last one of that name is still in flight, or no more are accepted.
     pub(crate) fn submit<T: Send + 'static, E: Display>(
         &mut self,
         name: &'static str,

@@ -100,9 +100,6 @@ pub(crate) fn within_room(limits: &Limits, connections_room: usize) -> Limits {
 
 impl Shell {
     /// A shell around a new engine, at `now`.
-    ///
-    /// # Errors
-    /// If the system gives no descriptors, or the listening socket cannot be watched.
     pub(crate) fn new(engine: Engine, mut listener: Listener, now: RealTime) -> io::Result<Self> {
         let wait = MioWait::new()?;
         listener.watch(wait.registry(), TOKEN_LISTENER)?;
@@ -161,9 +158,6 @@ impl Shell {
     }
 
     /// Listens to signals from now on; see [`Self::sort_ready`].
-    ///
-    /// # Errors
-    /// If the system does not let us handle them.
     pub(crate) fn watch_signals(&mut self) -> io::Result<()> {
         let registry = self.wait.registry();
         self.signals = Some(Signals::watch(registry, TOKEN_SIGNALS, Handled::Service)?);
@@ -260,9 +254,6 @@ impl Shell {
     }
 
     /// Captures the game for a disk job that saves it. Answers to which directory.
-    ///
-    /// # Errors
-    /// If no save is begun, which is counted; in one line.
     pub(crate) fn save(&mut self) -> Result<std::path::PathBuf, String> {
         if !self.disk.is_open() && self.storage.autosave.is_some() {
             return Err("the loop is stopping".to_owned());

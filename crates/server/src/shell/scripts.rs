@@ -10,9 +10,6 @@ use crate::scripts::{Report, Source};
 
 impl Shell {
     /// Watches the files of all scripts that are loaded now.
-    ///
-    /// # Errors
-    /// If the system gives no watch or no thread.
     pub(crate) fn watch_scripts(&mut self) -> io::Result<()> {
         let tasks = self.tasks.sender();
         self.scripts.watch(move |path, source| {

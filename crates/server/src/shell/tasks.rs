@@ -86,9 +86,6 @@ impl TaskQueue {
 
 impl TaskSender {
     /// Has the loop run `run` under `name`, which logs show. Never blocks.
-    ///
-    /// # Errors
-    /// If the queue is full, or the loop has stopped or is stopping.
     pub fn send(
         &self,
         name: &'static str,

@@ -95,9 +95,6 @@ pub struct Ready {
 
 impl MioWait {
     /// A wait that watches nothing yet.
-    ///
-    /// # Errors
-    /// If the system gives no descriptors for it.
     pub fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
         let timer = Timer::new(poll.registry(), TOKEN_TIMER)?;

@@ -62,9 +62,6 @@ fn run_of(file: &Path) -> String {
 }
 
 /// Tells the piece in `bytes`, as far as it can be played.
-///
-/// # Errors
-/// What `out` says.
 pub fn export_bytes(bytes: impl Into<Arc<[u8]>>, out: &mut impl Write) -> io::Result<()> {
     tell(bytes, "", out).map(drop)
 }
