@@ -8,10 +8,7 @@ use trantor_game::journal::Ending;
 use trantor_runtime::Parker;
 use trantor_time::RealSpan;
 
-use crate::support::{Folder, Peer, Program, now, verified};
-
-/// What is waited for comes within it, or the test fails.
-const PATIENCE: RealSpan = RealSpan::from_secs(30);
+use crate::support::{Folder, Peer, Program, now, verified, wait_until};
 
 /// The limit that holds for `program` from now on; a test may lower it and raise it again.
 fn limit(program: &Program, resource: Resource, current: Option<u64>) {
@@ -46,18 +43,17 @@ fn a_full_disk_ends_the_recording_and_not_the_game_and_room_begins_it_again() {
     let resumed = |program: &mut Program| program.metric("trantor_journal_resumed_total");
     let mut agent = join(&program);
     limit(&program, Resource::Fsize, Some(8 * 1_024));
-    let until = now() + PATIENCE;
-    while failed(&mut program) < 1.0 {
-        assert!(now() < until, "no disk of this size can take so much");
+    wait_until("no disk of this size can take so much", || {
         speak(&mut agent, 5);
-    }
+        failed(&mut program) >= 1.0
+    });
     limit(&program, Resource::Fsize, Some(0));
     speak(&mut agent, 40);
     limit(&program, Resource::Fsize, None);
-    while resumed(&mut program) < failed(&mut program) {
-        assert!(now() < until, "there is room, and nothing is recorded");
+    wait_until("there is room, and nothing is recorded", || {
         speak(&mut agent, 5);
-    }
+        resumed(&mut program) >= failed(&mut program)
+    });
     speak(&mut agent, 20);
     let log = program.stop();
     assert!(log.contains("recording ends here, the game goes on"), "{log}");
@@ -82,10 +78,9 @@ fn a_recording_that_ended_before_the_game_is_not_said_to_be_whole() {
     let mut program = Program::start_in(&folder, "--record . --metrics 0");
     limit(&program, Resource::Fsize, Some(0));
     drop(join(&program));
-    let until = now() + PATIENCE;
-    while program.metric("trantor_journal_failures_total") < 1.0 {
-        assert!(now() < until, "nothing can be written");
-    }
+    wait_until("nothing can be written", || {
+        program.metric("trantor_journal_failures_total") >= 1.0
+    });
     let log = program.stop();
     assert!(log.contains("the game was not recorded to its end"), "{log}");
     assert!(!log.contains(" pieces in "), "{log}");
@@ -146,14 +141,11 @@ fn greedy_peers_take_no_more_memory_than_the_limits_add_up_to() {
     for _ in 0..PEERS {
         greedy.extend([&everything, &no_end, &speeches].map(|text| say(text)));
     }
-    let until = now() + PATIENCE;
     // From then on a viewer is not read any more.
-    while program.metric("trantor_sessions_blocked_peers_total") < PEERS as f64 {
-        assert!(
-            now() < until,
-            "a map of 10,000 lines is more than a viewer may leave unread"
-        );
-    }
+    wait_until(
+        "a map of 10,000 lines is more than a viewer may leave unread",
+        || program.metric("trantor_sessions_blocked_peers_total") >= PEERS as f64,
+    );
     let unread = 16 * MIB;
     let unfinished = PEERS * MESSAGE_BYTES as u64;
     let waiting = PEERS * 10 * MESSAGE_BYTES as u64;

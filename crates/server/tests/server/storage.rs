@@ -3,9 +3,8 @@
 use trantor_game::journal::Ending;
 use trantor_server::autosave::newest_good;
 use trantor_server::store::SystemFiles;
-use trantor_time::RealSpan;
 
-use crate::support::{Folder, Program, now, verified};
+use crate::support::{Folder, Program, verified, wait_until};
 
 #[test]
 fn what_was_sent_before_a_kill_has_happened_after_the_resume() {
@@ -54,17 +53,13 @@ fn a_long_journal_is_cut_into_packed_pieces_and_old_runs_make_room_as_reloaded()
     let (mut agent, _) = program.join("red");
     let packed = folder.join("run-0001/piece-00000.trj.zst");
     let speech = format!("Broadcast {}\n", "words ".repeat(2_600));
-    let patience = now() + RealSpan::from_secs(10);
     let mut said = 0;
-    while !packed.exists() || old.exists() {
-        assert!(
-            now() < patience,
-            "no piece is packed, or the old run is not removed"
-        );
+    wait_until("no piece is packed, or the old run is not removed", || {
         agent.send(&speech);
         assert_eq!(agent.line(), "ok");
         said += 1;
-    }
+        packed.exists() && !old.exists()
+    });
     program.crash();
     let pieces = verified(&folder);
     assert_eq!(pieces[0].ending, Ending::Continued);

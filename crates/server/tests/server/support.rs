@@ -15,17 +15,24 @@ use trantor_game::journal::Ending;
 use trantor_runtime::RealClock;
 use trantor_runtime::user_token::user_token;
 use trantor_server::replay::{Checked, Outcome, pieces_in, verify_all};
-use trantor_time::{Clock, RealTime};
+use trantor_time::{Clock, RealSpan, RealTime};
 
 /// Longer than any answer takes on a busy machine, short enough to wait for in a failing test.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Now, for measuring.
 pub fn now() -> RealTime {
     RealClock::new().now()
 }
 
-/// One end of a connection.
+/// Waits until something is so, or fails with `else_what`.
+pub fn wait_until(else_what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = now() + RealSpan::from_secs(30);
+    while !is_so() {
+        assert!(now() < until, "{else_what}");
+        std::thread::yield_now();
+    }
+}
+
 pub struct Peer {
     pub socket: TcpStream,
     reader: BufReader<TcpStream>,
@@ -76,7 +83,6 @@ impl Peer {
     }
 }
 
-/// The program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_trantor-server");
 
 /// The program with `arguments`, cut at spaces, to be started in `folder`: paths among them are relative to it.
@@ -120,11 +126,8 @@ pub fn verified(directory: &Path) -> Vec<Verified> {
 pub struct Program {
     pub child: Child,
     pub address: SocketAddr,
-    /// What it printed when it was ready.
     pub first_line: String,
-    /// What it prints after that.
     out: BufReader<ChildStdout>,
-    /// What it logs.
     pub err: BufReader<ChildStderr>,
     /// Where it serves its metrics, once that was asked for.
     metrics: Option<SocketAddr>,
@@ -219,7 +222,6 @@ impl Program {
         })
     }
 
-    /// The metric `name`.
     pub fn metric(&mut self, name: &str) -> f64 {
         let mut peer = Peer::connect(self.metrics());
         peer.send("GET /metrics HTTP/1.1\r\n\r\n");
@@ -231,12 +233,10 @@ impl Program {
         value.parse().unwrap()
     }
 
-    /// The pipe that it prints to.
     pub fn pipe(&self) -> &ChildStdout {
         self.out.get_ref()
     }
 
-    /// Sends a signal as an operator would.
     pub fn kill(&self, signal: &str) {
         let id = self.child.id().to_string();
         assert!(

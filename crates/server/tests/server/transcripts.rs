@@ -6,7 +6,7 @@
 //! file NAME TEXT; TEXT   a file with these lines; `+` before the name keeps what it has
 //! remove NAME            no such file any more
 //! recordings             writes those of `replay::write_recordings`
-//! there NAME …           files that are there within ten seconds
+//! there NAME …           files that are there within half a minute
 //! gone NAME …            files that are not there
 //! $ ARGUMENTS            runs the program to its end; it prints, answers and ends with:
 //! sh COMMAND             runs a command of bash, which knows `trantor-server`, as the program is run
@@ -33,10 +33,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use trantor_runtime::threads;
-use trantor_time::RealSpan;
 
 use crate::replay::write_recordings;
-use crate::support::{Folder, PROGRAM, Peer, Program, command, now, outcome};
+use crate::support::{Folder, PROGRAM, Peer, Program, command, outcome, wait_until};
 
 struct Transcript {
     folder: Folder,
@@ -188,11 +187,8 @@ impl Transcript {
     }
 
     fn wait_for(&self, name: &str) {
-        let patience = now() + RealSpan::from_secs(10);
-        while !self.folder.join(name).exists() {
-            assert!(now() < patience, "{}: {name} is not there", self.at);
-            std::thread::yield_now();
-        }
+        let missing = format!("{}: {name} is not there", self.at);
+        wait_until(&missing, || self.folder.join(name).exists());
     }
 }
 
