@@ -1,14 +1,13 @@
 //! The server's configuration file.
 
-use trantor_server::options::layers;
-use trantor_server::options::settings::Resolved;
+use trantor_server::options::settings::{self, Resolved};
 
 /// A file is accepted, or refused with messages of one printable line each.
 pub(crate) fn read(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let mistakes = layers::apply_text(&mut Resolved::default(), "server.toml", text).err();
+    let mistakes = settings::apply_text(&mut Resolved::default(), "server.toml", text).err();
     for mistake in mistakes.unwrap_or_default() {
         let line = mistake.to_string();
         assert!(!line.is_empty() && !line.contains(char::is_control), "{line:?}");

@@ -18,7 +18,6 @@ use crate::store::{self, Files, OpenFile};
 /// The timer's name, as it stands in logs and metrics.
 pub const TIMER: &str = "db_save";
 
-/// The suffix of a save.
 const SAVE: &str = ".trs";
 
 /// The highest number of a save that others are counted on from: half of all numbers follow it. Where a file has a higher
@@ -28,7 +27,6 @@ const NUMBER_MAX: u64 = u64::MAX / 2;
 /// The most bytes of a save that are read: the largest world with a million eggs and agents has a tenth of it.
 const SAVE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// Saving, as the loop knows it.
 #[derive(Debug)]
 pub struct Autosave {
     files: Arc<dyn Files>,
@@ -47,16 +45,13 @@ pub struct Autosave {
     _lock: OpenFile,
 }
 
-/// What came of saving, all from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveStats {
-    /// Saves written.
     pub saved: u64,
     /// Saves not begun because one was under way.
     pub skipped: u64,
     /// States not written because they were on the disk already.
     pub unchanged: u64,
-    /// Saves that failed.
     pub failures: u64,
 }
 
@@ -122,12 +117,10 @@ impl Autosave {
         self.keep = keep.max(1);
     }
 
-    /// Where saves are kept.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// What came of it so far.
     pub fn stats(&self) -> SaveStats {
         self.stats
     }
@@ -232,7 +225,6 @@ impl SaveTask {
 /// Why no game can be continued from a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
-    /// It cannot be read.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
     /// There are saves, and none of them is good. A new game would push them out, so none is begun.

@@ -27,7 +27,6 @@ pub fn raise_limit() -> Option<u64> {
     }
 }
 
-/// There is no limit.
 #[cfg(not(unix))]
 pub fn raise_limit() -> Option<u64> {
     None

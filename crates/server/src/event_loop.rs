@@ -7,28 +7,29 @@
 //! [`crate::stages`] is the list of stages with their budgets, [`crate::shell`] what they work on. The loop runs on the calling
 //! thread or on one of its own, and several can run in one process.
 
-mod simulated;
-
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
-use trantor_engine::{Control, Engine, EngineStats};
+use trantor_engine::{Control, Engine, EngineStats, FiredKind};
 use trantor_runtime::fault::{Fault, caught};
+use trantor_runtime::signals::{Handled, Signals};
 use trantor_runtime::{RealClock, StopSignal, Woken};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::autosave::{self, Autosave};
-use crate::listener::Listener;
-use crate::passes::Passes;
+use crate::listener::{Acceptor, Listener};
+use crate::metrics;
 pub use crate::passes::{Budget, StageUse};
+use crate::passes::{Passes, REAL_KINDS};
 use crate::recorder::Recorder;
 use crate::reload::Reload;
-use crate::scripts::Scripts;
 use crate::service_manager::ServiceManager;
-use crate::shell::Shell;
+use crate::shell::disk::Work;
 use crate::shell::tasks::TaskSender;
+use crate::shell::{Shell, TOKEN_SIGNALS};
 use crate::stages::{self, STAGES};
+use crate::wait::Ready;
 
 /// How long an ending loop flushes its outboxes. The whole end stays well within the second that people and service
 /// managers wait.
@@ -87,7 +88,9 @@ impl EventLoop {
 
     /// Ends in order at SIGINT or SIGTERM. For the one loop of a program: signals are the process's.
     pub fn end_at_signals(&mut self) -> io::Result<()> {
-        self.shell.watch_signals()
+        let registry = self.shell.wait.registry();
+        self.shell.signals = Some(Signals::watch(registry, TOKEN_SIGNALS, Handled::Service)?);
+        Ok(())
     }
 
     /// Reads the options again at SIGHUP, which otherwise ends the loop.
@@ -105,7 +108,6 @@ impl EventLoop {
         self.shell.manager = manager;
     }
 
-    /// Records the game.
     pub fn record(&mut self, recorder: Recorder) -> io::Result<()> {
         self.shell.storage.recorder = Some(recorder);
         self.shell.engine.start_recording();
@@ -124,10 +126,10 @@ impl EventLoop {
         self.shell.disk.start()
     }
 
-    /// Runs these scripts, and watches their files.
-    pub fn run_scripts(&mut self, scripts: Scripts) -> io::Result<()> {
-        self.shell.scripts = scripts;
-        self.shell.watch_scripts()
+    pub fn log_metrics(&mut self, level: log::Level, every: RealSpan) {
+        self.shell.every("metrics_log", every, move |shell| {
+            log::log!(level, "metrics: {}", metrics::collect(shell).to_log_line());
+        });
     }
 
     /// The address listened on, with the port that the system chose if it was asked to.
@@ -209,7 +211,7 @@ impl EventLoop {
     }
 
     /// When the loop wakes next if nothing happens: at once if work was left over, `None` for never.
-    fn next_wake(&self) -> Option<RealTime> {
+    pub fn next_wake(&self) -> Option<RealTime> {
         let Some(last_wake) = self.last_wake else {
             return Some(self.shell.now);
         };
@@ -271,7 +273,6 @@ pub struct Ended {
 }
 
 impl fmt::Display for Ended {
-    /// One line for people and scripts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let EngineStats {
             uptime_ms,
@@ -293,6 +294,82 @@ impl fmt::Display for Ended {
             slipped.as_units_f64(),
             self.digest,
         )
+    }
+}
+
+/// The loop in a simulation, which sleeps for it, accepts, and runs its disk jobs when it wants them done. Everything else is
+/// the loop that ships: stages and budgets, connections, wake-up limiter, timers, tasks, storage.
+impl EventLoop {
+    /// A loop around `engine` that accepts connections of `acceptor`. Nothing of it runs on another thread.
+    pub fn simulated(engine: Engine, acceptor: Box<dyn Acceptor>, clock: Box<dyn Clock>) -> io::Result<Self> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let mut listener = Listener::of(acceptor, address);
+        listener.limit_rate(engine.config().limits.accepts_per_second);
+        let mut shell = Shell::new(engine, listener, clock.now())?;
+        shell.disk.simulate();
+        Ok(Self::of(shell, clock, address))
+    }
+
+    /// When the loop wakes if nothing else wakes it: the next deadline, or later if the limiter defers it.
+    pub fn wake_at(&mut self) -> Option<RealTime> {
+        let until = match self.shell.tasks.len() {
+            0 => self.next_wake(),
+            _ => Some(self.passes.end()),
+        };
+        match until {
+            Some(until) if until > self.passes.end() => self.shell.wait.wake_at(Some(until)),
+            _ => until,
+        }
+    }
+
+    /// A sleep has ended at `now`: the limiter takes a token if it was for a deadline.
+    pub fn note_woken(&mut self, now: RealTime) {
+        let until = self.next_wake();
+        if until.is_some_and(|until| until > self.passes.end()) {
+            self.shell.wait.note_woken(until, now);
+        }
+    }
+
+    /// Runs a pass with these sockets `ready`; answers why the loop ended, once it has.
+    pub fn pass_with(&mut self, ready: impl IntoIterator<Item = Ready>) -> Option<EndReason> {
+        self.shell.wait.report(ready);
+        self.shell.now = self.clock.now().max(self.shell.now);
+        self.last_wake = Some(self.shell.now);
+        self.run_pass()
+    }
+
+    /// The next disk job that waits for a worker: its name and its work. Its end comes to the next pass.
+    pub fn take_disk_job(&mut self) -> Option<(&'static str, Work)> {
+        self.shell.disk.take_work()
+    }
+
+    pub fn finish(self, why: EndReason) -> Ended {
+        self.end(why)
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.shell.engine
+    }
+
+    pub fn shell(&mut self) -> &mut Shell {
+        &mut self.shell
+    }
+
+    pub fn ticks_run(&self) -> u64 {
+        let kinds = REAL_KINDS.iter().zip(self.shell.stats.real_deadlines);
+        kinds
+            .filter(|(kind, _)| **kind == FiredKind::Tick)
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    pub fn stages(&self) -> &[StageUse] {
+        self.passes.stages()
+    }
+
+    #[cfg(feature = "faults")]
+    pub fn ignore_budgets(&mut self) {
+        self.passes.ignore_budgets();
     }
 }
 

@@ -24,7 +24,7 @@ use crate::console::operate::{lag_actions, scenario_line};
 use crate::minds::{self, MindSpec};
 use crate::options::values::{self, Reader};
 use crate::options::{OptionError, PROGRAM, explain};
-use crate::replay::parallel::progress_bar;
+use crate::replay::progress_bar;
 use crate::scripts::Scripts;
 
 /// The word that asks for it, in the place of the first option.
@@ -135,7 +135,6 @@ fn until(word: &str) -> Result<Until, String> {
 /// How far a game is played between two updates of the progress bar: milliseconds, even with a thousand agents.
 const STRIDE: GameSpan = GameSpan::from_units(50);
 
-/// What is printed of a game.
 #[derive(Debug, Serialize)]
 struct Summary {
     seed: u64,
@@ -186,15 +185,11 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
 }
 
 impl SimAsked {
-    fn lag(&self) -> Result<LagChange, OptionError> {
-        let written = self.lag.join(" ");
-        lag::read_change(&written)
-            .map_err(|error| OptionError::new(format!("{WORD}: --lag {written}"), error.to_string()))
-    }
-
-    /// The game that is asked for, at its beginning.
     fn leap(&self, scripts: &mut Scripts) -> Result<Leap, OptionError> {
-        let lag = self.lag()?;
+        let refused = |option: &'static str| move |why| OptionError::new(format!("{WORD}: {option}"), why);
+        let written = self.lag.join(" ");
+        let lag = lag::read_change(&written)
+            .map_err(|error| OptionError::new(format!("{WORD}: --lag {written}"), error.to_string()))?;
         let config = GameConfig {
             size: MapSize::new(self.width, self.height).expect("the parser keeps to the range"),
             teams: self.teams.clone(),
@@ -218,7 +213,6 @@ impl SimAsked {
         config
             .check()
             .map_err(|error| OptionError::new(WORD, error.to_string()))?;
-        let refused = |option: &'static str| move |why| OptionError::new(format!("{WORD}: {option}"), why);
         let actions = lag_actions(&config, &LagChange { all: None, ..lag }).map_err(refused("--lag"))?;
         let scenario = self.scenario.as_ref();
         let scenario = scenario.map(|file| scripts.scenario(file, config.seed, scenario_line));

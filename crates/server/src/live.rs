@@ -20,7 +20,6 @@ use crate::shell::Shell;
 /// A server that shows a game of another thread. Dropping it ends it in order.
 pub struct LiveServer {
     progress: Arc<Progress>,
-    /// Messages sent to the loop.
     sent: u64,
     /// The game time of the last one, and of the one before.
     reached: GameTime,
@@ -51,12 +50,10 @@ impl LiveServer {
         Ok(live)
     }
 
-    /// The port listened on.
     pub fn port(&self) -> u16 {
         self.server.address().port()
     }
 
-    /// Whether a viewer is connected.
     pub fn is_watched(&self) -> bool {
         self.progress.shown().is_watched
     }
@@ -120,7 +117,6 @@ fn begun(journal: &[u8]) -> io::Result<Arc<Recording>> {
 /// short to be noticed after a pause.
 const LEAD: RealSpan = RealSpan::from_millis(100);
 
-/// What the loop and the player share.
 #[derive(Default)]
 struct Progress {
     /// Messages taken from the player, up to now.
@@ -129,11 +125,9 @@ struct Progress {
     has_changed: Condvar,
 }
 
-/// How far a game was shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shown {
     is_watched: bool,
-    /// All that was received.
     is_all: bool,
     /// Where the player may be, but for its last step.
     lead: GameTime,

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use trantor_runtime::{standard_error, standard_output};
-use trantor_server::cli::manual::{self, ManualAsked};
-use trantor_server::cli::{self, Asked, Stop, config};
+use trantor_server::cli::{self, Asked, Stop};
 use trantor_server::console::input::{self, ConsoleThread};
 use trantor_server::event_loop::{EndReason, EventLoop};
 use trantor_server::export::Exporter;
@@ -15,7 +14,6 @@ use trantor_server::logging::Logging;
 use trantor_server::options::settings::Resolved;
 use trantor_server::options::{ConsoleInput, EXIT_STATUS_REFUSED, OptionError, Options, PROGRAM};
 use trantor_server::reload::Reload;
-use trantor_server::scripts::Scripts;
 use trantor_server::service_manager::ServiceManager;
 use trantor_server::{console, replay, start};
 
@@ -25,27 +23,16 @@ fn main() -> ExitCode {
         .nth(1)
         .is_some_and(|word| word == headless::WORD)
     {
-        return match headless::simulate(std::env::args_os().skip(1)) {
-            Ok(text) => print(&text),
-            Err(error) => refuse(error),
-        };
+        return print_or_refuse(headless::simulate(std::env::args_os().skip(1)));
     }
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
         Ok(Asked::Run(resolved)) => {
             let options = resolved.options.clone();
-            run(&options, Some(*resolved), start::start)
+            run(&options, Some(*resolved), start::start).unwrap_or_else(refuse)
         }
-        Ok(Asked::Play(asked)) => run(&asked.options, None, |_| start::play(&asked)),
+        Ok(Asked::Play(asked)) => run(&asked.options, None, |_| start::play(&asked)).unwrap_or_else(refuse),
         Ok(Asked::CheckConfig(files)) => check_config(&files),
-        Ok(Asked::Manual(ManualAsked::Completions { shell })) => print(&manual::completions(shell)),
-        Ok(Asked::Manual(ManualAsked::Man { directory })) => match manual::man(&directory) {
-            Ok(pages) => print(&format!("{}: {pages} pages", directory.display())),
-            Err(error) => refuse(format!("{}: {error}", directory.display())),
-        },
-        Ok(Asked::Manual(ManualAsked::Types)) => match Scripts::definitions() {
-            Ok(text) => print(&text),
-            Err(error) => refuse(error),
-        },
+        Ok(Asked::Manual(asked)) => print_or_refuse(cli::manual(&asked)),
         Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
@@ -67,46 +54,36 @@ fn run(
     options: &Options,
     resolved: Option<Resolved>,
     start: impl FnOnce(&Options) -> anyhow::Result<(EventLoop, String)>,
-) -> ExitCode {
+) -> anyhow::Result<ExitCode> {
     // Ended last, so that all that is logged on the way out is seen.
-    let (logging, _log_thread) = match Logging::install(&options.log) {
-        Ok(installed) => installed,
-        Err(error) => return refuse(error),
-    };
-    let (mut event_loop, line) = match start(options) {
-        Ok(started) => started,
-        Err(error) => return refuse(error),
-    };
-    if let Err(error) = event_loop.end_at_signals() {
-        return refuse(error);
-    }
+    let (logging, _log_thread) = Logging::install(&options.log)?;
+    let (mut event_loop, line) = start(options)?;
+    event_loop.end_at_signals()?;
     // Where there is a terminal, its end hangs the program up; elsewhere the signal is an operator's.
     if let Some(running) = resolved.filter(|_| !io::stdin().is_terminal()) {
         event_loop.reload_at_hang_up(Reload::new(running, logging, Box::new(resolve_again)));
     }
     // Before the line that it listens: a script may rely on all of it then.
-    let exporter = match options.metrics.are_wanted() {
-        false => None,
-        true => match Exporter::start(&options.metrics, event_loop.tasks()) {
-            Ok(exporter) => Some(exporter),
-            Err(error) => return refuse(error),
-        },
-    };
+    let metrics = &options.metrics;
+    if let Some(level) = metrics.log.to_level() {
+        event_loop.log_metrics(level, metrics.every);
+    }
+    let hosts = metrics.hosts.clone().unwrap_or_default();
+    let export = |address| Exporter::start(address, hosts, event_loop.tasks());
+    let exporter = metrics.address.map(export).transpose()?;
     event_loop.serve(ServiceManager::from_environment(), &line);
     tell(&format!("{PROGRAM}: {line}"));
-    let at_end = (options.console == ConsoleInput::UntilEnd).then(|| event_loop.stop_signal());
-    let console = match input::is_wanted(options.console, !options.auto_start) {
-        false => None,
-        true => match ConsoleThread::start(event_loop.tasks(), at_end) {
-            Ok(console) => {
-                log::info!("the console is open; help lists its commands");
-                Some(console)
-            }
-            Err(error) => return refuse(error),
-        },
-    };
-    if let Some(address) = exporter.as_ref().and_then(Exporter::address) {
-        tell(&format!("{PROGRAM}: metrics on http://{address}/metrics"));
+    let mut console = None;
+    if input::is_wanted(options.console, !options.auto_start) {
+        let at_end = (options.console == ConsoleInput::UntilEnd).then(|| event_loop.stop_signal());
+        console = Some(ConsoleThread::start(event_loop.tasks(), at_end)?);
+        log::info!("the console is open; help lists its commands");
+    }
+    if let Some(exporter) = &exporter {
+        tell(&format!(
+            "{PROGRAM}: metrics on http://{}/metrics",
+            exporter.address()
+        ));
     }
 
     let ended = event_loop.run();
@@ -115,14 +92,14 @@ fn run(
         true => tell(&format!("{PROGRAM}: {ended}")),
         false => log::info!("{ended}"),
     }
-    match ended.why {
+    Ok(match ended.why {
         EndReason::Failed(fault) => {
             log::logger().flush();
             standard_error::say(format_args!("{PROGRAM}: {fault}"));
             ExitCode::FAILURE
         }
         EndReason::Stopped | EndReason::StopLimit => ExitCode::SUCCESS,
-    }
+    })
 }
 
 /// Reads the options that the program was started with again.
@@ -133,16 +110,12 @@ fn resolve_again() -> Result<Resolved, OptionError> {
     })
 }
 
-/// Reports all mistakes in files of options.
 fn check_config(files: &[PathBuf]) -> ExitCode {
     let mut status = ExitCode::SUCCESS;
     for file in files {
-        let mistakes = config::check(file);
-        if mistakes.is_empty() {
-            let printed = print(&format!("{}: ok", file.display()));
-            if printed != ExitCode::SUCCESS {
-                status = printed;
-            }
+        let mistakes = cli::check_config(file);
+        if mistakes.is_empty() && print(&format!("{}: ok", file.display())) != ExitCode::SUCCESS {
+            status = ExitCode::from(EXIT_STATUS_REFUSED);
         }
         for mistake in mistakes {
             status = refuse(mistake);
@@ -155,6 +128,13 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
     log::logger().flush();
     standard_error::say(format_args!("{PROGRAM}: {error}"));
     ExitCode::from(EXIT_STATUS_REFUSED)
+}
+
+fn print_or_refuse(result: Result<String, impl std::fmt::Display>) -> ExitCode {
+    match result {
+        Ok(text) => print(&text),
+        Err(error) => refuse(error),
+    }
 }
 
 /// Prints the result of a command.

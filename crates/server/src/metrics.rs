@@ -18,14 +18,11 @@ use trantor_game::{Delays, DueKind, LagTotals};
 use trantor_time::{NANOS, RealSpan};
 
 use crate::autosave::Autosave;
-use crate::histogram::{Histogram, bounds_seconds};
-use crate::listener::Listener;
-use crate::passes::{LoopStats, REAL_KINDS, StageTotals};
+use crate::passes::{Histogram, LoopStats, REAL_KINDS, StageTotals, bounds_seconds};
 use crate::recorder::Recorder;
 use crate::scripts::ScriptTotals;
 use crate::shell::Shell;
 
-/// What every name begins with, followed by an underscore.
 const PREFIX: &str = "trantor";
 
 /// What the log line of `--metrics-log` shows; the rest is for scrapers.
@@ -114,20 +111,16 @@ impl Table {
         page
     }
 
-    /// The line for the log: a histogram by its p50, p99 and p99.9.
+    /// The line for the log, of numbers and of histograms by p50, p99 and p99.9.
     pub(crate) fn to_log_line(&self) -> String {
         let logged = self.0.iter().filter(|metric| LOGGED.contains(&metric.name));
         let shown = logged.map(|Metric { name, value, .. }| match value {
             Value::Counter(value) | Value::Gauge(value) => format!("{name}={value:.3}"),
-            Value::Family(_, _, samples) => format!("{name}={samples:?}"),
             Value::Histogram(histogram) => {
                 let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|quantile| histogram.quantile(quantile));
                 format!("{name}={p50}/{p99}/{p999}")
             }
-            Value::Delays(delays) => {
-                let [p50, p99] = [50, 99].map(|percent| delays.percentile(percent).as_units_f64());
-                format!("{name}={p50:.3}/{p99:.3}")
-            }
+            Value::Family(..) | Value::Delays(_) => unreachable!("none of these is logged"),
         });
         shown.collect::<Vec<_>>().join(" ")
     }
@@ -249,7 +242,7 @@ fn collect_deadlines(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
 }
 
 fn collect_loop(m: &mut Table, shell: &Shell, stats: &EngineStats) {
-    let (wait, timers) = (shell.wait.stats(), shell.timers.stats());
+    let (wait, timers) = (shell.wait.stats, shell.timers.stats);
     m.help("Waits that could sleep")
         .counter("wait_sleeps", wait.sleeps);
     m.help("Times that the system ended a sleep")
@@ -283,8 +276,8 @@ fn collect_loop(m: &mut Table, shell: &Shell, stats: &EngineStats) {
 }
 
 fn collect_sockets(m: &mut Table, shell: &Shell) {
-    let conns = shell.conns.stats();
-    let listener = shell.listener.as_ref().map(Listener::stats).unwrap_or_default();
+    let conns = shell.conns.stats;
+    let listener = shell.listener.as_ref().map(|it| it.stats).unwrap_or_default();
     m.help("Open connections")
         .gauge("connections_open", shell.conns.len() as f64);
     m.help("Connections whose peers do not read")
@@ -317,12 +310,8 @@ fn collect_sockets(m: &mut Table, shell: &Shell) {
 }
 
 fn collect_journal(m: &mut Table, shell: &Shell) {
-    let journal = shell
-        .storage
-        .recorder
-        .as_ref()
-        .map(Recorder::stats)
-        .unwrap_or_default();
+    let recorder = shell.storage.recorder.as_ref();
+    let journal = recorder.map(Recorder::stats).unwrap_or_default();
     m.help("Bytes of the journal, before packing")
         .counter("journal_written_bytes", journal.bytes);
     m.help("Writes of the journal")
@@ -348,13 +337,9 @@ fn collect_journal(m: &mut Table, shell: &Shell) {
 }
 
 fn collect_saves(m: &mut Table, shell: &Shell) {
-    let saves = shell
-        .storage
-        .autosave
-        .as_ref()
-        .map(Autosave::stats)
-        .unwrap_or_default();
-    let (disk, running) = (shell.disk.stats(), shell.disk.running());
+    let autosave = shell.storage.autosave.as_ref();
+    let saves = autosave.map(Autosave::stats).unwrap_or_default();
+    let (disk, running) = (shell.disk.stats, shell.disk.running());
     let waiting = (shell.disk.in_flight() - running) as f64;
     let oldest = shell.disk.oldest_age(shell.now);
     m.help("Saves written").counter("saves", saves.saved);

@@ -22,7 +22,6 @@ const EVERY_NANOUNITS: std::ops::RangeInclusive<i128> = 100_000_000..=1_000_000_
 /// Longest thinking, in billionths of a unit: an agent that thinks for longer has starved.
 const THINK_NANOUNITS_MAX: i128 = 10_000_000_000_000;
 
-/// Entries of `--mind`, separated by spaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MindSpecs(pub Vec<MindSpec>);
 
@@ -41,7 +40,6 @@ enum Kind {
     Script(PathBuf),
 }
 
-/// Reads entries.
 pub fn read_all(text: &str) -> Result<MindSpecs, String> {
     let specs = text.split_whitespace().map(read);
     let specs = MindSpecs(specs.collect::<Result<_, _>>()?);
@@ -51,7 +49,6 @@ pub fn read_all(text: &str) -> Result<MindSpecs, String> {
     }
 }
 
-/// Reads one entry.
 pub fn read(text: &str) -> Result<MindSpec, String> {
     let usage = || format!("{USAGE}, as in red=team:6");
     let mut parts = text.split(',');
@@ -116,7 +113,6 @@ impl MindSpec {
 }
 
 impl MindSpecs {
-    /// The groups of a game.
     pub fn groups(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<Vec<MindGroup>, String> {
         self.0.iter().map(|spec| spec.group(config, scripts)).collect()
     }

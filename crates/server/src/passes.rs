@@ -5,9 +5,7 @@
 use std::fmt;
 
 use trantor_engine::{Fired, FiredKind};
-use trantor_time::{Clock, RealSpan, RealTime};
-
-use crate::histogram::Histogram;
+use trantor_time::{Clock, NANOS, RealSpan, RealTime};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -41,7 +39,6 @@ pub(crate) struct Passes {
     start: RealTime,
     /// The latest reading of the clock, with which the next stage begins.
     read_at: RealTime,
-    /// The longest item of the pass, if it is a slow one.
     slowest: Option<(&'static str, RealSpan)>,
     /// The name of the present item; empty for none.
     item_name: &'static str,
@@ -118,7 +115,6 @@ impl Passes {
         }
     }
 
-    /// When the latest stage ended.
     pub(crate) fn end(&self) -> RealTime {
         self.read_at
     }
@@ -299,7 +295,6 @@ pub(crate) const REAL_KINDS: [FiredKind; 8] = [
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoopStats {
     pub(crate) passes: u64,
-    /// Passes in which nothing was done.
     pub(crate) idle_passes: u64,
     pub(crate) busy: RealSpan,
     pub(crate) pass_time: Histogram,
@@ -356,6 +351,61 @@ impl LoopStats {
             self.mind_lateness.record(lateness);
         }
     }
+}
+
+/// Upper bounds of the buckets of a [`Histogram`]: 1, 2 and 5 of each power of ten from a microsecond to ten seconds.
+const BOUNDS_NS: [i64; 22] = {
+    let mut bounds = [0; 22];
+    let (mut nth, mut decade) = (0, 1_000);
+    while nth < bounds.len() {
+        bounds[nth] = decade * [1, 2, 5][nth % 3];
+        if nth % 3 == 2 {
+            decade *= 10;
+        }
+        nth += 1;
+    }
+    bounds
+};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Histogram {
+    pub(crate) sum: RealSpan,
+    /// One for each bound, and one for what is longer than all of them.
+    pub(crate) buckets: [u64; BOUNDS_NS.len() + 1],
+}
+
+impl Histogram {
+    pub(crate) fn record(&mut self, span: RealSpan) {
+        self.record_n(span, 1);
+    }
+
+    pub(crate) fn record_n(&mut self, span: RealSpan, count: u32) {
+        let bucket = BOUNDS_NS.partition_point(|bound| *bound < span.as_nanos());
+        self.buckets[bucket] += u64::from(count);
+        self.sum += RealSpan::from_nanos(span.as_nanos().saturating_mul(count.into()));
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// The upper bound, in seconds, of the bucket in which this quantile lies.
+    pub(crate) fn quantile(&self, quantile: f64) -> f64 {
+        let rank = (quantile * self.count() as f64).ceil() as u64;
+        let mut seen = 0;
+        let holds = |count: &u64| {
+            seen += count;
+            seen >= rank.max(1)
+        };
+        let bucket = self.buckets.iter().position(holds);
+        bucket.map_or(0.0, |bucket| {
+            bounds_seconds().nth(bucket).unwrap_or(f64::INFINITY)
+        })
+    }
+}
+
+pub(crate) fn bounds_seconds() -> impl Iterator<Item = f64> {
+    BOUNDS_NS.iter().map(|bound| *bound as f64 / NANOS as f64)
 }
 
 #[cfg(test)]

@@ -11,8 +11,7 @@ use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd};
 use trantor_time::{GameSpan, GameTime, NANOS, read_decimal};
 
 use crate::options::Options;
-use crate::replay::parallel::for_each_file;
-use crate::replay::{pieces_in, read};
+use crate::replay::{for_each_file, pieces_in, read};
 
 /// The most bytes of one recording, unpacked. They are held in memory, with states of [`STATES_BYTES_MAX`] bytes or of
 /// twice as many if that is more. At a thousand commands a second it is four days.
@@ -133,7 +132,6 @@ fn check_one_run(files: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is played, in a line for people.
 pub(crate) fn described(recording: &Recording) -> String {
     let config = recording.config();
     let units = |at: GameTime| at.as_nanounits() as f64 / NANOS as f64;

@@ -20,7 +20,6 @@
 //!
 //! A recorder holds a lock on its run's directory. What a run without one left half done is removed at the next start.
 
-mod keep;
 mod run;
 
 use std::collections::VecDeque;
@@ -32,7 +31,7 @@ use trantor_engine::{Engine, JournalBytes, JournalPressure};
 use trantor_time::timers::round_up;
 use trantor_time::{RealSpan, RealTime};
 
-use self::run::{Run, pack, tidy_up};
+use self::run::{Run, pack, tidy_old, tidy_up};
 pub use self::run::{pieces_of, runs_in};
 use crate::options::RecordKeep;
 use crate::store::{Files, OpenFile};
@@ -40,7 +39,6 @@ use crate::store::{Files, OpenFile};
 /// The disk job that packs a finished piece, by its name in logs.
 pub const PACK: &str = "pack journal";
 
-/// The disk job that syncs what was written.
 pub const SYNC: &str = "journal_sync";
 
 /// Finished pieces that wait to be packed, at most. Beyond that they stay unpacked, which every reader takes as well.
@@ -61,7 +59,6 @@ const SAVE_ROOM_SAVES: u64 = 4;
 /// Sizes and spans of a recorder. Only the simulation has other spans than the default.
 #[derive(Clone, Copy, Debug)]
 pub struct RecorderConfig {
-    /// How much is kept of older recordings.
     pub keep: RecordKeep,
     /// Bytes after which a piece ends. A replay begins at a piece, so it bounds what a jump has to play: some hundred
     /// thousand commands, which take a blink.
@@ -89,7 +86,6 @@ impl Default for RecorderConfig {
     }
 }
 
-/// The journals of a game on the disk.
 #[derive(Debug)]
 pub struct Recorder {
     files: Arc<dyn Files>,
@@ -112,40 +108,23 @@ pub struct Recorder {
     stats: RecorderStats,
 }
 
-/// What a recorder has done, all from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecorderStats {
-    /// Bytes written, before packing.
     pub bytes: u64,
-    /// Writes they took.
     pub writes: u64,
-    /// Pieces finished.
     pub pieces: u64,
-    /// Pieces packed.
     pub packed: u64,
     /// Pieces that could not be packed, or waited with too many others. They stay as they are.
     pub not_packed: u64,
     /// Times that a run ended because the disk refused, or for one of the two reasons below.
     pub failures: u64,
-    /// Times that a run ended because saves would have had no room.
     pub no_room: u64,
     /// Times that a run ended because its directory or the piece being written was removed.
     pub removed: u64,
     /// Times that another run began after that. While it is less than the failures, nothing is recorded.
     pub resumed: u64,
-    /// Syncs.
     pub synced: u64,
-    /// Syncs that failed.
     pub not_synced: u64,
-}
-
-/// A finished piece to be packed by a disk job.
-#[derive(Debug)]
-pub(crate) struct PackTask {
-    files: Arc<dyn Files>,
-    piece: PathBuf,
-    keep: RecordKeep,
-    directory: PathBuf,
 }
 
 impl Recorder {
@@ -154,7 +133,7 @@ impl Recorder {
         files.create_directories(directory)?;
         tidy_up(&*files, directory)?;
         let run = Run::create(&files, directory, 0)?;
-        tidy_old(&*files, config.keep, directory, run.directory());
+        tidy_old(&*files, config.keep, directory, &run.directory);
         Ok(Self {
             files,
             directory: directory.to_owned(),
@@ -176,14 +155,13 @@ impl Recorder {
         self.config.keep = keep;
     }
 
-    /// What it has done.
     pub fn stats(&self) -> RecorderStats {
         self.stats
     }
 
     /// The directory of the run being recorded, if one is.
     pub fn run(&self) -> Option<&Path> {
-        self.run.as_ref().map(Run::directory)
+        self.run.as_ref().map(|run| &*run.directory)
     }
 
     /// When [`Self::pass`] has to be called, if the engine does not wake the loop before.
@@ -270,9 +248,8 @@ impl Recorder {
         // Packing removes the last piece as it was written, so this comes first.
         let is_removed = self.run.as_ref().is_some_and(Run::is_removed);
         self.is_packing = false;
-        while let Some(task) = self.next_pack() {
-            let packed = task.run().map_err(|error| error.to_string());
-            self.end_pack(packed);
+        while let Some(pack) = self.next_pack() {
+            self.end_pack(pack().map_err(|error| error.to_string()));
         }
         let RecorderStats { bytes, pieces, .. } = self.stats;
         let place = self.place();
@@ -334,7 +311,7 @@ impl Recorder {
     /// Ends the run if it was removed, or would take the room that saves need.
     fn check_run(&mut self, engine: &mut Engine, now: RealTime, saves: Option<&Path>) {
         let Some(run) = &self.run else { return };
-        let place = run.directory().display();
+        let place = run.directory.display();
         if run.is_removed() {
             log::warn!(
                 "{place}: it was removed: what happened in it is lost, and recording goes on in another run"
@@ -342,7 +319,7 @@ impl Recorder {
             self.stats.removed += 1;
             return self.fail(engine, now);
         }
-        self.snapshot_bytes = run.head_bytes();
+        self.snapshot_bytes = run.head_bytes;
         let needed = self.save_room_bytes();
         if let Some(free) = self.free_beside(saves).filter(|free| *free < needed) {
             log::warn!(
@@ -353,7 +330,6 @@ impl Recorder {
         }
     }
 
-    /// Bytes that are to stay free on the disk.
     fn save_room_bytes(&self) -> u64 {
         SAVE_ROOM_BYTES_MIN.max(self.snapshot_bytes.saturating_mul(SAVE_ROOM_SAVES))
     }
@@ -363,7 +339,6 @@ impl Recorder {
         self.files.free_beside(&self.directory, saves?)
     }
 
-    /// Ends the run, and counts why.
     fn fail(&mut self, engine: &mut Engine, now: RealTime) {
         self.stats.failures += 1;
         self.stop(engine, now);
@@ -412,22 +387,24 @@ impl Recorder {
         Ok(())
     }
 
-    /// The next finished piece for a disk job, unless one is being packed. Then call [`Self::end_pack`].
-    pub(crate) fn next_pack(&mut self) -> Option<PackTask> {
+    /// What packs the next finished piece, and then removes recordings that are too old or too many; for a disk job, unless
+    /// one is at it. Then call [`Self::end_pack`].
+    pub(crate) fn next_pack(&mut self) -> Option<impl FnOnce() -> io::Result<()> + Send + use<>> {
         if self.is_packing {
             return None;
         }
         let piece = self.to_pack.pop_front()?;
         self.is_packing = true;
-        Some(PackTask {
-            files: Arc::clone(&self.files),
-            piece,
-            keep: self.config.keep,
-            directory: self.directory.clone(),
+        let (files, directory, keep) = (Arc::clone(&self.files), self.directory.clone(), self.config.keep);
+        Some(move || {
+            pack(&*files, &piece)?;
+            if let Some(run) = piece.parent() {
+                tidy_old(&*files, keep, &directory, run);
+            }
+            Ok(())
         })
     }
 
-    /// The end of packing a piece.
     pub(crate) fn end_pack(&mut self, outcome: Result<(), String>) {
         self.is_packing = false;
         match outcome {
@@ -437,17 +414,6 @@ impl Recorder {
                 self.stats.not_packed += 1;
             }
         }
-    }
-}
-
-impl PackTask {
-    /// Packs the piece, and then removes recordings that are too old or too many.
-    pub(crate) fn run(self) -> io::Result<()> {
-        pack(&*self.files, &self.piece)?;
-        if let Some(run) = self.piece.parent() {
-            tidy_old(&*self.files, self.keep, &self.directory, run);
-        }
-        Ok(())
     }
 }
 
@@ -472,18 +438,6 @@ pub(crate) fn sync_all(files: &[OpenFile]) -> io::Result<bool> {
         }
     }
     Ok(can)
-}
-
-/// Removes recordings that are too old or too many. If that fails, recording goes on.
-fn tidy_old(files: &dyn Files, keep: RecordKeep, directory: &Path, current: &Path) {
-    if keep.is_bounded()
-        && let Err(error) = keep::tidy(files, keep, directory, current)
-    {
-        log::warn!(
-            "{}: old recordings cannot be removed: {error}",
-            directory.display()
-        );
-    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 use trantor_engine::{Control, Token};
 
 use crate::logging::Logging;
-use crate::options::settings::Resolved;
-use crate::options::{OptionError, Options, layers};
+use crate::options::settings::{self, Resolved};
+use crate::options::{OptionError, Options};
 use crate::shell::{Shell, within_room};
 
 /// The options that take effect while the server runs.
@@ -30,20 +30,17 @@ pub const RELOADED: [&str; 15] = [
     "log",
 ];
 
-/// The option that names the file of the token.
 const TOKEN_FILE: &str = "token-file";
 
 pub type Read = Box<dyn Fn() -> Result<Resolved, OptionError>>;
 
 pub struct Reload {
     read: Read,
-    /// The options in force.
     running: Resolved,
     logging: Logging,
 }
 
 impl Reload {
-    /// Options that are `running` and can be `read` again.
     pub fn new(running: Resolved, logging: Logging, read: Read) -> Self {
         Self {
             read,
@@ -61,7 +58,7 @@ impl Reload {
                 return;
             }
         };
-        let changed = self.running.origins.differences(&resolved.origins);
+        let changed = self.running.differences(&resolved);
         let (mut now, later): (Vec<_>, Vec<_>) =
             changed.into_iter().partition(|name| RELOADED.contains(name));
         let has_other_token = self.put_into_force(&resolved.options, token, shell);
@@ -69,7 +66,7 @@ impl Reload {
             now.push(TOKEN_FILE);
         }
         for name in &now {
-            self.running.origins.copy(name, &resolved.origins);
+            self.running.copy_origin(name, &resolved);
         }
         match now.is_empty() {
             true => log::info!("reloaded: no option has changed that can change while the server runs"),
@@ -82,11 +79,11 @@ impl Reload {
 
     fn read_again(&self) -> Result<(Resolved, Option<Token>), OptionError> {
         if let Some(file) = &self.running.file {
-            layers::check_can_be_read_again(file)?;
+            settings::check_can_be_read_again(file)?;
         }
         let resolved = (self.read)()?;
         if let Some(file) = &resolved.options.token_file {
-            layers::check_can_be_read_again(file)?;
+            settings::check_can_be_read_again(file)?;
         }
         let token = resolved.options.token()?;
         Ok((resolved, token))
@@ -98,7 +95,7 @@ impl Reload {
         shell.engine.set_spectator_delay(options.spectator_delay);
         let limits = within_room(&options.limits(), shell.connections_room);
         shell.engine.set_limits(&limits);
-        shell.conns.set_keep_alive(options.keep_alive());
+        shell.conns.keep_alive = options.keep_alive();
         if let Some(listener) = &mut shell.listener {
             listener.limit_rate(options.limits.accepts_per_second);
         }

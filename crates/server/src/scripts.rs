@@ -10,8 +10,6 @@ mod absent;
 mod luau;
 #[cfg(feature = "script")]
 mod scenario;
-#[cfg(feature = "script")]
-mod watch;
 
 use trantor_engine::AdminRequest;
 use trantor_game::Game;
@@ -24,7 +22,6 @@ pub use luau::Scripts;
 /// What was found in a file: its source, or in one line why it cannot be read.
 pub type Source = Result<Vec<u8>, String>;
 
-/// Reads a line of a scenario.
 pub type ReadLine = fn(&Game, &str) -> ScenarioLine;
 
 /// What a line of a scenario comes to.
@@ -45,7 +42,6 @@ pub struct Report {
     pub shown: Option<String>,
 }
 
-/// Totals of all scripts, for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScriptTotals {
     pub loaded: usize,

@@ -3,21 +3,17 @@
 //! The protocols are sd_notify(3), which exists on Linux alone, and sd_listen_fds(3). Without a service manager nothing of this
 //! does anything.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::net::TcpListener;
 
 use listenfd::ListenFd;
 use trantor_time::RealSpan;
 
-use self::system::{send, watchdog_limit};
-
 /// The service manager of this process; by default none.
 #[derive(Debug, Default)]
 pub struct ServiceManager {
-    /// Where it receives notifications.
     socket: Option<OsString>,
-    /// The watchdog limit of the manager.
     watchdog_limit: Option<RealSpan>,
 }
 
@@ -63,50 +59,34 @@ pub fn inherited_listener() -> io::Result<Option<TcpListener>> {
     ListenFd::from_env().take_tcp_listener(0)
 }
 
-/// The crate `sd-notify` knows no abstract names and may block, which the loop must not.
+/// The limit that the manager of this process has set, if it has.
+fn watchdog_limit() -> Option<RealSpan> {
+    let own = std::process::id().to_string();
+    if std::env::var("WATCHDOG_PID").is_ok_and(|process| process != own) {
+        return None;
+    }
+    let micros: i64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
+    (micros > 0).then(|| RealSpan::from_micros(micros))
+}
+
+/// Sends to a path, or to a name that begins with `@` and is in no file system. The crate `sd-notify` knows no abstract names
+/// and may block, which the loop must not.
 #[cfg(target_os = "linux")]
-mod system {
-    use std::ffi::OsStr;
-    use std::io;
+fn send(name: &OsStr, state: &str) -> io::Result<()> {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-    use trantor_time::RealSpan;
-
-    /// To a path, or to a name that begins with `@` and is in no file system.
-    pub(super) fn send(name: &OsStr, state: &str) -> io::Result<()> {
-        let address = match name.as_bytes() {
-            [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
-            _ => SocketAddr::from_pathname(name)?,
-        };
-        let socket = UnixDatagram::unbound()?;
-        socket.set_nonblocking(true)?;
-        socket.send_to_addr(state.as_bytes(), &address).map(drop)
-    }
-
-    pub(super) fn watchdog_limit() -> Option<RealSpan> {
-        let own = std::process::id().to_string();
-        if std::env::var("WATCHDOG_PID").is_ok_and(|process| process != own) {
-            return None;
-        }
-        let micros: i64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
-        (micros > 0).then(|| RealSpan::from_micros(micros))
-    }
+    let address = match name.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+        _ => SocketAddr::from_pathname(name)?,
+    };
+    let socket = UnixDatagram::unbound()?;
+    socket.set_nonblocking(true)?;
+    socket.send_to_addr(state.as_bytes(), &address).map(drop)
 }
 
 #[cfg(not(target_os = "linux"))]
-mod system {
-    use std::ffi::OsStr;
-    use std::io;
-
-    use trantor_time::RealSpan;
-
-    pub(super) fn send(_name: &OsStr, _state: &str) -> io::Result<()> {
-        Ok(())
-    }
-
-    pub(super) fn watchdog_limit() -> Option<RealSpan> {
-        None
-    }
+fn send(_name: &OsStr, _state: &str) -> io::Result<()> {
+    Ok(())
 }

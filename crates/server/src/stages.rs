@@ -12,13 +12,17 @@
 //! The start of an idle agent's next command has no stage of its own: it is a deadline of the game, the last in
 //! rank at its instant, so that due work reaches it in the one order that does not depend on where passes are cut.
 
-use trantor_engine::Engine;
+use trantor_engine::{ConnId, Engine, Input, Output};
+use trantor_model::TeamId;
+use trantor_runtime::signals::Signals;
 use trantor_time::{NANOS, RealSpan, RealTime};
 
+use crate::conn::{ReadOutcome, WriteOutcome};
 use crate::console;
 use crate::listener::Listener;
 use crate::passes::{Budget, Turn};
-use crate::shell::Shell;
+use crate::shell::{Shell, TOKEN_LISTENER, TOKEN_SIGNALS};
+use crate::wait::{WaitPolicy, spacing_at};
 
 /// Time that a stage may take in one pass: a tenth of what a player would notice.
 const STAGE_SPAN: RealSpan = RealSpan::from_millis(5);
@@ -137,31 +141,64 @@ pub(crate) fn has_unfinished(shell: &Shell) -> bool {
         || shell.has_messages_left
 }
 
-/// Accepts new connections.
+/// Passes on what the system reported, and accepts new connections.
 fn accept(shell: &mut Shell, turn: &mut Turn<'_>) {
     let now = shell.now;
     shell.engine.begin_pass(now);
-    let signal = shell.sort_ready();
+    let mut signal = None;
+    while let Some(ready) = shell.wait.next_ready() {
+        match ready.token {
+            TOKEN_LISTENER => shell.listener.iter_mut().for_each(Listener::note_ready),
+            TOKEN_SIGNALS => signal = shell.signals.as_mut().and_then(Signals::received),
+            _ => shell.conns.note_ready(ready),
+        }
+    }
     if let Some(name) = signal.and_then(|signal| shell.obey(signal)) {
         log::info!("{name}: ending");
         shell.stop.request();
     }
-    while has_pending(shell, now) && turn.admits("accept") {
-        shell.accept_one(turn.arrival());
+    let has_pending = |shell: &Shell| shell.listener.as_ref().is_some_and(|it| it.has_pending(now));
+    while has_pending(shell) && turn.admits("accept") {
+        accept_one(shell, turn.arrival());
     }
 }
 
-fn has_pending(shell: &Shell, now: RealTime) -> bool {
-    shell
-        .listener
-        .as_ref()
-        .is_some_and(|listener| listener.has_pending(now))
+fn accept_one(shell: &mut Shell, now: RealTime) {
+    let Some(listener) = &mut shell.listener else {
+        return;
+    };
+    // One more may come, for which the engine closes another.
+    if shell.conns.len() > shell.connections_room {
+        listener.back_off("the free descriptors are reserved for the journal and saves", now);
+        return;
+    }
+    let Some((socket, peer)) = listener.accept(now) else {
+        return;
+    };
+    match shell.conns.open(socket, shell.wait.registry()) {
+        Ok(conn) => {
+            log::debug!("connection {conn} from {peer}");
+            shell.engine.handle(Input::Opened { conn, peer }, now);
+            // Right away: it may close another connection to make room.
+            carry_out_outputs(shell, || {});
+        }
+        Err(error) => log::warn!("a connection from {peer} cannot be watched and is closed: {error}"),
+    }
 }
 
-/// Reads what is ready, fresh data first (`read_turns`).
+/// Reads what is ready, fresh data first (`ReadTurns`). Input is stamped after the read, or it could be carried out before it
+/// was sent.
 fn read(shell: &mut Shell, turn: &mut Turn<'_>) {
     while shell.conns.has_to_read() && turn.admits_short("read") {
-        shell.read_one(|| turn.arrival());
+        match shell.conns.read_next(&mut shell.read_buffer) {
+            None => {}
+            Some((conn, ReadOutcome::Bytes(bytes))) => {
+                shell.engine.handle(Input::Bytes { conn, bytes }, turn.arrival());
+                // Right away, or a throttled connection would be read again in this pass.
+                carry_out_outputs(shell, || {});
+            }
+            Some((conn, ReadOutcome::Ended)) => close_lost(shell, conn, turn.arrival()),
+        }
     }
 }
 
@@ -215,17 +252,55 @@ fn is_due(engine: &Engine, now: RealTime) -> bool {
 }
 
 fn outputs(shell: &mut Shell, turn: &mut Turn<'_>) {
-    shell.carry_out_outputs(|| {
+    carry_out_outputs(shell, || {
         turn.admits("output");
     });
     if let Some(report_shown) = &shell.report_shown {
         report_shown(&shell.engine);
     }
-    if shell.take_won() {
+    if std::mem::take(&mut shell.has_won) {
         shell.storage.save_soon();
         if shell.ends_at_win {
             end_later(shell);
         }
+    }
+}
+
+/// Carries out all outputs of the engine. At most two for each connection and one for the game can wait, each a system call
+/// at most, so this needs no budget.
+fn carry_out_outputs(shell: &mut Shell, mut count: impl FnMut()) {
+    while let Some(output) = shell.engine.poll_output() {
+        count();
+        match output {
+            Output::ShutdownWrite { conn } => shell.conns.shut_down_write(conn),
+            Output::Close { conn, reason } => {
+                log::trace!("connection {conn} is closed: {}", reason.name());
+                close(shell, conn);
+            }
+            Output::Reading { conn, is_wanted } => shell.conns.set_reading(conn, is_wanted),
+            Output::Won { team } => {
+                let name = shell.engine.config().game.team_name(team);
+                match team {
+                    TeamId::DRAW => log::info!("the match is a draw"),
+                    _ => log::info!("team {name} has won"),
+                }
+                shell.has_won = true;
+            }
+        }
+    }
+}
+
+/// Closes a connection that is lost, and tells the engine.
+fn close_lost(shell: &mut Shell, conn: ConnId, now: RealTime) {
+    log::trace!("connection {conn} is gone");
+    shell.engine.handle(Input::Closed { conn }, now);
+    close(shell, conn);
+}
+
+fn close(shell: &mut Shell, conn: ConnId) {
+    shell.conns.close(conn, shell.wait.registry());
+    if let Some(listener) = &mut shell.listener {
+        listener.room_was_made();
     }
 }
 
@@ -250,35 +325,73 @@ fn journal(shell: &mut Shell, turn: &mut Turn<'_>) {
 
 /// Writes replies, and messages queued before them, as far as the peers read.
 fn flush(shell: &mut Shell, turn: &mut Turn<'_>) {
-    let now = shell.now;
-    shell.note_writable();
+    // Those that take bytes again are queued, each among those of its kind.
+    while let Some(conn) = shell.conns.next_to_write() {
+        shell.engine.write_soon(conn);
+    }
     let mut is_cut_short = false;
     while let Some(conn) = shell.engine.next_dirty_answer() {
-        if !shell.flush_one(conn, now, || turn.admits_short("write")) {
+        if !flush_one(shell, conn, || turn.admits_short("write")) {
             is_cut_short = true;
             break;
         }
     }
     // A connection whose outbox is empty may be closed now, without another pass.
-    shell.carry_out_outputs(|| {});
+    carry_out_outputs(shell, || {});
     shell.unwritten = shell.conns.blocked() + usize::from(is_cut_short);
 }
 
 /// Writes to viewers, and to players what other players cause: thousands may watch, and a thousand hear one broadcast. After
 /// all replies, with a budget of its own.
 fn messages(shell: &mut Shell, turn: &mut Turn<'_>) {
-    let now = shell.now;
     shell.has_messages_left = false;
     while let Some(conn) = shell.engine.next_dirty_message() {
-        if !shell.flush_one(conn, now, || turn.admits("message")) {
+        if !flush_one(shell, conn, || turn.admits("message")) {
             shell.has_messages_left = true;
             break;
         }
     }
-    shell.carry_out_outputs(|| {});
+    carry_out_outputs(shell, || {});
 }
 
-/// Watches for write readiness only where bytes wait.
+/// Flushes one outbox, a piece a write, each of which `admits` must allow. What is left comes first of its kind next time.
+/// Answers whether all was written that can be.
+fn flush_one(shell: &mut Shell, conn: ConnId, mut admits: impl FnMut() -> bool) -> bool {
+    let now = shell.now;
+    loop {
+        if shell.engine.unsent(conn).is_empty() {
+            shell.conns.all_written(conn);
+            return true;
+        }
+        if !admits() {
+            shell.engine.write_later(conn);
+            return false;
+        }
+        // The journal stage has written most of it, but not what followed from a connection lost since, nor what a viewer that
+        // reads again is behind with.
+        shell.storage.write_ahead(&mut shell.engine, now);
+        match shell.conns.write(conn, shell.engine.unsent(conn)) {
+            WriteOutcome::Taken(count) => shell.engine.sent(conn, count),
+            WriteOutcome::Blocked => return true,
+            WriteOutcome::Failed => {
+                close_lost(shell, conn, now);
+                return true;
+            }
+        }
+    }
+}
+
+/// Watches for write readiness only where bytes wait. Input may wait for the next deadline unless a player's command is
+/// awaited, and dense deadlines together (docs/decisions/0106).
 fn watch(shell: &mut Shell, _turn: &mut Turn<'_>) {
-    shell.update_watch(shell.now);
+    shell.wait.policy = WaitPolicy {
+        input_may_wait: !shell.engine.awaits_command(),
+        spacing: spacing_at(shell.engine.game_clock().frequency()),
+        game_due: shell.engine.game_due(),
+        is_precise: shell.is_precise,
+    };
+    let now = shell.now;
+    for conn in shell.conns.update_watch(shell.wait.registry()) {
+        close_lost(shell, conn, now);
+    }
 }

@@ -93,7 +93,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     });
     let mut event_loop = made.map_err(|error| not_listening(address, &error))?;
     let shell = &mut event_loop.shell;
-    shell.conns.set_keep_alive(options.keep_alive());
+    shell.conns.keep_alive = options.keep_alive();
     shell.ends_at_win = options.ends_at_win;
     shell.is_precise = options.precise;
     shell.leave_descriptors(descriptors::connections_within(descriptors));
@@ -134,8 +134,10 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
             .map_err(|error| anyhow!("--scenario: {error}"))?;
         event_loop.shell.engine.direct(scenario)?;
     }
-    event_loop
-        .run_scripts(scripts)
+    let shell = &mut event_loop.shell;
+    shell.scripts = scripts;
+    shell
+        .watch_scripts()
         .map_err(|error| anyhow!("script files cannot be watched: {error}"))?;
     // A game that is continued keeps the rules it was begun with, whatever the options say.
     let game = event_loop.shell.engine.game().config();
@@ -172,7 +174,7 @@ pub fn play(asked: &PlayAsked) -> anyhow::Result<(EventLoop, String)> {
         Engine::play(config, &recording, start, now).map_err(io::Error::other)
     });
     let mut event_loop = made.map_err(|error| not_listening(address, &error))?;
-    event_loop.shell.conns.set_keep_alive(options.keep_alive());
+    event_loop.shell.conns.keep_alive = options.keep_alive();
     let (address, what) = (event_loop.address(), playback::described(&recording));
     Ok((
         event_loop,

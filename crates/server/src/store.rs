@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::file_system;
-
 /// The suffix of a journal piece while it is written.
 pub const JOURNAL: &str = ".trj";
 
@@ -29,8 +27,6 @@ pub(crate) fn packed(piece: &Path) -> PathBuf {
 /// The extension of a file that is not whole yet.
 const ASIDE: &str = "aside";
 
-/// A file system. All methods answer what the system says.
-#[expect(clippy::missing_errors_doc, reason = "the errors are the system's")]
 pub trait Files: fmt::Debug + Send + Sync {
     /// Makes one directory; an error if it exists.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
@@ -40,15 +36,12 @@ pub trait Files: fmt::Debug + Send + Sync {
     fn create(&self, path: &Path) -> io::Result<OpenFile>;
     /// Opens a file or a directory, to lock or sync it.
     fn open(&self, path: &Path) -> io::Result<OpenFile>;
-    /// Opens a file to read it.
     fn read(&self, path: &Path) -> io::Result<Box<dyn Read>>;
     /// The entries of a directory, in any order.
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
     /// Renames a file, replacing one that has the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Removes an empty directory.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Free bytes of the file system that holds both; `None` if there are two, or it does not say.
     fn free_beside(&self, path: &Path, other: &Path) -> Option<u64>;
@@ -57,12 +50,9 @@ pub trait Files: fmt::Debug + Send + Sync {
 /// An open file or directory. Closed when the last clone is dropped.
 pub type OpenFile = Arc<dyn Handle>;
 
-/// What can be done with an [`OpenFile`].
-#[expect(clippy::missing_errors_doc, reason = "the errors are the system's")]
 pub trait Handle: fmt::Debug + Send + Sync {
     /// Appends all bytes. After an error a part of them may be written.
     fn append(&self, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts the file to its first `length` bytes.
     fn truncate(&self, length: u64) -> io::Result<()>;
     /// Syncs content and metadata; of a directory the names in it. The system reports an error once: a second attempt
     /// succeeds whether or not the bytes are on the disk.
@@ -73,16 +63,13 @@ pub trait Handle: fmt::Debug + Send + Sync {
     fn is_at(&self, path: &Path) -> bool;
 }
 
-/// An entry of a directory.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// With the directory.
     pub path: PathBuf,
     /// Not a directory, nor a link.
     pub is_file: bool,
-    /// Its size.
     pub bytes: u64,
-    /// When it was last written.
     pub modified: SystemTime,
 }
 
@@ -96,12 +83,10 @@ impl Entry {
     }
 }
 
-/// The file system of the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemFiles;
 
 impl SystemFiles {
-    /// To be shared by all that writes.
     pub fn shared() -> Arc<dyn Files> {
         Arc::new(Self)
     }
@@ -122,7 +107,7 @@ impl Files for SystemFiles {
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        Ok(Arc::new(file_system::open(path)?))
+        Ok(Arc::new(system::open(path)?))
     }
 
     fn read(&self, path: &Path) -> io::Result<Box<dyn Read>> {
@@ -161,7 +146,7 @@ impl Files for SystemFiles {
     }
 
     fn free_beside(&self, path: &Path, other: &Path) -> Option<u64> {
-        file_system::free_beside(path, other)
+        system::free_beside(path, other)
     }
 }
 
@@ -176,7 +161,7 @@ impl Handle for File {
     }
 
     fn sync(&self) -> io::Result<()> {
-        file_system::sync(self)
+        system::sync(self)
     }
 
     fn try_lock(&self) -> Result<(), TryLockError> {
@@ -185,7 +170,7 @@ impl Handle for File {
 
     fn is_at(&self, path: &Path) -> bool {
         match (self.metadata(), fs::metadata(path)) {
-            (Ok(open), Ok(there)) => file_system::is_same_file(&open, &there),
+            (Ok(open), Ok(there)) => system::is_same_file(&open, &there),
             (_, Err(error)) => error.kind() != io::ErrorKind::NotFound,
             (Err(_), Ok(_)) => true,
         }
@@ -262,6 +247,76 @@ pub fn remove_asides(files: &dyn Files, directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(unix)]
+mod system {
+    use std::fs::{self, File, Metadata};
+    use std::io;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    pub(super) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+        (one.dev(), one.ino()) == (other.dev(), other.ino())
+    }
+
+    /// Free bytes of the file system that holds both, if it is one.
+    pub(super) fn free_beside(path: &Path, other: &Path) -> Option<u64> {
+        let device = |path: &Path| fs::metadata(path).ok().map(|about| about.dev());
+        if device(path)? != device(other)? {
+            return None;
+        }
+        let disk = rustix::fs::statvfs(path).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
+    /// Opens a file or a directory, to lock or sync it.
+    pub(super) fn open(path: &Path) -> io::Result<File> {
+        File::open(path)
+    }
+
+    pub(super) fn sync(file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::fs::{File, Metadata, OpenOptions};
+    use std::io;
+    use std::os::windows::fs::OpenOptionsExt;
+    use std::path::Path;
+
+    /// Without it Windows opens no directory (`FILE_FLAG_BACKUP_SEMANTICS`).
+    const OF_DIRECTORY: u32 = 0x0200_0000;
+
+    /// Not known: a file that was replaced counts as the same one.
+    pub(super) fn is_same_file(_: &Metadata, _: &Metadata) -> bool {
+        true
+    }
+
+    /// Not known: recording ends when the disk is full, and leaves no room for saves.
+    pub(super) fn free_beside(_: &Path, _: &Path) -> Option<u64> {
+        None
+    }
+
+    /// Opens a file or a directory, to lock or sync it. Only what is open for writing can be synced.
+    pub(super) fn open(path: &Path) -> io::Result<File> {
+        let writes = path.is_file();
+        OpenOptions::new()
+            .read(true)
+            .write(writes)
+            .custom_flags(OF_DIRECTORY)
+            .open(path)
+    }
+
+    /// Windows has no sync of a directory.
+    pub(super) fn sync(file: &File) -> io::Result<()> {
+        match file.metadata()?.is_dir() {
+            true => Ok(()),
+            false => file.sync_all(),
+        }
+    }
 }
 
 #[cfg(all(test, unix))]

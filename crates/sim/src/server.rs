@@ -300,7 +300,7 @@ impl Server {
 
     /// The loop wakes in time.
     fn check_wake(&mut self, now: RealTime) -> CheckResult {
-        let due = self.event_loop().next_deadline().map(|due| due.max(self.ended));
+        let due = self.event_loop().next_wake().map(|due| due.max(self.ended));
         let late = due.map_or(RealSpan::ZERO, |due| now.since(due));
         match late > DEFERRED_MAX && !std::mem::take(&mut self.is_late_expected) {
             true => Err(format!("the server woke {} ns late", late.as_nanos())),

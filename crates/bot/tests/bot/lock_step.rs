@@ -22,7 +22,7 @@ fn bots(server: SocketAddr, team: &str, agents: u32) -> Child {
 fn end_of(server: &Background) -> Option<(String, i128)> {
     let (sender, state) = mpsc::sync_channel(1);
     let posted = server.tasks().send("end_of", move |shell| {
-        let game = shell.engine().game();
+        let game = shell.engine.game();
         let end = game
             .winner()
             .map(|_| (format!("{:016x}", game.digest()), game.now().whole_units()));

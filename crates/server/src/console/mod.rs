@@ -14,7 +14,6 @@ pub mod input;
 pub mod operate;
 mod picture;
 pub mod remote;
-mod standard_input;
 
 use trantor_engine::{ConnId, OperatorLine};
 

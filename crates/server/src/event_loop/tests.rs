@@ -106,7 +106,7 @@ fn there_is_one_disk_job_of_a_name_and_its_failure_comes_to_the_loop() {
         outcomes.try_iter().collect::<Vec<_>>(),
         [Err("no disk".to_owned()), Ok(())]
     );
-    let stats = event_loop.shell.disk.stats();
+    let stats = event_loop.shell.disk.stats;
     assert_eq!((stats.done, stats.failed, stats.refused), (1, 1, 1));
 }
 

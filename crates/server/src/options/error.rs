@@ -4,8 +4,7 @@ use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::layers::CONFIG;
-use super::settings::{Origins, find, must_be, nearest_name, short};
+use super::settings::{CONFIG, find, must_be, nearest_name, short};
 use crate::names::nearest;
 
 pub const PROGRAM: &str = "trantor-server";
@@ -23,25 +22,6 @@ pub(crate) const COMMANDS: [&str; 7] = [
 
 /// Exit status for every mistake in the options and every failure to start: the convention of Epitech's tools.
 pub const EXIT_STATUS_REFUSED: u8 = 84;
-
-/// Two options that are valid alone and not together.
-#[derive(Debug)]
-pub(crate) struct Clash {
-    /// Their names, the one to change first.
-    pub(crate) names: [&'static str; 2],
-    pub(crate) error: OptionError,
-}
-
-impl Clash {
-    /// The mistake if no flag has a part in it: with the place of what was written.
-    pub(crate) fn elsewhere(self, origins: &Origins) -> OptionError {
-        let error = match self.names.iter().find_map(|name| origins.place(name)) {
-            Some(place) => self.error.within(place),
-            None => self.error,
-        };
-        error.elsewhere()
-    }
-}
 
 /// Why the options cannot be used: what was written, and what is accepted. One line.
 ///

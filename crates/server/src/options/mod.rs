@@ -1,13 +1,10 @@
 //! The options of a server: [`Options`] is the one list, with the flag, the range and the help of each.
 //!
 //! Flags win over the environment, the environment over the file, the file over the defaults. [`values`] reads the words
-//! of an option, [`settings`] finds options by name, [`layers`] reads the environment and the file, and [`crate::cli`]
-//! the command line.
+//! of an option, [`settings`] finds options by name and reads the environment and the file, and [`crate::cli`] reads the
+//! command line.
 
 mod error;
-pub mod layers;
-pub mod log_filter;
-mod record_keep;
 pub mod settings;
 pub mod values;
 
@@ -29,16 +26,14 @@ use crate::conn::KeepAlive;
 pub use crate::minds::MindSpecs;
 use crate::names::unknown_team;
 
-pub(crate) use error::{COMMANDS, Clash, explain, spelt};
+pub(crate) use error::{COMMANDS, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
-pub use log_filter::LogFilter;
-pub use record_keep::RecordKeep;
-pub use values::ConsoleInput;
 use values::{
     CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, choice, fits, frequency,
     host_names, lag, lag_limit, log_filter, minds, number, path, record_keep, save_span, seconds,
     seconds_or_never, socket_address, switch, whole,
 };
+pub use values::{ConsoleInput, LogFilter, RecordKeep};
 
 /// A value that 0 switches off. An alias, since clap takes an `Option` for a flag that may be left out.
 pub type OrNone<T> = Option<T>;
@@ -306,12 +301,6 @@ pub struct MetricsOptions {
     pub every: RealSpan,
 }
 
-impl MetricsOptions {
-    pub fn are_wanted(&self) -> bool {
-        self.address.is_some() || self.log != LevelFilter::Off
-    }
-}
-
 impl Default for Options {
     /// As the sample file has them.
     fn default() -> Self {
@@ -390,18 +379,15 @@ impl Options {
         let Some(path) = &self.token_file else {
             return Ok(None);
         };
-        let token =
-            layers::read_bounded(path).and_then(|text| Token::read(&text).map_err(|error| error.to_string()));
+        let token = settings::read_bounded(path)
+            .and_then(|text| Token::read(&text).map_err(|error| error.to_string()));
         let refused = |error| OptionError::new(format!("token-file {}", path.display()), error);
         token.map(Some).map_err(refused)
     }
 
-    /// Checks options that depend on each other: resume and save, control and token file, teams and places.
-    pub(crate) fn check_together(&self) -> Result<(), Clash> {
-        let clash = |names, written: &str, accepted: &str| {
-            let error = OptionError::new(written, accepted);
-            Err(Clash { names, error })
-        };
+    /// Checks options that depend on each other. A mistake names two of them, the one to change first.
+    fn check_together(&self) -> Result<(), ([&'static str; 2], OptionError)> {
+        let clash = |names, written: &str, accepted: &str| Err((names, OptionError::new(written, accepted)));
         match (self.control == Control::Token, self.token_file.is_some()) {
             (true, false) => {
                 let needed = "needs token-file, a file with the token in its first line";
@@ -414,11 +400,8 @@ impl Options {
             _ => {}
         }
         if self.save.resume && self.save.directory.is_none() {
-            return clash(
-                ["resume", "save"],
-                "resume",
-                "needs save, the directory to go on from",
-            );
+            let needed = "needs save, the directory to go on from";
+            return clash(["resume", "save"], "resume", needed);
         }
         let lags = self.lag.teams.iter().map(|(team, _)| ("lag", team));
         let minds = self.mind.iter().flat_map(|minds| &minds.0);

@@ -1,19 +1,25 @@
-//! The options by name: which there are, how one takes a value, and where each value was written.
+//! The options by name: which there are, how one takes a value, and where each value was written: on the command line,
+//! or in the layers beneath it, the environment and the file.
 //!
-//! A name is the long flag, the key in the file, and (in capitals, `_` for `-`, after
-//! [`super::layers::ENVIRONMENT_PREFIX`]) the environment variable. All of it follows from [`Options`].
+//! A name is the long flag, the key in the file, and (in capitals, `_` for `-`, after `TRANTOR_SERVER_`) the
+//! environment variable. All of it follows from [`Options`]. The environment and the file are checked whole, also where a
+//! flag wins, so that no mistake in them stays hidden.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _};
+use serde::Deserialize as _;
+use toml::de::{DeTable, ValueDeserializer};
 use trantor_game::GameConfig;
 
-use super::Options;
-use super::values::{ON_OFF, TRUE_FALSE, team_names_fault};
+use super::values::{LogFilter, ON_OFF, TRUE_FALSE, team_names_fault};
+use super::{OptionError, Options};
 use crate::names::nearest;
 
 /// The options as clap derives them, for parsing one at a time.
@@ -34,7 +40,6 @@ pub(super) static DEFAULTS: LazyLock<Options> = LazyLock::new(|| {
     Options::from_arg_matches(&matches).expect("the sample has every option that is not off")
 });
 
-/// The option that takes several words.
 const TEAMS: &str = "teams";
 
 /// The option that adds up when it is repeated.
@@ -61,7 +66,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.get_arguments().map(name_of)
 }
 
-/// Whether `-h` shows the option.
 pub fn is_common(name: &str) -> bool {
     COMMON.split(' ').any(|common| common == name)
 }
@@ -189,30 +193,11 @@ pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static st
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resolved {
     pub options: Options,
-    /// Where each was written.
-    pub origins: Origins,
+    /// The options that were written somewhere, by name; all others have their defaults.
+    origins: BTreeMap<&'static str, Origin>,
     pub file: Option<PathBuf>,
 }
 
-impl Resolved {
-    /// Sets an option to the value that these words at `place` mean.
-    pub(crate) fn put(
-        &mut self,
-        name: &'static str,
-        words: Vec<String>,
-        place: impl Into<String>,
-    ) -> Result<(), String> {
-        set(&mut self.options, name, &words)?;
-        self.origins.note(name, words, place);
-        Ok(())
-    }
-}
-
-/// The options that were written somewhere, by name; all others have their defaults.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origins(BTreeMap<&'static str, Origin>);
-
-/// What was written for one option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Origin {
     words: Vec<String>,
@@ -220,34 +205,50 @@ struct Origin {
     place: String,
 }
 
-impl Origins {
-    /// Notes an accepted value, in place of any before.
-    pub(crate) fn note(&mut self, name: &'static str, words: Vec<String>, place: impl Into<String>) {
+impl Resolved {
+    /// Sets an option to the value that these words at `place` mean. An error is that of [`set`].
+    pub(crate) fn put(
+        &mut self,
+        name: &'static str,
+        words: Vec<String>,
+        place: impl Into<String>,
+    ) -> Result<(), String> {
+        set(&mut self.options, name, &words)?;
         let place = place.into();
-        self.0.insert(name, Origin { words, place });
+        self.origins.insert(name, Origin { words, place });
+        Ok(())
     }
 
-    /// Copies what `other` has for an option, or that it has nothing.
-    pub(crate) fn copy(&mut self, name: &'static str, other: &Self) {
-        match other.0.get(name) {
-            Some(origin) => drop(self.0.insert(name, origin.clone())),
-            None => drop(self.0.remove(name)),
-        }
+    /// Checks options that depend on each other. A mistake in which no flag has a part says where it was written.
+    pub(crate) fn check_together(&self, is_flag: impl Fn(&str) -> bool) -> Result<(), OptionError> {
+        self.options.check_together().map_err(|(names, error)| {
+            if names.into_iter().any(is_flag) {
+                return error;
+            }
+            let error = match names.iter().find_map(|name| self.origins.get(name)) {
+                Some(origin) => error.within(&origin.place),
+                None => error,
+            };
+            error.elsewhere()
+        })
     }
 
-    /// Where an option was written.
-    pub(crate) fn place(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|origin| origin.place.as_str())
-    }
-
-    /// An option as a line of a file, with the place where it was written.
+    /// An option that was written as a line of a file, with the place where it was written.
     pub(crate) fn line(&self, name: &str) -> Option<String> {
-        let Origin { words, place } = self.0.get(name)?;
+        let Origin { words, place } = self.origins.get(name)?;
         Some(format!("{name} = {}  # {place}", in_file(name, words)))
     }
 
+    /// Notes what `other` has for an option, or that it has nothing.
+    pub(crate) fn copy_origin(&mut self, name: &'static str, other: &Self) {
+        match other.origins.get(name) {
+            Some(origin) => drop(self.origins.insert(name, origin.clone())),
+            None => drop(self.origins.remove(name)),
+        }
+    }
+
     /// The options whose values differ in `other`, sorted by name. A default that is written out makes no difference.
-    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+    pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
         let mut names: Vec<_> = names()
             .filter(|name| self.alone(name) != other.alone(name))
             .collect();
@@ -258,10 +259,172 @@ impl Origins {
     /// The defaults, with this one option as it was written.
     fn alone(&self, name: &str) -> Options {
         let mut options = Options::default();
-        if let Some(Origin { words, .. }) = self.0.get(name) {
-            let accepted = set(&mut options, name, words);
-            debug_assert!(accepted.is_ok(), "{name} = {words:?} was accepted before");
+        if let Some(Origin { words, .. }) = self.origins.get(name) {
+            set(&mut options, name, words).expect("it was accepted before");
         }
         options
     }
+}
+
+/// Prefix of the environment variables of this program.
+const ENVIRONMENT_PREFIX: &str = "TRANTOR_SERVER_";
+
+/// The flag and variable that name the file. It is no key of the file itself.
+pub(crate) const CONFIG: &str = "config";
+
+/// The variable that sets the log of many programs.
+pub(crate) const RUST_LOG: &str = "RUST_LOG";
+
+/// Largest file read, in bytes: the sample with every comment has a few thousand.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// The variables of this program, sorted by name; all of them known.
+#[derive(Debug, Default)]
+pub(crate) struct Environment {
+    values: Vec<(&'static str, String)>,
+    pub(crate) config: Option<PathBuf>,
+    /// Set for all programs: the file wins over it.
+    pub(crate) log: Option<String>,
+}
+
+fn variable_of(name: &str) -> String {
+    format!("{ENVIRONMENT_PREFIX}{}", name.to_uppercase().replace('-', "_"))
+}
+
+impl Environment {
+    /// Picks this program's variables out of all. Refuses one that has our prefix and an unknown name, or is not UTF-8.
+    pub(crate) fn read(
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Self, OptionError> {
+        // Sorted, so that the first mistake is always the same one.
+        let mut variables: Vec<_> = variables.into_iter().collect();
+        variables.sort();
+        let mut environment = Self::default();
+        for (variable, value) in variables {
+            let Some(variable) = variable.to_str() else {
+                continue;
+            };
+            if variable == RUST_LOG {
+                // What this program does not understand in it is no mistake.
+                let log = value.into_string().ok();
+                environment.log = log.filter(|log| LogFilter::read(log).is_some());
+            } else if variable == variable_of(CONFIG) {
+                environment.config = Some(value.into());
+            } else if let Some(name) = names().find(|name| variable == variable_of(name)) {
+                let value = value.into_string().map_err(|value| {
+                    let written = format!("{variable}={}", value.to_string_lossy());
+                    OptionError::new(written, "must be valid UTF-8")
+                })?;
+                environment.values.push((name, value));
+            } else if let Some(unknown) = variable.strip_prefix(ENVIRONMENT_PREFIX) {
+                let hint = match nearest_name(unknown, &[CONFIG]).map(variable_of) {
+                    Some(nearest) => format!("unknown variable; the nearest known one is {nearest}"),
+                    None => "unknown variable; the names are those of --help".to_owned(),
+                };
+                return Err(OptionError::new(variable, hint));
+            }
+        }
+        Ok(environment)
+    }
+
+    /// Applies the variables of this program, up to the first value that is not accepted.
+    pub(crate) fn apply(&self, resolved: &mut Resolved) -> Result<(), OptionError> {
+        for (name, value) in &self.values {
+            let words: Vec<String> = match *name {
+                TEAMS => value.split_whitespace().map(str::to_owned).collect(),
+                _ => vec![value.clone()],
+            };
+            let variable = variable_of(name);
+            resolved
+                .put(name, words, variable.clone())
+                .map_err(|why| OptionError::new(format!("{variable}={value}"), why))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the TOML file at `path`.
+///
+/// # Errors
+/// All mistakes, in the order of its lines, at least one; the options have not changed then.
+pub(crate) fn apply_file(resolved: &mut Resolved, path: &Path) -> Result<(), Vec<OptionError>> {
+    let source = path.display().to_string();
+    match read_bounded(path) {
+        Ok(text) => apply_text(resolved, &source, &text),
+        Err(error) => Err(vec![OptionError::new(source, error)]),
+    }
+}
+
+/// Reads TOML `text`; `source` names it.
+pub fn apply_text(resolved: &mut Resolved, source: &str, text: &str) -> Result<(), Vec<OptionError>> {
+    let at = |offset: usize| {
+        let before = text.get(..offset).unwrap_or(text);
+        format!("{source}:{}", before.matches('\n').count() + 1)
+    };
+    let (table, broken) = DeTable::parse_recoverable(text);
+    if !broken.is_empty() {
+        let mistake = |error: &toml::de::Error| {
+            OptionError::new(at(error.span().map_or(0, |span| span.start)), error.message())
+        };
+        return Err(broken.iter().map(mistake).collect());
+    }
+    let mut entries: Vec<_> = table.into_inner().into_iter().collect();
+    entries.sort_unstable_by_key(|(key, _)| key.span().start);
+
+    let (mut changed, mut mistakes) = (resolved.clone(), Vec::new());
+    for (key, value) in entries {
+        let place = at(key.span().start);
+        let key = key.get_ref().as_ref();
+        let Some(name) = find(key) else {
+            let hint = match nearest_name(key, &[]) {
+                Some(nearest) => format!("unknown key; the nearest known one is '{nearest}'"),
+                None => "unknown key; the keys are the long names of --help".to_owned(),
+            };
+            mistakes.push(OptionError::new(format!("{place}: '{key}'"), hint));
+            continue;
+        };
+        let written = text.get(value.span()).unwrap_or_default();
+        // TOML has larger numbers than `toml::Value`.
+        let value = toml::Value::deserialize(ValueDeserializer::from(value)).ok();
+        let accepted = match value.and_then(|value| words_of(name, &value)) {
+            Some(words) => changed.put(name, words, place.clone()),
+            None => Err(must_be(name)),
+        };
+        if let Err(why) = accepted {
+            mistakes.push(OptionError::new(format!("{place}: {key} = {written}"), why));
+        }
+    }
+    if mistakes.is_empty() {
+        *resolved = changed;
+        Ok(())
+    } else {
+        Err(mistakes)
+    }
+}
+
+/// Refuses what can be read only once or may block, as a pipe that shells make of `<(…)`.
+///
+/// # Errors
+/// If it is no regular file. One that does not exist is reported when it is read.
+pub(crate) fn check_can_be_read_again(path: &Path) -> Result<(), OptionError> {
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(OptionError::new(
+            path.display().to_string(),
+            "only a regular file can be read again",
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn read_bounded(path: &Path) -> Result<String, String> {
+    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
+    let mut text = String::new();
+    let mut file = std::fs::File::open(path)
+        .map_err(cannot)?
+        .take(FILE_BYTES_MAX + 1);
+    file.read_to_string(&mut text).map_err(cannot)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("has more than the {FILE_BYTES_MAX} bytes that are read"));
+    }
+    Ok(text)
 }

@@ -3,8 +3,10 @@
 //! The command line, the environment and the file share these readers. Which options exist is [`super::Options`]' to say.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use log::LevelFilter;
 use trantor_engine::{Control, RefillNews};
@@ -14,11 +16,9 @@ use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
+use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, OrNone, SAVE_EVERY_MS};
 use crate::minds::{self, MindSpecs};
 
-use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, LogFilter, OrNone, RecordKeep, SAVE_EVERY_MS};
-
-/// Whether standard input is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConsoleInput {
     /// If it is a terminal, or the game waits for its start.
@@ -51,7 +51,6 @@ pub(super) fn number<T: 'static>(from: u64, to: u64, make: fn(u64) -> T) -> impl
     }
 }
 
-/// A whole number in `from..=to`.
 pub(crate) fn whole<T: TryFrom<u64> + 'static>(from: u64, to: u64) -> impl Reader<T> {
     number(from, to, fits)
 }
@@ -94,12 +93,9 @@ pub(super) fn frequency() -> impl Reader<Frequency> {
     })
 }
 
-/// The placeholder of a switch in the help text.
 pub(super) const ON_OFF: &str = "on|off";
-/// The placeholder of a switch with the words of the reference server.
 pub(super) const TRUE_FALSE: &str = "true|false";
 
-/// Yes or no, in either pair of words.
 pub(super) fn switch() -> impl Reader<bool> {
     |word: &str| match word {
         "on" | "true" => Ok(true),
@@ -147,7 +143,6 @@ pub(super) fn socket_address() -> impl Reader<SocketAddr> {
     )
 }
 
-/// Names of hosts with commas between them.
 pub(super) fn host_names() -> impl Reader<Hosts> {
     text("host names separated by commas, without ports", |text| {
         let names: Hosts = text.split(',').map(|name| name.trim().to_owned()).collect();
@@ -222,7 +217,6 @@ pub(super) const LEVELS: [(&str, LevelFilter); 6] = [
     ("trace", LevelFilter::Trace),
 ];
 
-/// What is wrong with teams of these names, if anything is.
 pub(super) fn team_names_fault(names: &[String]) -> Option<String> {
     if !(1..=GameConfig::TEAMS_MAX).contains(&names.len()) {
         return Some(format!(
@@ -239,4 +233,104 @@ pub(super) fn team_names_fault(names: &[String]) -> Option<String> {
     Some(format!(
         "teams have different names, and {twice:?} is there twice"
     ))
+}
+
+/// A level for everything, and exceptions by module; written `info` or `warn,trantor_engine=trace`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFilter {
+    everything: LevelFilter,
+    modules: Vec<(String, LevelFilter)>,
+}
+
+impl LogFilter {
+    pub fn read(written: &str) -> Option<Self> {
+        let (mut everything, mut modules) = (None, Vec::new());
+        for part in written.split(',') {
+            match part.split_once('=') {
+                Some((module, level)) if is_module_path(module) => {
+                    modules.push((module.to_owned(), level.parse().ok()?));
+                }
+                // Two levels for everything contradict each other.
+                None if everything.is_none() => everything = Some(part.parse().ok()?),
+                _ => return None,
+            }
+        }
+        let everything = everything.unwrap_or(LevelFilter::Info);
+        Some(Self { everything, modules })
+    }
+
+    /// The same exceptions, with at least `level` for everything else.
+    pub fn at_least(mut self, level: LevelFilter) -> Self {
+        self.everything = self.everything.max(level);
+        self
+    }
+
+    pub fn apply(&self, builder: &mut env_logger::Builder) {
+        builder.filter_level(self.everything);
+        for (module, level) in &self.modules {
+            builder.filter_module(module, *level);
+        }
+    }
+}
+
+impl fmt::Display for LogFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |level: LevelFilter| level.as_str().to_lowercase();
+        f.write_str(&name(self.everything))?;
+        self.modules
+            .iter()
+            .try_for_each(|(module, level)| write!(f, ",{module}={}", name(*level)))
+    }
+}
+
+fn is_module_path(path: &str) -> bool {
+    !path.is_empty()
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':')
+}
+
+/// The least bytes that can be asked for: what `--resume` needs since the last save, and more.
+const BYTES_MIN: u64 = 64 * 1_000_000;
+
+/// The least age: saves are at most a day apart, and `--resume` needs the journal since the last one.
+const AGE_MIN: Duration = Duration::from_secs(2 * 24 * 60 * 60);
+
+/// How much of the recordings is kept; neither: all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordKeep {
+    pub bytes: Option<u64>,
+    pub age: Option<Duration>,
+}
+
+impl RecordKeep {
+    /// Reads `10GB`, `30d`, or both with a comma between them; `all` is neither.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut keep = Self::default();
+        if text == "all" {
+            return Some(keep);
+        }
+        for part in text.split(',') {
+            let digits = part.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+            let number: u64 = digits.parse().ok()?;
+            let bytes = |unit: u64| number.checked_mul(unit).filter(|bytes| *bytes >= BYTES_MIN);
+            match &part[digits.len()..] {
+                "MB" if keep.bytes.is_none() => keep.bytes = Some(bytes(1_000_000)?),
+                "GB" if keep.bytes.is_none() => keep.bytes = Some(bytes(1_000_000_000)?),
+                "TB" if keep.bytes.is_none() => keep.bytes = Some(bytes(1_000_000_000_000)?),
+                "d" if keep.age.is_none() => {
+                    let age = Duration::from_secs(number.checked_mul(24 * 60 * 60)?);
+                    keep.age = Some(age).filter(|age| *age >= AGE_MIN);
+                    keep.age?;
+                }
+                _ => return None,
+            }
+        }
+        Some(keep)
+    }
+
+    /// Whether anything is ever removed.
+    pub(crate) fn is_bounded(self) -> bool {
+        self.bytes.is_some() || self.age.is_some()
+    }
 }

@@ -1,15 +1,17 @@
-//! The files of one run: a directory of its own, a file for each piece, and what becomes of them.
+//! The files of runs: a directory for each, a file for each piece, and what becomes of them.
 //!
 //! When anything is written, packed or synced is for [`super`] to say.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use trantor_engine::JournalBytes;
 use trantor_time::RealTime;
 
 use super::RecorderConfig;
+use crate::options::RecordKeep;
 use crate::store::{self, COMPRESSED, Entry, Files, JOURNAL, OpenFile, PIECE};
 
 /// How hard zstd tries. Its usual level: a second level of effort saves a few per cent.
@@ -24,8 +26,7 @@ const UNSYNCED_MAX: usize = 16;
 #[derive(Debug)]
 pub(super) struct Run {
     files: Arc<dyn Files>,
-    directory: PathBuf,
-    /// The piece being written.
+    pub(super) directory: PathBuf,
     file: OpenFile,
     /// To be synced besides the piece being written: finished pieces, and at first the directory that has the run's.
     pub(super) unsynced: Vec<OpenFile>,
@@ -38,7 +39,7 @@ pub(super) struct Run {
     number: u32,
     piece_bytes: u64,
     /// Size of the snapshot that the piece begins with.
-    head_bytes: u64,
+    pub(super) head_bytes: u64,
     /// The directory, locked as long as this run is being recorded.
     lock: OpenFile,
 }
@@ -87,12 +88,6 @@ impl Run {
         })
     }
 
-    /// Where its pieces are.
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    /// The number in its directory's name.
     pub(super) fn number(&self) -> u32 {
         let name = self.directory.file_name().and_then(|name| name.to_str());
         name.and_then(run_number).unwrap_or(0)
@@ -103,12 +98,6 @@ impl Run {
         !self.lock.is_at(&self.directory) || !self.file.is_at(&piece_path(&self.directory, self.number))
     }
 
-    /// Size of the snapshot that the piece being written begins with.
-    pub(super) fn head_bytes(&self) -> u64 {
-        self.head_bytes
-    }
-
-    /// Whether the piece is long enough for another one to begin.
     pub(super) fn is_piece_long(&self, config: &RecorderConfig) -> bool {
         let snapshots = self.head_bytes.saturating_mul(config.piece_snapshots);
         self.piece_bytes >= config.piece_bytes.max(snapshots)
@@ -264,11 +253,96 @@ fn piece_path(directory: &Path, number: u32) -> PathBuf {
     directory.join(format!("{PIECE}{number:05}{JOURNAL}"))
 }
 
+/// Pieces of the run being written that always stay: the one being written, and the one before it, which may be about to be
+/// packed.
+const PIECES_KEPT: usize = 2;
+
+/// What can be removed at once: a run that ended, or a piece of the one being written.
+#[derive(Debug)]
+struct Part {
+    path: PathBuf,
+    /// Its own path, or those of the pieces of a run.
+    pieces: Vec<PathBuf>,
+    bytes: u64,
+    modified: SystemTime,
+    /// Held by a server that records, or needed.
+    stays: bool,
+}
+
+/// `--record-keep`: removes what is too old beside what is written now, or too much, so that the directory of recordings
+/// stays within bounds. Runs that ended are removed as a whole, the oldest first, so that what is left of others is whole.
+/// Of `current`, the run being written, pieces are removed, never the last ones ([`PIECES_KEPT`]). If that fails, recording
+/// goes on.
+pub(super) fn tidy_old(files: &dyn Files, keep: RecordKeep, recordings: &Path, current: &Path) {
+    if keep.is_bounded()
+        && let Err(error) = remove_old(files, keep, recordings, current)
+    {
+        let shown = recordings.display();
+        log::warn!("{shown}: old recordings cannot be removed: {error}");
+    }
+}
+
+fn remove_old(files: &dyn Files, keep: RecordKeep, recordings: &Path, current: &Path) -> io::Result<()> {
+    // The piece being written is as new as the clock; whether that is right does not matter.
+    let Some(now) = pieces_of(files, current)?
+        .iter()
+        .map(|piece| piece.modified)
+        .max()
+    else {
+        return Ok(());
+    };
+    let mut parts = Vec::new();
+    for run in runs_in(files, recordings)? {
+        let pieces = pieces_of(files, &run)?;
+        if run == current {
+            let newest = pieces.len().saturating_sub(PIECES_KEPT);
+            let places = pieces.into_iter().enumerate();
+            parts.extend(places.map(|(place, piece)| Part {
+                path: piece.path.clone(),
+                pieces: vec![piece.path],
+                bytes: piece.bytes,
+                modified: piece.modified,
+                stays: place >= newest,
+            }));
+        } else if let Some(modified) = pieces.iter().map(|piece| piece.modified).max() {
+            parts.push(Part {
+                bytes: pieces.iter().map(|piece| piece.bytes).sum(),
+                modified,
+                stays: is_held(files, &run),
+                pieces: pieces.into_iter().map(|Entry { path, .. }| path).collect(),
+                path: run,
+            });
+        }
+    }
+    let mut bytes: u64 = parts.iter().map(|part| part.bytes).sum();
+    for part in parts.iter().filter(|part| !part.stays) {
+        let age = now.duration_since(part.modified).unwrap_or_default();
+        let is_too_old = keep.age.is_some_and(|max| age > max);
+        let is_too_much = keep.bytes.is_some_and(|max| bytes > max);
+        if !is_too_old && !is_too_much {
+            continue;
+        }
+        for piece in &part.pieces {
+            files.remove(piece)?;
+        }
+        // Other files in it stay, and so does then the directory.
+        let _has_more = files.remove_directory(&part.path);
+        bytes -= part.bytes;
+        let why = if is_too_old { "age" } else { "bytes" };
+        log::info!(
+            "{}: removed, beyond the {why} of --record-keep",
+            part.path.display()
+        );
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::SystemFiles;
     use std::fs;
+    use std::time::Duration;
 
     #[test]
     fn a_run_without_a_record_leaves_no_directory() {
@@ -277,7 +351,7 @@ mod tests {
         let files = SystemFiles::shared();
         let runs = || fs::read_dir(&directory).unwrap().count();
         let run = Run::create(&files, &directory, 0).unwrap();
-        assert!(run.directory().join("piece-00000.trj").exists());
+        assert!(run.directory.join("piece-00000.trj").exists());
         drop(run);
         assert_eq!(runs(), 0, "it ended before anything was recorded");
 
@@ -299,5 +373,51 @@ mod tests {
         drop(run);
         assert_eq!(runs(), 1);
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+    #[test]
+    fn the_oldest_go_first_and_what_is_written_stays() {
+        let folder = std::env::temp_dir().join(format!("trantor-keep-{}", std::process::id()));
+        let _none_left = fs::remove_dir_all(&folder);
+        let write = |name: &str, bytes: usize| {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, vec![0; bytes]).unwrap();
+            path
+        };
+        let piece =
+            |run: u32, number: u32, bytes| write(&format!("run-000{run}/piece-{number:05}.trj.zst"), bytes);
+        let by_hand = [write("run-0001/notes", 1), write("by-hand.trj", 1)];
+        for (run, number, bytes) in [(1, 0, 40), (1, 1, 40), (2, 0, 40)] {
+            piece(run, number, bytes);
+        }
+        (0..4).for_each(|number| drop(piece(3, number, 10)));
+        let left = |bytes: Option<u64>, age: Option<Duration>| {
+            let keep = RecordKeep { bytes, age };
+            remove_old(&SystemFiles, keep, &folder, &folder.join("run-0003")).unwrap();
+            ["run-0001", "run-0002", "run-0003"]
+                .map(|run| pieces_of(&SystemFiles, &folder.join(run)).map_or(0, |all| all.len()))
+        };
+        assert_eq!(left(Some(160), None), [2, 1, 4]);
+        // One that is held by another server stays, and what comes after it goes.
+        let held = store::lock(&SystemFiles, &folder.join("run-0002")).unwrap();
+        assert_eq!(left(Some(70), None), [0, 1, 3]);
+        drop(held);
+        assert!(by_hand.iter().all(|path| path.exists()));
+        assert_eq!(left(Some(0), None), [0, 0, 2]);
+        assert!(!folder.join("run-0002").exists());
+
+        let old = [piece(2, 0, 40), folder.join("run-0003/piece-00002.trj.zst")];
+        piece(3, 4, 10);
+        assert_eq!(left(None, Some(WEEK)), [0, 1, 3]);
+        for path in old {
+            let file = fs::File::options().write(true).open(path).unwrap();
+            let written = file.metadata().unwrap().modified().unwrap();
+            file.set_modified(written - WEEK - WEEK).unwrap();
+        }
+        assert_eq!(left(None, Some(WEEK)), [0, 0, 2]);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -4,26 +4,22 @@
 //! pieces in it. The playing itself is [`trantor_game::replay`]'s; showing a recording to viewers is [`crate::playback`]'s.
 
 mod export;
-mod info;
-mod outcome;
-pub(crate) mod parallel;
-mod piece_file;
+mod files;
 mod verify;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser};
-
-pub use export::export_bytes;
-pub use outcome::{Checked, Outcome};
-pub use piece_file::{pieces_in, read, read_from};
-pub use verify::{verify_all, verify_bytes};
-
-use trantor_game::journal::{CutShort, Ending};
+use serde_json::{Value, json};
+use trantor_game::journal::{CutShort, Ending, Piece, Record};
 use trantor_runtime::standard_error;
 
+pub use self::export::export_bytes;
+pub(crate) use self::files::{for_each_file, progress_bar};
+pub use self::files::{pieces_in, read, read_from};
+pub use self::verify::{Checked, Outcome, verify_all, verify_bytes};
 use crate::options::{EXIT_STATUS_REFUSED, PROGRAM};
 
 /// What is to be done with journals.
@@ -110,7 +106,7 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
     };
     let done = match asked {
         ReplayAsked::Verify(look) => verify::run(&files, asked.files(), look.json),
-        ReplayAsked::Info(look) => info::run(&files, look.json),
+        ReplayAsked::Info(look) => info(&files, look.json),
         ReplayAsked::Export { .. } => export::run(&files, asked.files()),
         ReplayAsked::Play { .. } => unreachable!("the server itself plays it"),
     };
@@ -118,7 +114,7 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
         Ok(Worst::Unfinished) if !matches!(asked, ReplayAsked::Verify(_)) => ExitCode::SUCCESS,
         Ok(worst) => worst.exit_code(),
         // The reader may stop early: `replay export … | head`.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         // Not 1, which would say that a recording does not agree.
         Err(error) => {
             standard_error::say(format_args!("{PROGRAM}: cannot write the results: {error}"));
@@ -163,6 +159,86 @@ impl Worst {
     }
 }
 
-fn line(out: &mut impl Write, value: &serde_json::Value) -> std::io::Result<()> {
+fn line(out: &mut impl Write, value: &Value) -> io::Result<()> {
     writeln!(out, "{value}")
+}
+
+/// `replay info`: the head of a piece, and what can be counted without playing it.
+fn info(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
+    let mut worst = Worst::Good;
+    let mut out = io::stdout().lock();
+    for file in files {
+        let shown = file.to_string_lossy();
+        let described = files::read(file)
+            .map_err(|error| error.to_string())
+            .and_then(|bytes| describe(&bytes));
+        let how = described.as_ref().map_or(Worst::Unreadable, |(_, how)| *how);
+        worst = worst.max(how);
+        match described {
+            Ok((mut value, _)) if as_json => {
+                value["file"] = shown.into();
+                line(&mut out, &value)?;
+            }
+            Ok((Value::Object(fields), _)) => {
+                writeln!(out, "{shown}")?;
+                for (name, value) in fields {
+                    writeln!(out, "  {name}: {value}")?;
+                }
+            }
+            Ok(_) => {}
+            Err(error) => match as_json {
+                true => line(&mut out, &json!({ "file": shown, "error": error }))?,
+                false => writeln!(out, "{shown}: {error}")?,
+            },
+        }
+    }
+    Ok(worst)
+}
+
+fn describe(bytes: &[u8]) -> Result<(Value, Worst), String> {
+    let piece = match Piece::open(bytes) {
+        Ok(piece) => piece,
+        Err(error) if error.is_of_begun() => {
+            let value = json!({ "bytes": bytes.len(), "ending": NOTHING_YET });
+            return Ok((value, Worst::Unfinished));
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let snapshot = piece.snapshot().map_err(|error| error.to_string())?;
+    let (mut inputs, mut digests) = (0u64, 0u64);
+    let mut end = piece.head().begin;
+    let mut entries = piece.entries();
+    for entry in entries.by_ref() {
+        end = entry.stamp;
+        match entry.record {
+            Record::Input(_) => inputs += 1,
+            Record::Digest(_) | Record::PieceEnd(_) | Record::End(_) => digests += 1,
+            Record::Progress => {}
+        }
+    }
+    let ending = entries.ending().expect("the entries are used up");
+    let how = Worst::of(ending);
+    let ending = match ending {
+        Ending::Closed => "closed".to_owned(),
+        Ending::Continued => "closed, another piece follows".to_owned(),
+        Ending::CutOff { whole_bytes, why } => format!("at byte {whole_bytes}: {why}"),
+    };
+    let (head, config) = (piece.head(), snapshot.config());
+    let value = json!({
+        "program": head.program,
+        "piece": head.number,
+        "begins_units": head.begin.at.as_units_f64(),
+        "ends_units": end.at.as_units_f64(),
+        "begins_deadlines": head.begin.steps,
+        "ends_deadlines": end.steps,
+        "width": config.size.width(),
+        "height": config.size.height(),
+        "teams": config.teams,
+        "seed": config.seed,
+        "inputs": inputs,
+        "digests": digests,
+        "bytes": bytes.len(),
+        "ending": ending,
+    });
+    Ok((value, how))
 }

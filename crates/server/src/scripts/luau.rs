@@ -1,28 +1,31 @@
 //! The scripts of a game, where the build has them.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use trantor_engine::minds::{MindSource, Scenario};
+use trantor_runtime::threads::{self, Thread};
 use trantor_script::limits::SOURCE_BYTES_MAX;
 use trantor_script::{Script, ScriptError, ScriptEvent, ScriptNews};
 
 use super::scenario::ScriptScenario;
-use super::watch::Watch;
 use super::{ReadLine, Report, ScriptTotals, Source};
 
 /// What a console line without a known file is answered.
 const NO_SUCH_FILE: &str = "no script of that name runs; script list has them";
 
-/// All scripts of a game.
 #[derive(Default)]
 pub struct Scripts {
     loaded: Vec<Loaded>,
     watch: Option<Watch>,
 }
 
-/// A file that runs.
 struct Loaded {
     path: PathBuf,
     script: Script,
@@ -57,7 +60,6 @@ impl Scripts {
         })
     }
 
-    /// The scenario of a file.
     pub fn scenario(
         &mut self,
         path: &Path,
@@ -118,7 +120,6 @@ impl Scripts {
         self.loaded.iter().fold(ScriptTotals::default(), add)
     }
 
-    /// A line for each script.
     pub fn list(&self) -> String {
         let mut text = String::new();
         for loaded in &self.loaded {
@@ -223,17 +224,93 @@ fn report(path: &Path, event: ScriptEvent) -> Report {
     Report { level, text, shown }
 }
 
-/// A file as messages call it.
 fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
 /// The source, and one byte more than a source may have if it is longer.
-pub(super) fn read(path: &Path) -> Source {
+fn read(path: &Path) -> Source {
     let bytes_max = SOURCE_BYTES_MAX as u64 + 1;
     let mut source = Vec::new();
     let found = File::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut source));
     let expected = "expected the path of a script, as in folder/scout.luau";
     found.map_err(|error| format!("{}: {error}: {expected}", path.display()))?;
     Ok(source)
+}
+
+/// How long a folder must be quiet before a changed file is read: editors write a file in several steps, a few milliseconds
+/// apart.
+const QUIET_SPAN: Duration = Duration::from_millis(50);
+
+/// Waits for quiet at most so often: a folder that never rests does not keep a change waiting for a second.
+const QUIET_WAITS_MAX: usize = 8;
+
+struct Watch {
+    paths: BTreeSet<PathBuf>,
+    /// Dropped first: its end is the thread's.
+    _watcher: RecommendedWatcher,
+    _thread: Thread<()>,
+}
+
+impl Watch {
+    fn start(paths: BTreeSet<PathBuf>, send: impl Fn(PathBuf, Source) + Send + 'static) -> io::Result<Self> {
+        let names: BTreeSet<OsString> = paths
+            .iter()
+            .filter_map(|path| path.file_name().map(Into::into))
+            .collect();
+        // One word is enough: the thread reads all files.
+        let (changed, changes) = bounded(1);
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            let may_matter = event.is_ok_and(|event| {
+                let is_read = matches!(event.kind, EventKind::Access(_));
+                let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| names.contains(name));
+                !is_read && event.paths.iter().any(is_ours)
+            });
+            if may_matter {
+                // If a word waits already, it stands for this change too.
+                let _ = changed.try_send(());
+            }
+        })
+        .map_err(io::Error::other)?;
+        let folders: BTreeSet<PathBuf> = paths.iter().map(|path| folder_of(path)).collect();
+        for folder in folders {
+            watcher
+                .watch(&folder, RecursiveMode::NonRecursive)
+                .map_err(io::Error::other)?;
+        }
+        // As they were loaded, or so shortly after that a change in between is seen as one.
+        let mut known: Vec<(PathBuf, Source)> = paths.iter().map(|path| (path.clone(), read(path))).collect();
+        let thread = threads::spawn("scripts", move || {
+            while changes.recv().is_ok() {
+                wait_for_quiet(&changes);
+                for (path, source) in &mut known {
+                    let found = read(path);
+                    if *source != found {
+                        source.clone_from(&found);
+                        send(path.clone(), found);
+                    }
+                }
+            }
+        })?;
+        Ok(Self {
+            paths,
+            _watcher: watcher,
+            _thread: thread,
+        })
+    }
+}
+
+fn wait_for_quiet(changes: &Receiver<()>) {
+    for _ in 0..QUIET_WAITS_MAX {
+        if changes.recv_timeout(QUIET_SPAN) == Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
 }

@@ -39,9 +39,8 @@ pub(crate) struct Disk {
     tasks: TaskSender,
     /// By name, with the time they were submitted at, in the order in which they are worked on.
     in_flight: VecDeque<(&'static str, RealTime)>,
-    /// Jobs that the worker has begun.
     started: Arc<AtomicU64>,
-    stats: DiskStats,
+    pub(crate) stats: DiskStats,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +68,6 @@ impl Disk {
         }
     }
 
-    /// Starts the worker, unless it runs.
     pub(crate) fn start(&mut self) -> io::Result<()> {
         if self.is_open() {
             return Ok(());
@@ -139,7 +137,6 @@ impl Disk {
         }
     }
 
-    /// Whether jobs are accepted.
     pub(crate) fn is_open(&self) -> bool {
         self.jobs.is_some()
     }
@@ -174,9 +171,5 @@ impl Disk {
     pub(crate) fn oldest_age(&self, now: RealTime) -> RealSpan {
         let oldest = self.in_flight.get(self.running());
         oldest.map_or(RealSpan::ZERO, |(_, submitted)| now - *submitted)
-    }
-
-    pub(crate) fn stats(&self) -> DiskStats {
-        self.stats
     }
 }

@@ -3,17 +3,17 @@
 //! The stages and their budgets are in `stages`.
 
 pub(crate) mod disk;
-mod scripts;
 pub mod tasks;
 mod timers;
 
 use std::io;
+use std::path::Path;
 
 use mio::Token;
 use trantor_engine::limits::Limits;
-use trantor_engine::{ConnId, Control, Engine, Input, Output};
-use trantor_model::TeamId;
-use trantor_runtime::signals::{Handled, Signal, Signals};
+use trantor_engine::{Control, Engine};
+use trantor_model::{Show, ShownBy};
+use trantor_runtime::signals::{Signal, Signals};
 use trantor_runtime::{RealClock, StopSignal, UserToken};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
@@ -21,15 +21,15 @@ use self::disk::Disk;
 use self::tasks::TaskQueue;
 use self::timers::{TimerCallback, Timers};
 use crate::autosave::{self, Autosave};
-use crate::conn::{Conns, READ_BYTES_MAX, ReadOutcome, WriteOutcome};
+use crate::conn::{Conns, READ_BYTES_MAX};
 use crate::listener::{Listener, WAITING_MAX};
 use crate::options::Options;
 use crate::passes::LoopStats;
 use crate::recorder::{self, Recorder, sync_all};
-use crate::scripts::Scripts;
+use crate::scripts::{Report, Scripts, Source};
 use crate::service_manager::ServiceManager;
 use crate::storage::Storage;
-use crate::wait::{MioWait, WaitPolicy, spacing_at};
+use crate::wait::MioWait;
 
 /// Tokens of what is watched besides connections, whose tokens count from zero.
 pub(crate) const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
@@ -61,7 +61,6 @@ pub struct Shell {
     /// `None` once the loop is ending.
     pub(crate) listener: Option<Listener>,
     pub(crate) stats: LoopStats,
-    /// The journal and saves on the disk.
     pub storage: Storage,
     /// Reloads the options, if they can be.
     pub(crate) reload: Option<TimerCallback>,
@@ -74,12 +73,11 @@ pub struct Shell {
     pub(crate) ends_at_win: bool,
     /// Whether to spin for the last microseconds before the game's deadlines.
     pub(crate) is_precise: bool,
-    /// A team has won since the last pass.
-    has_won: bool,
+    pub(crate) has_won: bool,
     /// Connections that there are descriptors for, besides those that wait to be accepted.
     pub(crate) connections_room: usize,
-    signals: Option<Signals>,
-    read_buffer: Box<[u8]>,
+    pub(crate) signals: Option<Signals>,
+    pub(crate) read_buffer: Box<[u8]>,
     /// Connections with unwritten bytes, as of the latest pass, blocked viewers included.
     pub(crate) unwritten: usize,
     /// Whether the latest pass left messages, which an orderly end waits for.
@@ -105,7 +103,7 @@ impl Shell {
         listener.watch(wait.registry(), TOKEN_LISTENER)?;
         let tasks = TaskQueue::new(wait.waker());
         let mut conns = Conns::default();
-        conns.set_keep_alive(Options::default().keep_alive());
+        conns.keep_alive = Options::default().keep_alive();
         Ok(Self {
             engine,
             now,
@@ -155,13 +153,6 @@ impl Shell {
     ) {
         let at = self.now.saturating_add(period);
         self.timers.set(name, at, Some(period), Box::new(callback));
-    }
-
-    /// Listens to signals from now on; see [`Self::sort_ready`].
-    pub(crate) fn watch_signals(&mut self) -> io::Result<()> {
-        let registry = self.wait.registry();
-        self.signals = Some(Signals::watch(registry, TOKEN_SIGNALS, Handled::Service)?);
-        Ok(())
     }
 
     /// Sets who may control the engine, by `token` or by one for programs of this user. Answers whether the token is
@@ -215,29 +206,22 @@ impl Shell {
                 }
             });
         }
-        if let Some(task) = self.storage.recorder.as_mut().and_then(Recorder::next_pack) {
-            self.submit_job(
-                recorder::PACK,
-                || task.run(),
-                |shell, packed| {
-                    if let Some(recorder) = &mut shell.storage.recorder {
-                        recorder.end_pack(packed);
-                    }
-                },
-            );
+        if let Some(pack) = self.storage.recorder.as_mut().and_then(Recorder::next_pack) {
+            self.submit_job(recorder::PACK, pack, |shell, packed| {
+                if let Some(recorder) = &mut shell.storage.recorder {
+                    recorder.end_pack(packed);
+                }
+            });
         }
         let now = self.now;
         let recorder = self.storage.recorder.as_mut();
         if let Some(files) = recorder.and_then(|recorder| recorder.next_sync(now)) {
-            self.submit_job(
-                recorder::SYNC,
-                move || sync_all(&files),
-                |shell, synced| {
-                    if let Some(recorder) = &mut shell.storage.recorder {
-                        recorder.end_sync(synced, &mut shell.engine, shell.now);
-                    }
-                },
-            );
+            let sync = move || sync_all(&files);
+            self.submit_job(recorder::SYNC, sync, |shell, synced| {
+                if let Some(recorder) = &mut shell.storage.recorder {
+                    recorder.end_sync(synced, &mut shell.engine, shell.now);
+                }
+            });
         }
     }
 
@@ -253,38 +237,25 @@ impl Shell {
         }
     }
 
-    /// Captures the game for a disk job that saves it. Answers to which directory.
-    pub(crate) fn save(&mut self) -> Result<std::path::PathBuf, String> {
-        if !self.disk.is_open() && self.storage.autosave.is_some() {
-            return Err("the loop is stopping".to_owned());
+    /// Captures the game for a disk job that saves it. Answers to which directory, or why no save is begun.
+    pub(crate) fn save(&mut self) -> Result<&Path, &'static str> {
+        let autosave = self.storage.autosave.as_mut();
+        let autosave = autosave.ok_or("there is no place to save to: start the server with --save DIR")?;
+        if !self.disk.is_open() {
+            return Err("the loop is stopping");
         }
         let clock = RealClock::new();
         let began = clock.now();
-        let directory = self.storage.save(&self.engine)?.to_owned();
+        if !autosave.capture(|| self.engine.state_to_save()) {
+            return Err("the last save is still being written; this one is skipped");
+        }
         self.stats.save_capture.record(clock.now().since(began));
-        Ok(directory)
+        Ok(autosave.directory())
     }
 
     /// When the pass began, or its latest input came in; in a timer its deadline.
     pub fn now(&self) -> RealTime {
         self.now
-    }
-
-    pub fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    /// Passes on what the system reported of each socket. Answers a signal that came.
-    pub(crate) fn sort_ready(&mut self) -> Option<Signal> {
-        let mut signal = None;
-        while let Some(ready) = self.wait.next_ready() {
-            match ready.token {
-                TOKEN_LISTENER => self.listener.iter_mut().for_each(Listener::note_ready),
-                TOKEN_SIGNALS => signal = self.signals.as_mut().and_then(Signals::received),
-                _ => self.conns.note_ready(ready),
-            }
-        }
-        signal
     }
 
     /// Obeys a signal. Answers why the loop is to end, if it is.
@@ -311,125 +282,6 @@ impl Shell {
         self.engine.set_limits(&limits);
     }
 
-    /// Accepts one new connection, if there is one.
-    pub(crate) fn accept_one(&mut self, now: RealTime) {
-        let Some(listener) = &mut self.listener else {
-            return;
-        };
-        // One more may come, for which the engine closes another.
-        if self.conns.len() > self.connections_room {
-            listener.back_off("the free descriptors are reserved for the journal and saves", now);
-            return;
-        }
-        let Some((socket, peer)) = listener.accept(now) else {
-            return;
-        };
-        match self.conns.open(socket, self.wait.registry()) {
-            Ok(conn) => {
-                log::debug!("connection {conn} from {peer}");
-                self.engine.handle(Input::Opened { conn, peer }, now);
-                // Right away: it may close another connection to make room.
-                self.carry_out_outputs(|| {});
-            }
-            Err(error) => log::warn!("a connection from {peer} cannot be watched and is closed: {error}"),
-        }
-    }
-
-    /// Reads once from the next connection. `arrival` reads the clock: input is stamped after the read, or it could be
-    /// carried out before it was sent.
-    pub(crate) fn read_one(&mut self, arrival: impl FnOnce() -> RealTime) {
-        match self.conns.read_next(&mut self.read_buffer) {
-            None => {}
-            Some((conn, ReadOutcome::Bytes(bytes))) => {
-                self.engine.handle(Input::Bytes { conn, bytes }, arrival());
-                // Right away, or a throttled connection would be read again in this pass.
-                self.carry_out_outputs(|| {});
-            }
-            Some((conn, ReadOutcome::Ended)) => self.close_lost(conn, arrival()),
-        }
-    }
-
-    /// Carries out all outputs of the engine. At most two for each connection and one for the game can wait, each a system
-    /// call at most, so this needs no budget.
-    pub(crate) fn carry_out_outputs(&mut self, mut count: impl FnMut()) {
-        while let Some(output) = self.engine.poll_output() {
-            count();
-            match output {
-                Output::ShutdownWrite { conn } => self.conns.shut_down_write(conn),
-                Output::Close { conn, reason } => {
-                    log::trace!("connection {conn} is closed: {}", reason.name());
-                    self.close(conn);
-                }
-                Output::Reading { conn, is_wanted } => self.conns.set_reading(conn, is_wanted),
-                Output::Won { team } => {
-                    let name = self.engine.config().game.team_name(team);
-                    match team {
-                        TeamId::DRAW => log::info!("the match is a draw"),
-                        _ => log::info!("team {name} has won"),
-                    }
-                    self.has_won = true;
-                }
-            }
-        }
-    }
-
-    /// Whether a team has won since the last call.
-    pub(crate) fn take_won(&mut self) -> bool {
-        std::mem::take(&mut self.has_won)
-    }
-
-    /// Queues connections for writing that take bytes again, each among those of its kind.
-    pub(crate) fn note_writable(&mut self) {
-        while let Some(conn) = self.conns.next_to_write() {
-            self.engine.write_soon(conn);
-        }
-    }
-
-    /// Flushes one outbox, a piece a write, each of which `admits` must allow. What is left comes first of its kind next
-    /// time. Answers whether all was written that can be.
-    pub(crate) fn flush_one(
-        &mut self,
-        conn: ConnId,
-        now: RealTime,
-        mut admits: impl FnMut() -> bool,
-    ) -> bool {
-        loop {
-            let bytes = self.engine.unsent(conn);
-            if bytes.is_empty() {
-                self.conns.all_written(conn);
-                return true;
-            }
-            if !admits() {
-                self.engine.write_later(conn);
-                return false;
-            }
-            // The journal stage has written most of it, but not what followed from a connection lost since, nor what a viewer
-            // that reads again is behind with.
-            self.storage.write_ahead(&mut self.engine, now);
-            match self.conns.write(conn, self.engine.unsent(conn)) {
-                WriteOutcome::Taken(count) => self.engine.sent(conn, count),
-                WriteOutcome::Blocked => return true,
-                WriteOutcome::Failed => {
-                    self.close_lost(conn, now);
-                    return true;
-                }
-            }
-        }
-    }
-
-    /// Updates what the system watches. Input may wait for the next deadline unless a player's command is awaited (docs/decisions/0106); and dense deadlines together (0106).
-    pub(crate) fn update_watch(&mut self, now: RealTime) {
-        self.wait.set_policy(WaitPolicy {
-            input_may_wait: !self.engine.awaits_command(),
-            spacing: spacing_at(self.engine.game_clock().frequency()),
-            game_due: self.engine.game_due(),
-            is_precise: self.is_precise,
-        });
-        for conn in self.conns.update_watch(self.wait.registry()) {
-            self.close_lost(conn, now);
-        }
-    }
-
     /// Accepts and reads nothing from now on: the loop is ending.
     pub(crate) fn refuse_input(&mut self) {
         self.manager.stopping();
@@ -442,18 +294,64 @@ impl Shell {
     pub(crate) fn close_all(&mut self) {
         self.conns.close_all(&mut self.read_buffer);
     }
+}
 
-    /// Closes a connection that is lost, and tells the engine.
-    fn close_lost(&mut self, conn: ConnId, now: RealTime) {
-        log::trace!("connection {conn} is gone");
-        self.engine.handle(Input::Closed { conn }, now);
-        self.close(conn);
+/// Scripts while the loop runs: what happens in them is reported, and changed files take over.
+impl Shell {
+    /// Watches the files of all scripts that are loaded now.
+    pub(crate) fn watch_scripts(&mut self) -> io::Result<()> {
+        let tasks = self.tasks.sender();
+        self.scripts.watch(move |path, source| {
+            let sent = tasks.send("script", move |shell| {
+                // What is wrong with it is reported there.
+                let _ = shell.take_over_script(&path, &source);
+            });
+            if let Err(error) = sent {
+                log::warn!("a changed script was not read: {error}");
+            }
+        })
     }
 
-    fn close(&mut self, conn: ConnId) {
-        self.conns.close(conn, self.wait.registry());
-        if let Some(listener) = &mut self.listener {
-            listener.room_was_made();
+    /// Has another source take over in the scripts of a file, between two passes.
+    pub(crate) fn take_over_script(&mut self, path: &Path, source: &Source) -> Result<String, String> {
+        let report = self.scripts.take_over(path, source);
+        self.engine.reschedule_minds();
+        let text = report.text.clone();
+        let is_done = report.level > log::Level::Error;
+        self.publish(report);
+        match is_done {
+            true => Ok(text + "\n"),
+            false => Err(text),
+        }
+    }
+
+    /// Reads the file of a script again.
+    pub(crate) fn reload_script(&mut self, file: &str) -> Result<String, String> {
+        let (path, source) = self.scripts.read(file)?;
+        self.take_over_script(&path, &source)
+    }
+
+    /// Has a script run again that is suspended.
+    pub(crate) fn resume_script(&mut self, file: &str) -> Result<String, String> {
+        self.scripts.resume(file)?;
+        self.engine.reschedule_minds();
+        Ok(String::new())
+    }
+
+    /// Reports what happened in scripts.
+    pub(crate) fn report_scripts(&mut self) {
+        if self.scripts.is_empty() {
+            return;
+        }
+        for report in self.scripts.reports() {
+            self.publish(report);
+        }
+    }
+
+    fn publish(&mut self, report: Report) {
+        log::log!(report.level, "{}", report.text);
+        if let Some(text) = report.shown {
+            self.engine.show(ShownBy::Server, Show::Announce(text.into()));
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) type TimerCallback = Box<dyn FnMut(&mut Shell)>;
 #[derive(Default)]
 pub(crate) struct Timers {
     list: Vec<Timer>,
-    stats: TimerStats,
+    pub(crate) stats: TimerStats,
 }
 
 /// A timer, set or taken out to be run.
@@ -88,10 +88,6 @@ impl Timers {
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
-
-    pub(crate) fn stats(&self) -> TimerStats {
-        self.stats
-    }
 }
 
 #[cfg(test)]
@@ -120,6 +116,6 @@ mod tests {
             lateness_max: RealSpan::from_millis(984),
             duration_max: RealSpan::from_millis(30),
         };
-        assert_eq!((timers.stats(), timers.len()), (expected, 1));
+        assert_eq!((timers.stats, timers.len()), (expected, 1));
     }
 }

@@ -56,10 +56,10 @@ pub struct WaitPolicy {
     pub is_precise: bool,
 }
 
-/// Sleeps in mio's poll.
 #[derive(Debug)]
 pub struct MioWait {
-    policy: WaitPolicy,
+    /// What may be deferred, from the next wait on.
+    pub(crate) policy: WaitPolicy,
     poll: Poll,
     events: Events,
     /// What became ready in the latest wait, in reverse order.
@@ -69,7 +69,7 @@ pub struct MioWait {
     spin: Spin,
     gate: WakeGate,
     clock: RealClock,
-    stats: WaitStats,
+    pub(crate) stats: WaitStats,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,6 @@ pub struct Ready {
 }
 
 impl MioWait {
-    /// A wait that watches nothing yet.
     pub fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
         let timer = Timer::new(poll.registry(), TOKEN_TIMER)?;
@@ -133,15 +132,6 @@ impl MioWait {
         self.ready.clear();
         self.ready.extend(ready);
         self.ready.reverse();
-    }
-
-    /// Sets what may wait, from the next wait on.
-    pub fn set_policy(&mut self, policy: WaitPolicy) {
-        self.policy = policy;
-    }
-
-    pub fn stats(&self) -> WaitStats {
-        self.stats
     }
 
     /// Asks the system once; an interruption by a signal counts as nothing having happened.
@@ -281,9 +271,7 @@ impl MioWait {
         }
         !(has_slept && spins)
     }
-}
 
-impl MioWait {
     /// Sleeps until `until`, or without limit if `None`, or until woken or ready; an instant already reached sleeps not at
     /// all. Never returns [`Woken::Deadline`] before `until`.
     pub fn wait(&mut self, until: Option<RealTime>) -> Woken {
@@ -303,7 +291,6 @@ impl MioWait {
         }
     }
 
-    /// A handle that ends a sleep from any thread.
     pub fn waker(&self) -> Waker {
         self.gate.waker()
     }
@@ -338,7 +325,6 @@ mod tests {
     const LISTENER: Token = Token(7);
     const HOUR_US: i64 = 3_600_000_000;
 
-    /// A wait that watches a listening socket.
     struct Bench {
         wait: MioWait,
         listener: mio::net::TcpListener,
@@ -347,7 +333,7 @@ mod tests {
     impl Bench {
         fn new(policy: WaitPolicy) -> Self {
             let mut wait = MioWait::new().unwrap();
-            wait.set_policy(policy);
+            wait.policy = policy;
             let mut listener = mio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
             let registered = wait
                 .registry()
@@ -374,16 +360,16 @@ mod tests {
         for micros in [1, 20, 50, 99, 200, 200, 200, 300, 999, 1_000, 1_001, 2_500] {
             assert_eq!(bench.wait(micros), (Woken::Deadline, true));
         }
-        let stats = bench.wait.stats();
+        let stats = bench.wait.stats;
         assert!(stats.wake_ups <= 12 || !cfg!(target_os = "linux"), "{stats:?}");
         // So long that a busy machine does not make them sparse: some are deferred in the end, and none is early.
-        bench.wait.set_policy(WaitPolicy {
+        bench.wait.policy = WaitPolicy {
             spacing: RealSpan::from_millis(20),
             ..WaitPolicy::default()
-        });
+        };
         for _ in 0..1_000 {
             assert_eq!(bench.wait(20), (Woken::Deadline, true));
-            if bench.wait.stats().deferred > 0 {
+            if bench.wait.stats.deferred > 0 {
                 return;
             }
         }
@@ -400,15 +386,15 @@ mod tests {
             waker.wake();
             bench.wait.wait(Some(until));
         }
-        assert_eq!(bench.wait.stats().timers_set, 0, "a pending wake means no sleep");
+        assert_eq!(bench.wait.stats.timers_set, 0, "a pending wake means no sleep");
         for _ in 0..10 {
             let _peer = bench.connect();
             assert_eq!(bench.wait.wait(Some(until)), Woken::Io);
             bench.listener.accept().unwrap();
         }
-        assert_eq!(bench.wait.stats().timers_set, 1);
+        assert_eq!(bench.wait.stats.timers_set, 1);
         assert_eq!(bench.wait(20_000).0, Woken::Deadline);
-        assert_eq!(bench.wait.stats().timers_set, 2);
+        assert_eq!(bench.wait.stats.timers_set, 2);
     }
 
     #[cfg(target_os = "linux")]
@@ -426,7 +412,7 @@ mod tests {
         let _peer = bench.connect();
         assert_eq!(bench.wait(HOUR_US), (Woken::Io, false), "it is far");
         bench.listener.accept().unwrap();
-        bench.wait.set_policy(WaitPolicy::default());
+        bench.wait.policy = WaitPolicy::default();
         let _peer = bench.connect();
         assert_eq!(bench.wait(HOUR_US), (Woken::Io, false));
     }
@@ -438,12 +424,12 @@ mod tests {
             let peer = (nth % 3 == 0).then(|| bench.connect());
             let input_may_wait = nth % 2 == 0;
             let until = RealClock::new().now() + RealSpan::from_micros(150);
-            bench.wait.set_policy(WaitPolicy {
+            bench.wait.policy = WaitPolicy {
                 input_may_wait,
                 spacing: RealSpan::from_millis(1),
                 game_due: Some(until),
                 is_precise: true,
-            });
+            };
             let woken = bench.wait.wait(Some(until));
             let is_reached = RealClock::new().now() >= until;
             assert_eq!(woken == Woken::Io, peer.is_some(), "{nth}");
@@ -452,14 +438,14 @@ mod tests {
                 bench.listener.accept().unwrap();
             }
         }
-        let stats = bench.wait.stats();
+        let stats = bench.wait.stats;
         // No deadline of the game: nothing to spin for.
-        bench.wait.set_policy(WaitPolicy {
+        bench.wait.policy = WaitPolicy {
             is_precise: true,
             ..WaitPolicy::default()
-        });
+        };
         bench.wait(150);
-        assert_eq!(bench.wait.stats().spins, stats.spins);
+        assert_eq!(bench.wait.stats.spins, stats.spins);
         // Elsewhere the poll counts milliseconds, which no lead makes up for.
         assert!(stats.spins > 0 || !cfg!(target_os = "linux"), "{stats:?}");
         assert!(stats.deferred == 0 || stats.spins_disabled == 1, "{stats:?}");
@@ -484,6 +470,6 @@ mod tests {
         assert_eq!(bench.wait(0), (Woken::Io, true));
         assert_eq!(bench.wait.next_ready().map(|ready| ready.token), Some(LISTENER));
         assert_eq!(bench.wait.next_ready(), None);
-        assert_eq!(bench.wait.stats().sleeps, 0);
+        assert_eq!(bench.wait.stats.sleeps, 0);
     }
 }

@@ -58,7 +58,6 @@ impl Spin {
         };
     }
 
-    /// A spin begins at `now`.
     pub(super) fn begin(&mut self, now: RealTime) {
         if self.spins == WINDOW_SPINS {
             (self.spins, self.gaps) = (0, 0);
@@ -67,7 +66,6 @@ impl Spin {
         self.last_reading = now;
     }
 
-    /// Takes the next reading of the clock in a spin.
     pub(super) fn note_reading(&mut self, now: RealTime) {
         if now - self.last_reading > GAP_MIN {
             self.gaps += 1;

@@ -105,7 +105,6 @@ mod timerfd {
     }
 }
 
-/// mio's own time limit, which mio rounds up to what the system's poll can do.
 #[cfg(not(target_os = "linux"))]
 mod time_limit {
     use std::io;

@@ -19,7 +19,6 @@ use trantor_server::cli::{Asked, parse};
 use trantor_server::console::{as_lines, commands, operate};
 use trantor_time::{RealSpan, RealTime};
 
-/// An engine on a manual clock.
 struct Stage {
     engine: Engine,
     now: RealTime,

@@ -9,9 +9,8 @@ use trantor_server::background::Background;
 use trantor_server::export::Exporter;
 use trantor_server::options::Options;
 use trantor_server::shell::Shell;
-use trantor_time::RealSpan;
 
-use crate::support::{Peer, Program, now};
+use crate::support::{Peer, Program, wait_until};
 
 /// The status line and the body of an answer to `GET path`.
 fn get(address: SocketAddr, path: &str) -> (String, String) {
@@ -55,10 +54,9 @@ fn metrics_can_be_scraped() {
 
     // An idle server shows all that has happened.
     drop(agent);
-    let asked = now();
-    while server.metric("trantor_sessions_closed_total{reason=\"by_peer\"}") < 1.0 {
-        assert!(now() - asked < RealSpan::from_secs(5), "its end is not counted");
-    }
+    wait_until("its end is not counted", || {
+        server.metric("trantor_sessions_closed_total{reason=\"by_peer\"}") >= 1.0
+    });
 }
 
 /// A peer that has ended its side, as `nc -N` does, gets its answer. Requests in quick succession ask the loop once: an idle server
@@ -95,10 +93,8 @@ fn requests_are_answered_to_their_end_and_ask_the_loop_once() {
 fn health_asks_the_loop_itself() {
     let any_port = "127.0.0.1:0".parse().unwrap();
     let server = Background::start(any_port, Options::default().engine_config(7)).unwrap();
-    let mut options = Options::default().metrics;
-    options.address = Some(any_port);
-    let exporter = Exporter::start(&options, server.tasks().clone()).unwrap();
-    let metrics = exporter.address().unwrap();
+    let exporter = Exporter::start(any_port, Vec::new(), server.tasks().clone()).unwrap();
+    let metrics = exporter.address();
     assert_eq!(
         get(metrics, "/health"),
         ("HTTP/1.1 200 OK".to_owned(), "ok\n".to_owned())
@@ -111,21 +107,16 @@ fn health_asks_the_loop_itself() {
     };
     server.tasks().send("hang", hang).unwrap();
     // Its last answer counts for a while.
-    health_until(metrics, "HTTP/1.1 503 Service Unavailable");
+    let health = || get(metrics, "/health").0;
+    wait_until("it is not noticed", || {
+        health() == "HTTP/1.1 503 Service Unavailable"
+    });
     assert!(
         get(metrics, "/metrics").0.contains("503"),
         "stale counts are not served"
     );
     drop(resume);
-    health_until(metrics, "HTTP/1.1 200 OK");
-}
-
-/// Asks for `/health` until it has this status.
-fn health_until(metrics: SocketAddr, status: &str) {
-    let asked = now();
-    while get(metrics, "/health").0 != status {
-        assert!(now() - asked < RealSpan::from_secs(30), "never {status}");
-    }
+    wait_until("it does not recover", || health() == "HTTP/1.1 200 OK");
 }
 
 /// More silent peers than may be connected: the oldest of their address are closed, and a scraper is served.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use trantor_server::cli::{Asked, parse};
 use trantor_server::headless::simulate;
-use trantor_server::options::settings::{Resolved, is_common, names};
-use trantor_server::options::{Options, RecordKeep, layers};
+use trantor_server::options::settings::{self, Resolved, is_common, names};
+use trantor_server::options::{Options, RecordKeep};
 use trantor_time::RealSpan;
 
 const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
@@ -42,11 +42,9 @@ fn printed(line: &str, environment: &[(&str, &str)]) -> String {
 
 /// Reads a text of the file over `options`; the mistakes, if it is refused.
 fn read_file(options: &mut Options, text: &str) -> Result<(), Vec<String>> {
-    let mut resolved = Resolved {
-        options: options.clone(),
-        ..Resolved::default()
-    };
-    let read = layers::apply_text(&mut resolved, "s", text);
+    let mut resolved = Resolved::default();
+    resolved.options.clone_from(options);
+    let read = settings::apply_text(&mut resolved, "s", text);
     *options = resolved.options;
     read.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect())
 }

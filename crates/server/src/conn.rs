@@ -2,8 +2,6 @@
 //!
 //! It moves bytes and knows nothing of their meaning. Outboxes and closing are the engine's, budgets are the loop's.
 
-mod read_turns;
-
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,12 +16,11 @@ use slab::Slab;
 use trantor_engine::ConnId;
 use trantor_time::RealSpan;
 
-use self::read_turns::ReadTurns;
 use crate::wait::Ready;
 
 /// Bytes of one read. A peer with more waits for its next turn (`read_turns`), so that a flood does not delay others;
 /// honest peers send a few hundred at a time.
-pub const READ_BYTES_MAX: usize = 1024;
+pub(crate) const READ_BYTES_MAX: usize = 1024;
 
 /// On Linux a read that did not fill the buffer has emptied the socket (epoll(7)), and whatever comes later is
 /// reported anew. Elsewhere only a read that would block proves it.
@@ -115,9 +112,9 @@ fn set_user_timeout(_socket: &TcpStream, _user_timeout_ms: u32) -> rustix::io::R
 }
 
 #[derive(Debug, Default)]
-pub struct Conns {
+pub(crate) struct Conns {
     /// For connections yet to come; `None`: the system never asks whether a peer is still there.
-    keep_alive: Option<KeepAlive>,
+    pub(crate) keep_alive: Option<KeepAlive>,
     slots: Slab<Conn>,
     /// By slot: how often it was taken before. Longer than the table has ever been, never shrinks.
     generations: Vec<u32>,
@@ -130,7 +127,7 @@ pub struct Conns {
     blocked: usize,
     /// Nothing more is read: the loop is ending.
     reading_ended: bool,
-    stats: ConnStats,
+    pub(crate) stats: ConnStats,
 }
 
 #[derive(Debug)]
@@ -150,9 +147,8 @@ struct Conn {
     watched_for_write: bool,
 }
 
-/// What happened on all connections; counters from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ConnStats {
+pub(crate) struct ConnStats {
     pub opened: u64,
     pub closed: u64,
     pub bytes_in: u64,
@@ -164,13 +160,13 @@ pub struct ConnStats {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum ReadOutcome<'a> {
+pub(crate) enum ReadOutcome<'a> {
     Bytes(&'a [u8]),
     Ended,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WriteOutcome {
+pub(crate) enum WriteOutcome {
     /// So many bytes were taken, at least one. There may be room for more.
     Taken(usize),
     /// The peer's buffers are full; it will be in [`Conns::next_to_write`] when that changes.
@@ -179,11 +175,6 @@ pub enum WriteOutcome {
 }
 
 impl Conns {
-    /// Sets when silent peers count as gone, for connections yet to come. `None`: never.
-    pub fn set_keep_alive(&mut self, keep_alive: Option<KeepAlive>) {
-        self.keep_alive = keep_alive;
-    }
-
     /// Takes a connection in, watched for reading from now on.
     ///
     /// # Errors
@@ -366,7 +357,6 @@ impl Conns {
         failed
     }
 
-    /// Shuts the write side down. Reading continues.
     pub fn shut_down_write(&mut self, id: ConnId) {
         if let Some(conn) = get(&mut self.slots, id) {
             // It fails only if the peer is gone already, which reading shows.
@@ -419,27 +409,61 @@ impl Conns {
     pub fn len(&self) -> usize {
         self.slots.len()
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
-    }
-
-    pub fn stats(&self) -> ConnStats {
-        self.stats
-    }
 }
 
 fn get(slots: &mut Slab<Conn>, id: ConnId) -> Option<&mut Conn> {
     slots.get_mut(id.slot as usize).filter(|conn| conn.id == id)
 }
 
+/// Fresh connections in a row. Few enough for a large message of an honest peer to be read while thousands play, and enough
+/// for floods to cost others no more than an eighth.
+const FRESH_IN_A_ROW_MAX: u32 = 8;
+
+/// Connections with something to read. The owner sees to it that each is in it once at most.
+#[derive(Debug, Default)]
+struct ReadTurns {
+    fresh: VecDeque<ConnId>,
+    /// Connections with more than one read takes, or that were throttled.
+    more: VecDeque<ConnId>,
+    /// Turns of fresh connections since the last one of the others.
+    fresh_in_a_row: u32,
+}
+
+impl ReadTurns {
+    fn push_fresh(&mut self, id: ConnId) {
+        self.fresh.push_back(id);
+    }
+
+    fn push_more(&mut self, id: ConnId) {
+        self.more.push_back(id);
+    }
+
+    fn pop(&mut self) -> Option<ConnId> {
+        if self.fresh_in_a_row < FRESH_IN_A_ROW_MAX
+            && let Some(id) = self.fresh.pop_front()
+        {
+            self.fresh_in_a_row += 1;
+            return Some(id);
+        }
+        self.fresh_in_a_row = 0;
+        self.more.pop_front().or_else(|| self.fresh.pop_front())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.fresh.is_empty() && self.more.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.fresh.clear();
+        self.more.clear();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
-    use mio::Poll;
-
     use super::*;
+    use mio::Poll;
+    use std::net::Ipv4Addr;
 
     #[test]
     fn a_connection_that_cannot_be_watched_is_to_be_closed() {
@@ -457,7 +481,7 @@ mod tests {
         let socket = &mut conns.slots[0].socket;
         poll.registry().deregister(socket).unwrap();
         assert_eq!(conns.update_watch(poll.registry()), [conn]);
-        assert_eq!(conns.stats().watches_failed, 1);
+        assert_eq!(conns.stats.watches_failed, 1);
         conns.close(conn, poll.registry());
         assert_eq!((conns.len(), conns.blocked()), (0, 0));
     }
@@ -476,5 +500,36 @@ mod tests {
         assert_eq!(asked(RealSpan::from_secs(60)), 120_000);
         // A peer that may read nothing for an hour is not disconnected by the system before that.
         assert_eq!(asked(RealSpan::from_secs(3_600)), 3_660_000);
+    }
+
+    fn id(slot: u32) -> ConnId {
+        ConnId { slot, generation: 0 }
+    }
+
+    #[test]
+    fn a_command_does_not_wait_for_floods() {
+        let mut turns = ReadTurns::default();
+        (0..100).for_each(|flood| turns.push_more(id(flood)));
+        turns.push_fresh(id(1_000));
+        turns.push_fresh(id(1_001));
+        let order: Vec<u32> = (0..4).map(|_| turns.pop().unwrap().slot).collect();
+        assert_eq!(order, [1_000, 1_001, 0, 1]);
+    }
+
+    #[test]
+    fn a_backlog_is_not_starved_by_fresh_data() {
+        let mut turns = ReadTurns::default();
+        turns.push_more(id(7));
+        turns.push_more(id(8));
+        let mut seen = Vec::new();
+        for player in 0..100 {
+            turns.push_fresh(id(1_000 + player));
+            turns.push_fresh(id(2_000 + player));
+            seen.push(turns.pop().unwrap().slot);
+        }
+        let places: Vec<_> = [7, 8]
+            .map(|flood| seen.iter().position(|&slot| slot == flood))
+            .into();
+        assert_eq!(places, [Some(8), Some(17)]);
     }
 }

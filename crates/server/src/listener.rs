@@ -4,8 +4,7 @@
 //! The system's backlog is emptied as fast as it fills, since it is first in, first out for all addresses together.
 //! Connections over the rate wait in a [`FairQueue`], or are reset.
 
-mod fair_queue;
-
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,9 +12,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use mio::event::Source;
 use mio::net::TcpListener;
 use mio::{Interest, Registry, Token};
+use trantor_engine::limits::address_group;
 use trantor_time::{NANOS, RealSpan, RealTime};
 
-use self::fair_queue::FairQueue;
 use crate::conn::Socket;
 
 /// How long no connection is accepted after the system had no descriptor for one. Connections of ours that close end it
@@ -58,7 +57,7 @@ impl Acceptor for TcpListener {
 }
 
 #[derive(Debug)]
-pub struct Listener {
+pub(crate) struct Listener {
     socket: Box<dyn Acceptor>,
     address: SocketAddr,
     /// The time in which one connection becomes allowed; zero without a rate limit.
@@ -72,9 +71,8 @@ pub struct Listener {
     /// The system reported connections that were not all accepted yet.
     pending: bool,
     backing_off_until: Option<RealTime>,
-    /// When it was last logged.
     logged_at: Option<RealTime>,
-    stats: ListenerStats,
+    pub(crate) stats: ListenerStats,
 }
 
 #[derive(Debug)]
@@ -84,9 +82,8 @@ struct Accepted {
     at: RealTime,
 }
 
-/// Counters from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ListenerStats {
+pub(crate) struct ListenerStats {
     pub accepted: u64,
     pub back_offs: u64,
     pub aborted: u64,
@@ -105,7 +102,6 @@ impl Listener {
         Ok(Self::of(Box::new(socket), address))
     }
 
-    /// Accepts the connections of `socket`.
     pub(crate) fn of(socket: Box<dyn Acceptor>, address: SocketAddr) -> Self {
         Self {
             socket,
@@ -126,9 +122,8 @@ impl Listener {
         self.accept_span = RealSpan::from_nanos(NANOS / i64::from(accepts_per_second.max(1)));
     }
 
-    /// Sets how many accepted connections may wait.
     pub(crate) fn set_waiting_max(&mut self, waiting_max: usize) {
-        self.waiting.set_len_max(waiting_max);
+        self.waiting.len_max = waiting_max;
     }
 
     /// Has the system report new connections as `token`.
@@ -181,10 +176,6 @@ impl Listener {
     /// A connection was closed: there is a descriptor again.
     pub fn room_was_made(&mut self) {
         self.backing_off_until = None;
-    }
-
-    pub fn stats(&self) -> ListenerStats {
-        self.stats
     }
 
     fn accept_one(&mut self, now: RealTime) {
@@ -245,14 +236,71 @@ fn origin(peer: IpAddr, local: Option<SocketAddr>) -> IpAddr {
     }
 }
 
+/// Items by the address they come from, for IPv6 by network.
+#[derive(Debug)]
+struct FairQueue<T> {
+    /// Looked up, never gone through; none is empty.
+    by_group: HashMap<IpAddr, VecDeque<T>>,
+    /// Groups with items, each once, in the order in which they are served.
+    turns: VecDeque<IpAddr>,
+    len: usize,
+    /// Those that are beyond it when it is lowered stay.
+    len_max: usize,
+}
+
+impl<T> FairQueue<T> {
+    fn new(len_max: usize) -> Self {
+        Self {
+            by_group: HashMap::new(),
+            turns: VecDeque::new(),
+            len: 0,
+            len_max,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds an item. An address may have as many as there is room left for (a dynamic threshold, Choudhury and Hahne): one
+    /// that floods takes half, and the next finds as much.
+    ///
+    /// # Errors
+    /// The item, if its address has its share or there is no room.
+    fn push(&mut self, peer: IpAddr, item: T) -> Result<(), T> {
+        let group = address_group(peer);
+        let room = self.len_max.saturating_sub(self.len);
+        let items = self.by_group.get(&group).map_or(0, VecDeque::len);
+        if items >= room {
+            return Err(item);
+        }
+        if items == 0 {
+            self.turns.push_back(group);
+        }
+        self.by_group.entry(group).or_default().push_back(item);
+        self.len += 1;
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        let group = self.turns.pop_front()?;
+        let items = self.by_group.get_mut(&group)?;
+        let item = items.pop_front()?;
+        match items.is_empty() {
+            true => drop(self.by_group.remove(&group)),
+            false => self.turns.push_back(group),
+        }
+        self.len -= 1;
+        Some(item)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use rustix::net;
     use std::net::SocketAddrV4;
     use std::os::fd::OwnedFd;
-
-    use rustix::net;
-
-    use super::*;
 
     #[test]
     fn a_peer_with_an_address_of_this_machine_is_local() {
@@ -304,7 +352,7 @@ mod tests {
         let now = RealTime::ZERO + RealSpan::from_secs(5);
         let _flood: Vec<_> = (0..40).map(|_| connect_from(2, port)).collect();
         assert_eq!(accept_all(&mut listener, now), ["127.0.0.2", "127.0.0.2"]);
-        assert_eq!((listener.stats().accepted, listener.stats().refused), (40, 28));
+        assert_eq!((listener.stats.accepted, listener.stats.refused), (40, 28));
         let allowed_at = now + RealSpan::from_millis(500);
         assert_eq!(listener.next_try(), Some(allowed_at));
         assert!(listener.accept(allowed_at - RealSpan::from_nanos(1)).is_none());
@@ -325,7 +373,7 @@ mod tests {
         drop(storm);
         let _last = connect_from(1, port);
         assert_eq!(accept_all(&mut listener, now + RealSpan::from_secs(1)).len(), 1);
-        assert_eq!(listener.stats().aborted, 10);
+        assert_eq!(listener.stats.aborted, 10);
         assert_eq!(listener.next_try(), None, "no connection waits");
     }
 
@@ -354,5 +402,22 @@ mod tests {
             );
             assert!(waits <= 60 * 500, "{waits} waits at {rate} a second");
         }
+    }
+
+    #[test]
+    fn a_flood_leaves_room_for_other_addresses() {
+        let mut queue = FairQueue::new(100);
+        let taken = |queue: &mut FairQueue<()>, peer: &str| {
+            let peer = peer.parse().unwrap();
+            (0..1_000).filter(|_| queue.push(peer, ()).is_ok()).count()
+        };
+        assert_eq!(taken(&mut queue, "192.0.2.1"), 50);
+        assert_eq!(taken(&mut queue, "2001:db8::1"), 25);
+        assert_eq!(taken(&mut queue, "2001:db8::ffff:1"), 0, "it is the same network");
+        assert_eq!(taken(&mut queue, "::ffff:192.0.2.1"), 0, "it is the same address");
+        assert_eq!(queue.push("192.0.2.3".parse().unwrap(), ()), Ok(()));
+        while queue.pop().is_some() {}
+        assert!(queue.is_empty());
+        assert_eq!(taken(&mut queue, "192.0.2.1"), 50);
     }
 }

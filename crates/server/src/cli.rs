@@ -4,26 +4,28 @@
 //! and `--help` all print help. Every mistake is answered by one line that says what is accepted. The flags come
 //! from [`crate::options::settings`].
 
-pub mod config;
-pub mod manual;
-
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches};
+use clap::{
+    Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches, Parser, Subcommand as _,
+};
+use clap_complete::Shell;
 use log::LevelFilter;
 use trantor_protocol::text::Dialect;
 
-use self::config::ConfigAsked;
-use self::manual::ManualAsked;
 use crate::console::remote::ConsoleAsked;
-use crate::options::layers::{self, CONFIG};
-use crate::options::settings::{Resolved, flags, is_common, names};
+use crate::headless::SimAsked;
+use crate::options::settings::{
+    CONFIG, Environment, RUST_LOG, Resolved, SAMPLE, apply_file, find, flags, is_common, names,
+};
 use crate::options::{COMMANDS, OptionError, PROGRAM, explain, spelt};
 use crate::playback::{PlayAsked, PlayFrom};
 use crate::replay::ReplayAsked;
+use crate::scripts::Scripts;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
@@ -91,9 +93,9 @@ pub fn parse(
         (first @ ("completions" | "man" | "types"), _) => {
             parse_as(ManualAsked::command(), &arguments, first).map(|(asked, _)| Asked::Manual(asked))
         }
-        ("config", "print") => resolve_by(config::print_command(), &arguments[2..], environment)
-            .map(|resolved| Asked::Print(config::print(&resolved))),
-        ("config", _) => parse_as(config::command(), &arguments[1..], "config")
+        ("config", "print") => resolve_by(config_print_command(), &arguments[2..], environment)
+            .map(|resolved| Asked::Print(print_config(&resolved))),
+        ("config", _) => parse_as(config_command(), &arguments[1..], "config")
             .map(|(ConfigAsked::Check { files }, _)| Asked::CheckConfig(files)),
         _ => resolve(arguments, environment).map(|resolved| Asked::Run(Box::new(resolved))),
     };
@@ -137,31 +139,27 @@ fn resolve_by(
         }
     })?;
 
-    let environment = layers::Environment::read(environment).map_err(OptionError::elsewhere)?;
+    let environment = Environment::read(environment).map_err(OptionError::elsewhere)?;
     let mut resolved = Resolved::default();
-    let file = matches.get_one::<PathBuf>(CONFIG).map(PathBuf::as_path);
-    resolved.file = file.or_else(|| environment.config()).map(Path::to_owned);
-    environment.apply_common(&mut resolved);
+    let file = matches.get_one::<PathBuf>(CONFIG).or(environment.config.as_ref());
+    resolved.file = file.cloned();
+    if let Some(filter) = &environment.log {
+        let accepted = resolved.put("log", vec![filter.clone()], RUST_LOG);
+        accepted.expect("a filter that can be read is accepted");
+    }
     if let Some(path) = resolved.file.clone()
-        && let Err(mistakes) = layers::apply_file(&mut resolved, &path)
+        && let Err(mistakes) = apply_file(&mut resolved, &path)
         && let Some(first) = mistakes.into_iter().next()
     {
         return Err(first.elsewhere().into());
     }
     environment.apply(&mut resolved).map_err(OptionError::elsewhere)?;
     apply_flags(&mut resolved, &matches)?;
-    if let Err(clash) = resolved.options.check_together() {
-        let has_flag = clash.names.iter().any(|name| matches.contains_id(name));
-        let error = match has_flag {
-            true => clash.error,
-            false => clash.elsewhere(&resolved.origins),
-        };
-        return Err(error.into());
-    }
+    resolved.check_together(|name| matches.contains_id(name))?;
     Ok(resolved)
 }
 
-pub fn command() -> Command {
+fn command() -> Command {
     let file = Arg::new(CONFIG)
         .long(CONFIG)
         .value_name("FILE")
@@ -231,7 +229,7 @@ fn apply_flags(resolved: &mut Resolved, matches: &ArgMatches) -> Result<(), Opti
     };
     let log = resolved.options.log.clone().at_least(level);
     let accepted = resolved.put("log", vec![log.to_string()], spelt);
-    debug_assert!(accepted.is_ok(), "a filter is accepted as it is shown");
+    accepted.expect("a filter is accepted as it is shown");
     Ok(())
 }
 
@@ -298,4 +296,149 @@ fn parse_replay(words: &[OsString]) -> Result<Asked, Stop> {
         follows_speed: !matches.contains_id("frequency"),
         options: resolved.options,
     })))
+}
+
+/// What is to be done with files of options, besides printing them.
+#[derive(Clone, Debug, PartialEq, Eq, Parser)]
+#[command(
+    name = "config",
+    bin_name = "trantor-server config",
+    about = "Checks a file of options, or prints the options as they are.",
+    disable_help_subcommand = true,
+    arg_required_else_help = false
+)]
+pub enum ConfigAsked {
+    /// Report every mistake in FILE, with its line and what to write instead; status 84 if there is one
+    Check {
+        /// A file for --config
+        #[arg(value_name = "FILE", required = true, num_args = 1..)]
+        files: Vec<PathBuf>,
+    },
+}
+
+pub fn check_config(path: &Path) -> Vec<OptionError> {
+    let mut resolved = Resolved::default();
+    if let Err(mistakes) = apply_file(&mut resolved, path) {
+        return mistakes;
+    }
+    let in_file = |error: OptionError| error.within(&path.display().to_string());
+    let checked = resolved.check_together(|_| false);
+    let checked = checked.and_then(|()| resolved.options.token().map_err(in_file));
+    checked.err().into_iter().collect()
+}
+
+/// The options as a file: the sample, with each option that was written in place of its default, and where.
+fn print_config(resolved: &Resolved) -> String {
+    let lines = SAMPLE.lines().map(|line| {
+        let bare = line.strip_prefix("# ").unwrap_or(line);
+        let name = bare.split_once(" = ").and_then(|(key, _)| find(key));
+        let written = name.and_then(|name| resolved.line(name));
+        written.unwrap_or_else(|| line.to_owned()) + "\n"
+    });
+    lines.collect()
+}
+
+fn config_command() -> Command {
+    ConfigAsked::command().subcommand(config_print_command())
+}
+
+fn config_print_command() -> Command {
+    command()
+        .name("print")
+        .bin_name(format!("{PROGRAM} config print"))
+        .version(None)
+        .about(
+            "Print all options as a file, and where each was written; takes the flags of the server itself",
+        )
+        .after_help(None)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Parser)]
+#[command(name = PROGRAM, bin_name = PROGRAM)]
+pub enum ManualAsked {
+    /// Write the completions of a shell to standard output.
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+    /// Write the manual pages.
+    Man {
+        /// Where to, as man/man1 of a prefix
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
+    /// Write the types of what scripts may call to standard output, for editors.
+    Types,
+}
+
+pub fn manual(asked: &ManualAsked) -> Result<String, String> {
+    match asked {
+        ManualAsked::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(*shell, &mut whole_command(), PROGRAM, &mut text);
+            Ok(String::from_utf8(text).expect("names of options are text"))
+        }
+        ManualAsked::Man { directory } => {
+            let written = write_pages(directory);
+            let shown = directory.display();
+            let pages = written.map_err(|error| format!("{shown}: {error}"))?;
+            Ok(format!("{shown}: {pages} pages"))
+        }
+        ManualAsked::Types => Scripts::definitions(),
+    }
+}
+
+/// Writes a page for the program and one for each of its commands, and theirs; answers how many.
+fn write_pages(directory: &Path) -> io::Result<usize> {
+    std::fs::create_dir_all(directory)?;
+    let command = whole_command();
+    let pages = commands_in(&command);
+    clap_mangen::generate_to(command, directory)?;
+    Ok(pages)
+}
+
+fn commands_in(command: &Command) -> usize {
+    1 + command.get_subcommands().map(commands_in).sum::<usize>()
+}
+
+/// The program with all its commands. Only for documentation: [`parse`] tells commands by their first word.
+fn whole_command() -> Command {
+    let others = [
+        config_command(),
+        ConsoleAsked::command(),
+        replay_command().name("replay"),
+        SimAsked::command(),
+    ];
+    ManualAsked::augment_subcommands(command().subcommands(others))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_page_for_every_command_with_every_option() {
+        let directory = std::env::temp_dir().join(format!("trantor-man-{}", std::process::id()));
+        let pages = write_pages(&directory).unwrap();
+        assert_eq!(pages, std::fs::read_dir(&directory).unwrap().count());
+        let page = |name: &str| std::fs::read_to_string(directory.join(format!("{name}.1"))).unwrap();
+        for name in [
+            "sim",
+            "config-check",
+            "config-print",
+            "replay-verify",
+            "replay-play",
+        ] {
+            let name = format!("trantor-server-{name}");
+            assert!(page(&name).contains(&format!("\n.TH {name} 1 ")), "{name}");
+        }
+        for name in names() {
+            // A hyphen that may be copied is escaped.
+            assert!(
+                page("trantor-server").contains(&name.replace('-', "\\-")),
+                "{name}"
+            );
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }
