@@ -23,7 +23,7 @@ use trantor_server::autosave::newest_good;
 use trantor_server::playback::load;
 use trantor_server::replay::{Outcome, pieces_in, read, verify_all};
 use trantor_server::store::SystemFiles;
-use trantor_sim::replayed::lines_to_text_viewer;
+use trantor_sim::playback::lines_to_text_viewer;
 use trantor_time::RealSpan;
 
 use crate::process::{Line, ServerProgram, sleep, wait_until};
@@ -266,7 +266,7 @@ fn verify(journal: &Path) -> Result<(usize, u64, bool)> {
 fn check_received(recording: &Arc<Recording>, viewer: &Received, messages: &Received) -> Result<usize> {
     let mut sent: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     let config = EngineConfig::new(recording.config().clone());
-    for (_, line) in lines_to_text_viewer(recording, config).map_err(anyhow::Error::msg)? {
+    for (_, line) in lines_to_text_viewer(recording, config)? {
         *sent.entry(line).or_default() += 1;
     }
     let broadcasts = sent.keys().filter(|line| line.starts_with(b"pbc "));

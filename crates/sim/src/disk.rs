@@ -4,7 +4,7 @@
 //! Guarantees: synced bytes survive a crash, names survive once their directory is synced, and a rename is atomic. A random
 //! part of everything else survives. Injected storage faults ignore a request of the shipped code, as if it was forgotten.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::TryLockError;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use trantor_server::store::{Entry, Files, Handle, OpenFile};
 use trantor_time::RealSpan;
 
 use crate::fault::{Fault, FaultInjector};
-use crate::plan::Storage;
+use crate::plan::{Plan, Storage};
 use crate::rng::Rng;
 
 /// Most unsynced bytes that a crash turns into zeros.
@@ -94,12 +94,12 @@ struct Opened {
 }
 
 impl Disk {
-    pub(crate) fn new(storage: Storage, injector: FaultInjector, rng: Rng) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         Self(Arc::new(Mutex::new(Content {
             nodes: Vec::new(),
-            rng,
-            storage,
-            injector,
+            rng: Rng::new(plan.seed, 5),
+            storage: plan.storage,
+            injector: plan.injector.clone(),
             full_for: 0,
             write_wait: RealSpan::ZERO,
             is_job: false,
@@ -244,12 +244,10 @@ impl Disk {
             node.names = vec![Some(name.clone())];
             left.insert(name, node);
         }
-        let directories: Vec<_> = left.iter().filter(|(_, node)| node.is_directory).collect();
-        let directories: Vec<PathBuf> = directories.into_iter().map(|(name, _)| name.clone()).collect();
-        left.retain(|name, _| {
-            name.parent()
-                .is_none_or(|parent| parent == Path::new("/") || directories.iter().any(|it| it == parent))
-        });
+        let directories = left.iter().filter(|(_, node)| node.is_directory);
+        let mut directories: BTreeSet<_> = directories.map(|(name, _)| name.clone()).collect();
+        directories.insert("/".into());
+        left.retain(|name, _| name.parent().is_some_and(|parent| directories.contains(parent)));
         *nodes = left.into_values().collect();
         content.power = None;
         content.held.clear();
@@ -305,8 +303,7 @@ impl Content {
         self.operate()?;
         let bytes = self.tampered(node, bytes);
         if self.rng.one_in(self.storage.slow_one_in) && !self.is_job {
-            let millis = self.rng.between(1, SLOW_MS_MAX);
-            self.write_wait += RealSpan::from_millis(i64::from(millis));
+            self.write_wait += self.rng.millis(1, SLOW_MS_MAX);
         }
         if self.rng.one_in(self.storage.full_one_in) {
             self.full_for = WRITES_FAILED_WHILE_FULL;
@@ -343,9 +340,7 @@ impl Content {
         }
         let mut bytes = bytes.to_vec();
         bytes.append(&mut self.held);
-        if self.injector.is(Fault::TruncatedJournal)
-            && (self.injector.has_injected() || self.injector.injects(Fault::TruncatedJournal))
-        {
+        if self.injector.injects_from_then_on(Fault::TruncatedJournal) {
             bytes.clear();
         } else if self.injector.injects(Fault::JournalOutOfOrder) {
             self.held = std::mem::take(&mut bytes);

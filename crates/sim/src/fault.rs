@@ -3,6 +3,8 @@
 //! Server and client stay unchanged; the simulation tampers with their inputs and outputs as a bug would. Only the feature
 //! `faults` exposes it.
 
+use std::cell::Cell;
+
 /// A fault to inject into a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -63,17 +65,17 @@ pub enum Fault {
 }
 
 /// Injects a fault at the third opportunity: the first ones lie in the start phase, which is special.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FaultInjector {
     fault: Option<Fault>,
-    opportunities: u32,
+    opportunities: Cell<u32>,
 }
 
 impl FaultInjector {
     pub(crate) fn new(fault: Option<Fault>) -> Self {
         Self {
             fault,
-            opportunities: 0,
+            opportunities: Cell::new(0),
         }
     }
 
@@ -83,15 +85,16 @@ impl FaultInjector {
     }
 
     /// Counts an opportunity; `true` once, when the fault shall happen.
-    pub(crate) fn injects(&mut self, fault: Fault) -> bool {
+    pub(crate) fn injects(&self, fault: Fault) -> bool {
         if !self.is(fault) {
             return false;
         }
-        self.opportunities += 1;
-        self.opportunities == 3
+        self.opportunities.update(|opportunities| opportunities + 1);
+        self.opportunities.get() == 3
     }
 
-    pub(crate) fn has_injected(&self) -> bool {
-        self.opportunities >= 3
+    /// Counts an opportunity; `true` when the fault shall happen, and for every one after it.
+    pub(crate) fn injects_from_then_on(&self, fault: Fault) -> bool {
+        self.injects(fault) || (self.is(fault) && self.opportunities.get() > 3)
     }
 }

@@ -18,25 +18,23 @@ const _: () = assert!(
 );
 
 mod actors;
-mod console;
-mod coverage;
 mod disk;
 mod fault;
 mod network;
 mod picture;
 mod plan;
-mod playback;
-pub mod replayed;
+pub mod playback;
 mod rng;
 mod server;
 mod simulation;
 mod storage;
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-pub use coverage::Coverage;
 pub use fault::Fault;
+use trantor_engine::{CloseReason, EngineStats};
+use trantor_runtime::fault::caught;
 
 use simulation::Simulation;
 
@@ -60,21 +58,16 @@ pub struct Failure {
     pub reason: String,
 }
 
-/// Runs one seed.
+/// Runs one seed, with a fault if one is given.
 ///
 /// # Errors
 /// If a check failed, a part panicked, or something did not finish.
-pub fn run(seed: u64) -> Result<Outcome, Failure> {
-    run_universe(seed, None)
-}
-
-/// Runs one seed with an injected fault.
-///
-/// # Errors
-/// If a check detected the fault.
-#[cfg(feature = "faults")]
-pub fn run_with_fault(seed: u64, fault: Fault) -> Result<Outcome, Failure> {
-    run_universe(seed, Some(fault))
+pub fn run(seed: u64, fault: Option<Fault>) -> Result<Outcome, Failure> {
+    let mut simulation = Simulation::new(seed, fault);
+    // A panic is a finding, too.
+    let outcome = caught(|| simulation.run().map_err(|reason| format!("{reason:#}")));
+    let step = simulation.step;
+    outcome.map_err(|reason| Failure { seed, step, reason })
 }
 
 /// The `index`-th seed of the sweep `base`, mixed by SplitMix64.
@@ -83,23 +76,6 @@ pub fn sweep_seed(base: u64, index: u64) -> u64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
-}
-
-fn run_universe(seed: u64, fault: Option<Fault>) -> Result<Outcome, Failure> {
-    let mut simulation = Simulation::new(seed, fault);
-    // A panic is a finding; the simulation is not used after one.
-    let result = catch_unwind(AssertUnwindSafe(|| simulation.run()));
-    let step = simulation.step();
-    let reason = match result {
-        Ok(Ok(outcome)) => return Ok(outcome),
-        Ok(Err(reason)) => reason,
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            format!("an assertion failed: {}", text.unwrap_or("no message"))
-        }
-    };
-    Err(Failure { seed, step, reason })
 }
 
 impl std::error::Error for Failure {}
@@ -111,5 +87,76 @@ impl fmt::Display for Failure {
             f,
             "seed 0x{seed:016x}, step {step}: {reason}\nrerun: cargo xtask sim --seed 0x{seed:x}"
         )
+    }
+}
+
+/// Kinds of events that a sweep must reach. One more, runs that are removed, is too rare for a short one.
+const KINDS: usize = 23;
+
+const RARE: &str = "runs removed";
+
+/// Counts of events, of one run or a sum of several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage(BTreeMap<&'static str, u64>);
+
+/// Whether the reason enforces a limit.
+fn is_limit(reason: CloseReason) -> bool {
+    matches!(
+        reason,
+        CloseReason::TooManyConnections
+            | CloseReason::TooManyFromAddress
+            | CloseReason::Evicted
+            | CloseReason::MemoryFull
+            | CloseReason::Stalled
+            | CloseReason::Idle
+            | CloseReason::GreetingTimeout
+    )
+}
+
+impl Coverage {
+    pub(crate) fn count(&mut self, kind: &'static str, count: u64) {
+        *self.0.entry(kind).or_default() += count;
+    }
+
+    /// Adds the engine's counters when a server process ends.
+    pub(crate) fn count_life(&mut self, stats: &EngineStats) {
+        let counters = &stats.counters;
+        let closed = |reason: CloseReason| counters.closed[reason.index()];
+        self.count("deadlines of the game", counters.deadlines_fired());
+        self.count("agents joined", counters.joined);
+        self.count("agents died", closed(CloseReason::Died));
+        self.count("commands dropped", counters.commands_dropped);
+        self.count("connections closed by peers", counters.closed_by_peer);
+        self.count("protocol errors", closed(CloseReason::ProtocolError));
+        self.count("clock slips", stats.slips);
+        self.count("requests of operators", counters.admin_requests);
+        self.count("wrong tokens", counters.tokens_refused);
+        let limits = CloseReason::ALL.into_iter().filter(|reason| is_limit(*reason));
+        self.count("limits reached", limits.map(closed).sum());
+    }
+
+    /// Adds the counts of another run.
+    pub fn add(&mut self, other: &Self) {
+        other.0.iter().for_each(|(kind, count)| self.count(kind, *count));
+    }
+
+    /// Whether everything happened that a sweep must reach.
+    pub fn is_complete(&self) -> bool {
+        let reached = self
+            .0
+            .iter()
+            .filter(|(kind, count)| **kind != RARE && **count > 0);
+        reached.count() == KINDS
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts: Vec<_> = self
+            .0
+            .iter()
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        f.write_str(&counts.join(", "))
     }
 }

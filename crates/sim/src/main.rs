@@ -32,7 +32,7 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     let outcome = match options.seed {
-        Some(seed) => trantor_sim::run(seed).map(|outcome| {
+        Some(seed) => trantor_sim::run(seed, None).map(|outcome| {
             println!(
                 "seed 0x{seed:x}: digest {:016x}; {}",
                 outcome.digest, outcome.coverage
@@ -59,7 +59,7 @@ fn sweep(options: &Options) -> Result<(), trantor_sim::Failure> {
     let mut done = 0;
     let mut coverage = Coverage::default();
     while !is_over(done) {
-        coverage.add(&trantor_sim::run(trantor_sim::sweep_seed(options.base, done))?.coverage);
+        coverage.add(&trantor_sim::run(trantor_sim::sweep_seed(options.base, done), None)?.coverage);
         done += 1;
     }
     println!("{coverage}");

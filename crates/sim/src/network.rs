@@ -4,9 +4,9 @@
 //! times come from [`trantor_time::link`]. Readiness is reported as by epoll: once for each change, and only what the
 //! socket is registered for.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hash};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use trantor_server::wait::Ready;
 use trantor_time::{Clock, Delivery, GameTime, Link, LinkSettings, ManualClock, RealTime};
 
 use crate::fault::{Fault, FaultInjector};
-use crate::plan::NetworkFaults;
+use crate::plan::{NetworkFaults, Plan};
 use crate::rng::Rng;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,10 +86,6 @@ impl Line {
         self.held_until = self.held_until.max(until);
     }
 
-    pub(crate) fn die(&mut self) {
-        self.is_dead = true;
-    }
-
     /// Delivers everything without delay from now on.
     fn stop_faults(&mut self) {
         self.held_until = RealTime::ZERO;
@@ -137,6 +133,11 @@ impl Conn {
     pub(crate) fn reset(&mut self) {
         self.ended = Some(Err(ErrorKind::ConnectionReset.into()));
         self.is_readable = true;
+    }
+
+    /// Nothing is delivered any more, in either direction.
+    pub(crate) fn die(&mut self) {
+        (self.up.is_dead, self.down.is_dead) = (true, true);
     }
 
     pub(crate) fn room(&self) -> usize {
@@ -227,7 +228,7 @@ impl Conn {
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) conns: Vec<Rc<RefCell<Conn>>>,
-    host: Rc<Host>,
+    pub(crate) host: Rc<Host>,
     seed: u64,
     faults: NetworkFaults,
     injector: FaultInjector,
@@ -235,18 +236,20 @@ pub(crate) struct Network {
 
 /// What sockets share.
 #[derive(Debug)]
-struct Host {
+pub(crate) struct Host {
     clock: ManualClock,
     /// Digest of all that happened, in order.
-    digest: RefCell<DefaultHasher>,
-    waiting: RefCell<VecDeque<(SimulatedSocket, IpAddr)>>,
+    pub(crate) digest: RefCell<DefaultHasher>,
+    /// Connections to be accepted.
+    pub(crate) waiting: RefCell<VecDeque<(SimulatedSocket, IpAddr)>>,
     /// The listening socket is registered as this.
     listener: Cell<Option<Token>>,
-    has_written: Cell<bool>,
+    /// Since it was last asked for.
+    pub(crate) has_written: Cell<bool>,
 }
 
 impl Network {
-    pub(crate) fn new(clock: ManualClock, seed: u64, faults: NetworkFaults, injector: FaultInjector) -> Self {
+    pub(crate) fn new(clock: ManualClock, plan: &Plan) -> Self {
         let host = Host {
             clock,
             digest: RefCell::default(),
@@ -257,9 +260,9 @@ impl Network {
         Self {
             conns: Vec::new(),
             host: Rc::new(host),
-            seed,
-            faults,
-            injector,
+            seed: plan.seed,
+            faults: plan.network_faults,
+            injector: plan.injector.clone(),
         }
     }
 
@@ -286,7 +289,7 @@ impl Network {
             window_bytes: self.faults.window_bytes,
             piece_bytes_max: self.faults.piece_bytes_max,
             rng: Rng::new(self.seed, 100_000 + number as u64),
-            injector: self.injector,
+            injector: self.injector.clone(),
         }));
         let network = if is_local { 127 } else { 10 };
         let socket = SimulatedSocket {
@@ -297,6 +300,11 @@ impl Network {
         self.host.waiting.borrow_mut().push_back((socket, peer));
         self.conns.push(conn);
         number
+    }
+
+    /// The connection of an index.
+    pub(crate) fn conn(&self, index: usize) -> RefMut<'_, Conn> {
+        self.conns[index].borrow_mut()
     }
 
     /// When there is something to report to the server.
@@ -333,28 +341,11 @@ impl Network {
             }
         }
     }
-
-    /// The machine restarts: connections that waited to be accepted are lost.
-    pub(crate) fn forget_waiting(&mut self) {
-        drop(self.host.waiting.take());
-    }
-
-    /// Whether the server has written since the last call.
-    pub(crate) fn take_written(&self) -> bool {
-        self.host.has_written.take()
-    }
-
-    pub(crate) fn note(&self, kind: u8, number: usize, bytes: &[u8]) {
-        self.host.note(kind, number, bytes);
-    }
-
-    pub(crate) fn digest(&self) -> u64 {
-        self.host.digest.borrow().finish()
-    }
 }
 
 impl Host {
-    fn note(&self, kind: u8, number: usize, bytes: &[u8]) {
+    /// Adds an event to the digest.
+    pub(crate) fn note(&self, kind: u8, number: usize, bytes: &[u8]) {
         (self.clock.now().as_nanos(), kind, number, bytes).hash(&mut *self.digest.borrow_mut());
     }
 }
@@ -392,7 +383,7 @@ impl Source for SimulatedListener {
 
 /// The server's end of a connection.
 #[derive(Debug)]
-struct SimulatedSocket {
+pub(crate) struct SimulatedSocket {
     conn: Rc<RefCell<Conn>>,
     host: Rc<Host>,
 }

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::ensure;
 use trantor_engine::ConnId;
 use trantor_game::World;
 use trantor_model::{AgentId, AgentView, Counts, EggId, Level, TeamId, Tile};
 use trantor_time::GameTime;
+
+use crate::actors::CheckResult;
 
 /// Pictures by tick number.
 pub(crate) type Pictures = BTreeMap<u64, Ticked>;
@@ -33,73 +36,78 @@ pub(crate) struct Picture {
 impl Picture {
     pub(crate) fn of_world(world: &World) -> Self {
         let size = world.size();
-        let is_over = world.winner().is_some();
-        let mut rituals: Vec<_> = world
-            .rituals()
-            .map(|it| (it.end, it.tile, it.level, sorted(&it.participants)))
-            .collect();
-        rituals.sort();
-        Self {
-            ground: (0..size.area())
-                .map(|index| *world.ground(size.tile_at(index)))
-                .collect(),
+        let tiles = (0..size.area()).map(|index| size.tile_at(index));
+        let rituals = world.rituals();
+        let picture = Self {
+            ground: tiles.map(|tile| *world.ground(tile)).collect(),
             agents: world
                 .agents()
-                .map(|agent| (agent.view(), agent.food_ends().filter(|_| !is_over)))
+                .map(|agent| (agent.view(), agent.food_ends()))
                 .collect(),
             eggs: world.eggs().map(|egg| (egg.id, egg.team, egg.tile)).collect(),
-            rituals,
+            rituals: rituals
+                .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
+                .collect(),
             winner: world.winner(),
-        }
+        };
+        picture.normalised()
     }
 
     pub(crate) fn of_viewer(world: &trantor_client::world::World) -> Self {
-        let is_over = world.winner().is_some();
-        let mut rituals: Vec<_> = world
-            .rituals()
-            .iter()
-            .map(|it| &it.state)
-            .map(|it| (it.end, it.tile, it.level, sorted(&it.participants)))
-            .collect();
-        rituals.sort();
-        Self {
+        let rituals = world.rituals().iter().map(|it| &it.state);
+        let picture = Self {
             ground: world.ground().to_vec(),
             agents: world
                 .agents()
-                .map(|agent| (agent.view, agent.food_ends.filter(|_| !is_over)))
+                .map(|agent| (agent.view, agent.food_ends))
                 .collect(),
             eggs: world.eggs().map(|egg| (egg.egg, egg.team, egg.tile)).collect(),
-            rituals,
+            rituals: rituals
+                .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
+                .collect(),
             winner: world.winner(),
+        };
+        picture.normalised()
+    }
+
+    fn normalised(mut self) -> Self {
+        if self.winner.is_some() {
+            self.agents
+                .iter_mut()
+                .for_each(|(_, food_ends)| *food_ends = None);
         }
+        for (.., participants) in &mut self.rituals {
+            participants.sort();
+        }
+        self.rituals.sort();
+        self
     }
 
-    /// Whether the match is over. All agents are gone then, and new viewers are still sent the last ones.
-    fn is_over(&self) -> bool {
-        self.winner.is_some() && self.agents.is_empty()
-    }
-
-    /// Describes how `mirror` differs from this world.
-    pub(crate) fn difference(&self, mirror: &Self) -> Option<String> {
-        let parts = [
-            (self.ground == mirror.ground, "ground".to_owned()),
-            (
-                self.agents == mirror.agents || self.is_over(),
-                format!("agents {:?}, mirrored as {:?}", self.agents, mirror.agents),
-            ),
-            (
-                self.eggs == mirror.eggs,
-                format!("eggs {:?}, mirrored as {:?}", self.eggs, mirror.eggs),
-            ),
-            (
-                self.rituals == mirror.rituals || self.winner.is_some(),
-                format!("elevations {:?}, mirrored as {:?}", self.rituals, mirror.rituals),
-            ),
-            (self.winner == mirror.winner, "winner".to_owned()),
-        ];
-        let different = parts.into_iter().filter(|(is_same, _)| !is_same);
-        let named: Vec<_> = different.map(|(_, part)| part).collect();
-        (!named.is_empty()).then(|| named.join("; "))
+    /// Compares this world with how a viewer has it.
+    pub(crate) fn check(&self, mirror: &Self) -> CheckResult {
+        let is_won = self.winner.is_some();
+        ensure!(self.ground == mirror.ground, "ground");
+        // At the end of a match all agents are gone, and new viewers are still sent the last ones.
+        ensure!(
+            self.agents == mirror.agents || (is_won && self.agents.is_empty()),
+            "agents {:?}, mirrored as {:?}",
+            self.agents,
+            mirror.agents
+        );
+        ensure!(
+            self.eggs == mirror.eggs,
+            "eggs {:?}, mirrored as {:?}",
+            self.eggs,
+            mirror.eggs
+        );
+        ensure!(
+            self.rituals == mirror.rituals || is_won,
+            "elevations {:?}, mirrored as {:?}",
+            self.rituals,
+            mirror.rituals
+        );
+        ensure!(self.winner == mirror.winner, "winner");
+        Ok(())
     }
 
     /// What the text protocol sends of it: eggs from `first_egg` on, and neither teams nor ends of food and elevations.
@@ -117,10 +125,4 @@ impl Picture {
         self.winner = self.winner.map(|_| TeamId(0));
         self
     }
-}
-
-fn sorted(agents: &[AgentId]) -> Vec<AgentId> {
-    let mut agents = agents.to_vec();
-    agents.sort();
-    agents
 }

@@ -13,15 +13,23 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::link::{Bandwidth, Chance, Order};
 use trantor_time::{Frequency, GameSpan, LinkSettings, RealSpan};
 
+use crate::fault::FaultInjector;
 use crate::rng::Rng;
 
 #[derive(Debug)]
 pub(crate) struct Plan {
+    /// Of the random numbers of all parts.
+    pub(crate) seed: u64,
+    pub(crate) injector: FaultInjector,
     pub(crate) config: EngineConfig,
     pub(crate) roles: Vec<Role>,
     pub(crate) network_faults: NetworkFaults,
-    pub(crate) machine: Machine,
     pub(crate) storage: Storage,
+    /// The time between two readings of the clock within a pass.
+    pub(crate) reading: RealSpan,
+    /// The machine stalls, or the power fails, in a step with probability `1 / n`; 0 is never.
+    pub(crate) stall_one_in: u32,
+    pub(crate) crash_one_in: u32,
     /// Length of the phase with faults.
     pub(crate) chaos: RealSpan,
     /// Mean interval between commands at the server's console; 0 for none.
@@ -70,17 +78,6 @@ pub(crate) struct NetworkFaults {
     pub(crate) window_bytes: usize,
 }
 
-/// Faults of the server's machine. `one_in` fields are probabilities `1 / n`; 0 is never.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Machine {
-    /// The time between two readings of the clock within a pass.
-    pub(crate) reading: RealSpan,
-    /// The machine stalls in a step.
-    pub(crate) stall_one_in: u32,
-    /// The power fails in a step.
-    pub(crate) crash_one_in: u32,
-}
-
 /// Storage options and faults of the disk. `one_in` fields are probabilities `1 / n`; 0 is never.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Storage {
@@ -109,7 +106,7 @@ pub(crate) struct Storage {
 }
 
 impl Plan {
-    pub(crate) fn draw(seed: u64) -> Self {
+    pub(crate) fn draw(seed: u64, injector: FaultInjector) -> Self {
         let rng = &mut Rng::new(seed, 1);
         let is_rich = rng.one_in(2);
         let mut config = draw_config(rng, seed);
@@ -137,37 +134,35 @@ impl Plan {
             config.token = Token::read(&token(0)).ok();
         }
         Self {
+            seed,
+            injector,
             config,
             roles,
             network_faults: draw_network_faults(rng),
-            machine: Machine {
-                reading: RealSpan::from_micros(*rng.pick(&[0, 0, 5, 50, 1_000])),
-                stall_one_in: if rng.one_in(4) { 100 } else { 0 },
-                crash_one_in: if rng.one_in(3) { 300 } else { 0 },
-            },
+            reading: RealSpan::from_micros(*rng.pick(&[0, 0, 5, 50, 1_000])),
+            stall_one_in: if rng.one_in(4) { 100 } else { 0 },
+            crash_one_in: if rng.one_in(3) { 300 } else { 0 },
             storage: draw_storage(rng),
-            chaos: RealSpan::from_millis(i64::from(rng.between(600, 1_800))),
+            chaos: rng.millis(600, 1_800),
             admin_ms: if rng.one_in(2) { rng.between(20, 300) } else { 0 },
             reload_ms,
             is_rich: is_rich && !is_large,
         }
     }
-}
 
-impl Plan {
     /// Viewers and an operator of a playback.
     pub(crate) fn of_playback(config: EngineConfig, rng: &mut Rng) -> Self {
         Self {
+            seed: u64::from(rng.below(u32::MAX)),
+            injector: FaultInjector::new(None),
             config,
             roles: vec![Role::Viewer, Role::TextViewer, Role::Operator],
             network_faults: draw_network_faults(rng),
-            machine: Machine {
-                reading: RealSpan::ZERO,
-                stall_one_in: 0,
-                crash_one_in: 0,
-            },
+            reading: RealSpan::ZERO,
+            stall_one_in: 0,
+            crash_one_in: 0,
             storage: draw_storage(rng),
-            chaos: RealSpan::from_millis(i64::from(rng.between(100, 600))),
+            chaos: rng.millis(100, 600),
             admin_ms: 100,
             reload_ms: 0,
             is_rich: false,
@@ -228,7 +223,8 @@ fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
     config
 }
 
-fn needs_token(control: Control) -> bool {
+/// Whether peers must present a token.
+pub(crate) fn needs_token(control: Control) -> bool {
     matches!(control, Control::Token | Control::User)
 }
 
@@ -237,43 +233,8 @@ pub(crate) fn token(number: u32) -> String {
     format!("token-of-the-server-{number}")
 }
 
-/// Options that a reload changes.
-#[derive(Debug)]
-pub(crate) struct Reload {
-    pub(crate) control: Control,
-    /// The number of the token, if `control` needs one.
-    pub(crate) token: Option<u32>,
-    pub(crate) limits: Option<Limits>,
-    pub(crate) spectator_delay: Option<RealSpan>,
-}
-
-impl Reload {
-    /// `another` is the number of a token that was not used before, `present` of the one in force.
-    pub(crate) fn draw(another: u32, present: Option<u32>, rng: &mut Rng) -> Self {
-        let control = *rng.pick(&[
-            Control::Token,
-            Control::Token,
-            Control::User,
-            Control::User,
-            Control::Everyone,
-            Control::Loopback,
-            Control::Off,
-        ]);
-        let kept = present.filter(|_| rng.one_in(2));
-        let delays_ms = [0, 60, 500];
-        Self {
-            control,
-            token: needs_token(control).then(|| kept.unwrap_or(another)),
-            limits: rng.one_in(3).then(|| draw_limits(rng)),
-            spectator_delay: rng
-                .one_in(4)
-                .then(|| RealSpan::from_millis(*rng.pick(&delays_ms))),
-        }
-    }
-}
-
 /// Lag of broadcasts: latency, loss, duplication, range.
-pub(crate) fn draw_lag(rng: &mut Rng) -> LinkSettings {
+fn draw_lag(rng: &mut Rng) -> LinkSettings {
     let units = |units: u32| GameSpan::from_units(i64::from(units));
     let chance = |rng: &mut Rng| {
         let parts = if rng.one_in(2) { rng.between(0, 500_000) } else { 0 };
@@ -305,9 +266,7 @@ fn draw_roles(rng: &mut Rng) -> Vec<Role> {
     ];
     let mut roles = Vec::new();
     for (role, most) in kinds {
-        for _ in 0..rng.below(most + 1) {
-            roles.push(role);
-        }
+        roles.extend(std::iter::repeat_n(role, rng.below(most + 1) as usize));
     }
     if roles.is_empty() {
         roles.push(Role::Steady);
@@ -316,8 +275,7 @@ fn draw_roles(rng: &mut Rng) -> Vec<Role> {
 }
 
 /// Some limits small, the others at their defaults.
-fn draw_limits(rng: &mut Rng) -> Limits {
-    let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
+pub(crate) fn draw_limits(rng: &mut Rng) -> Limits {
     let mut limits = Limits::default();
     if rng.one_in(2) {
         limits.connections_max = rng.between(3, 20);
@@ -326,7 +284,7 @@ fn draw_limits(rng: &mut Rng) -> Limits {
         limits.connections_per_address_max = Some(rng.between(1, 3));
     }
     if rng.one_in(3) {
-        limits.greeting_span = millis(rng.between(100, 600));
+        limits.greeting_span = rng.millis(100, 600);
     }
     if rng.one_in(3) {
         limits.message_bytes_max = rng.between(200, 2_000) as usize;
@@ -342,10 +300,10 @@ fn draw_limits(rng: &mut Rng) -> Limits {
         limits.agent_outbox_bytes_max = rng.between(66_000, 100_000) as usize;
     }
     if rng.one_in(3) {
-        limits.stall_span = millis(rng.between(100, 600));
+        limits.stall_span = rng.millis(100, 600);
     }
     if rng.one_in(4) {
-        limits.idle_span = Some(millis(rng.between(200, 800)));
+        limits.idle_span = Some(rng.millis(200, 800));
     }
     if rng.one_in(3) {
         limits.viewer_outbox_bytes_max = rng.between(4_000, 60_000) as usize;
@@ -357,10 +315,9 @@ fn draw_limits(rng: &mut Rng) -> Limits {
 }
 
 fn draw_storage(rng: &mut Rng) -> Storage {
-    let millis = |millis: u32| RealSpan::from_millis(i64::from(millis));
     Storage {
-        save_every: millis(*rng.pick(&[0, 50, 200, 500])),
-        sync_every: millis(rng.between(1, 300)),
+        save_every: RealSpan::from_millis(*rng.pick(&[0, 50, 200, 500])),
+        sync_every: rng.millis(1, 300),
         job_ms_max: *rng.pick(&[0, 5, 100]),
         piece_bytes: *rng.pick(&[500, 500, 2_000, 20_000, 1_000_000]),
         refuse_one_in: *rng.pick(&[0, 0, 0, 150]),

@@ -3,6 +3,7 @@
 
 use rand_core::Rng as _;
 use rand_pcg::Pcg32;
+use trantor_time::RealSpan;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Rng {
@@ -25,6 +26,11 @@ impl Rng {
     /// A number in `least..=most`.
     pub(crate) fn between(&mut self, least: u32, most: u32) -> u32 {
         least + self.below(most - least + 1)
+    }
+
+    /// A number of milliseconds in `least..=most`.
+    pub(crate) fn millis(&mut self, least: u32, most: u32) -> RealSpan {
+        RealSpan::from_millis(i64::from(self.between(least, most)))
     }
 
     /// True with probability `1 / times`; never for 0.

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use anyhow::{bail, ensure};
 use trantor_engine::limits::Limits;
-use trantor_engine::{AdminRequest, ConnId, Engine, Token};
+use trantor_engine::{AdminRequest, ConnId, Control, Engine, Token};
 use trantor_server::console;
 use trantor_server::event_loop::{Budget, EndReason, Ended, EventLoop, StageUse};
 use trantor_time::{Clock, GameTime, ManualClock, RealSpan, RealTime};
@@ -16,8 +17,8 @@ use crate::actors::CheckResult;
 use crate::fault::{Fault, FaultInjector};
 use crate::network::Network;
 use crate::picture::{Picture, Pictures, Ticked};
-use crate::plan::{self, Plan, Reload};
-use crate::replayed::Received;
+use crate::plan::{self, Plan};
+use crate::playback::Received;
 use crate::rng::Rng;
 use crate::storage::Storage;
 
@@ -77,17 +78,11 @@ impl Clock for LoopClock {
 
 impl Server {
     /// A server of `plan` around an engine, which records and saves unless it plays a recording.
-    pub(crate) fn new(
-        engine: Engine,
-        seed: u64,
-        plan: &Plan,
-        injector: FaultInjector,
-        clock: ManualClock,
-    ) -> Self {
+    pub(crate) fn new(engine: Engine, plan: &Plan, clock: ManualClock) -> Self {
         let mut server = Self {
             event_loop: None,
-            network: Network::new(clock.clone(), seed, plan.network_faults, injector),
-            storage: Storage::new(seed, plan.storage, injector),
+            network: Network::new(clock.clone(), plan),
+            storage: Storage::new(plan),
             pictures: Pictures::new(),
             reloads: 0,
             token: plan.config.token.is_some().then_some(0),
@@ -103,10 +98,10 @@ impl Server {
             budgets: Vec::new(),
             longest_turn: RealSpan::ZERO,
             is_late_expected: false,
-            injector,
+            injector: plan.injector.clone(),
             clock: LoopClock {
                 clock,
-                reading: Rc::new(Cell::new(plan.machine.reading)),
+                reading: Rc::new(Cell::new(plan.reading)),
             },
         };
         server
@@ -119,8 +114,7 @@ impl Server {
         self.begins = engine.game().now();
         self.has_delay = engine.config().spectator_delay > RealSpan::ZERO;
         let clock = Box::new(self.clock.clone());
-        let event_loop = EventLoop::simulated(engine, self.network.acceptor(), clock);
-        let mut event_loop = event_loop.map_err(|error| error.to_string())?;
+        let mut event_loop = EventLoop::simulated(engine, self.network.acceptor(), clock)?;
         self.budgets = event_loop.stages().iter().map(|stage| stage.budget).collect();
         #[cfg(feature = "faults")]
         if self.injector.is(Fault::IgnoredBudgets) {
@@ -170,6 +164,18 @@ impl Server {
         self.token.is_some() && self.peers[conn] == (self.reloads, self.token)
     }
 
+    /// Nothing is in flight to or from a connection, nor unsent.
+    pub(crate) fn is_quiet(&self, conn: usize) -> bool {
+        let id = self.id_of(conn);
+        self.network.conns[conn].borrow().is_idle()
+            && id.is_some_and(|id| self.engine().unsent(id).is_empty())
+    }
+
+    /// A viewer was sent all of the world.
+    pub(crate) fn is_up_to_date(&self, conn: usize) -> bool {
+        self.id_of(conn).is_some_and(|id| self.engine().is_up_to_date(id))
+    }
+
     /// The engine's name for a connection, while its server's end is open.
     pub(crate) fn id_of(&self, conn: usize) -> Option<ConnId> {
         let slot = self.network.conns[conn].borrow().slot()?;
@@ -202,33 +208,42 @@ impl Server {
 
     /// Changes options, as a reload does.
     pub(crate) fn reload(&mut self, rng: &mut Rng) {
-        let reload = &Reload::draw(self.reloads + 1, self.token, rng);
         self.coverage.count("reloads", 1);
-        let (now, injector) = (self.clock.clock.now(), self.injector);
+        self.reloads += 1;
+        let control = *rng.pick(&[
+            Control::Token,
+            Control::Token,
+            Control::User,
+            Control::User,
+            Control::Everyone,
+            Control::Loopback,
+            Control::Off,
+        ]);
+        let kept = self.token.filter(|_| rng.one_in(2));
+        self.token = plan::needs_token(control).then(|| kept.unwrap_or(self.reloads));
+        let limits = rng.one_in(3).then(|| plan::draw_limits(rng));
+        let delay = rng
+            .one_in(4)
+            .then(|| RealSpan::from_millis(*rng.pick(&[0, 60, 500])));
+        let (now, token) = (self.clock.clock.now(), self.token);
+        let is_stale = self.injector.is(Fault::StaleToken);
+        let ignores_limits = self.injector.is(Fault::IgnoredLimits);
         let engine = &mut self.event_loop().shell().engine;
         engine.begin_pass(now);
-        let token = match injector.is(Fault::StaleToken) {
+        let token = match is_stale {
             true => engine.config().token.clone(),
-            false => reload
-                .token
-                .map(plan::token)
-                .and_then(|token| Token::read(&token).ok()),
+            false => token.and_then(|token| Token::read(&plan::token(token)).ok()),
         };
-        engine.set_control(reload.control, token);
-        if let Some(limits) = reload
-            .limits
-            .as_ref()
-            .filter(|_| !injector.is(Fault::IgnoredLimits))
-        {
+        engine.set_control(control, token);
+        if let Some(limits) = limits.as_ref().filter(|_| !ignores_limits) {
             engine.set_limits(limits);
         }
-        if let Some(delay) = reload.spectator_delay {
+        if let Some(delay) = delay {
             engine.set_spectator_delay(delay);
             self.has_delay |= delay > RealSpan::ZERO;
         }
-        (self.reloads, self.token) = (self.reloads + 1, reload.token);
-        let [_, limits] = &self.limits;
-        self.limits = [limits.clone(), reload.limits.as_ref().unwrap_or(limits).clone()];
+        let [_, before] = &self.limits;
+        self.limits = [before.clone(), limits.unwrap_or_else(|| before.clone())];
     }
 
     /// The machine stalled: the next wake-up may be late.
@@ -269,7 +284,7 @@ impl Server {
     }
 
     /// Wakes the loop for a pass, and checks it; answers why the loop ended, once it has.
-    pub(crate) fn pass(&mut self) -> Result<Option<EndReason>, String> {
+    pub(crate) fn pass(&mut self) -> anyhow::Result<Option<EndReason>> {
         let now = self.clock.clock.now();
         self.check_wake(now)?;
         self.storage.run_jobs(now);
@@ -283,10 +298,10 @@ impl Server {
         event_loop.note_woken(now + late);
         let end = event_loop.pass_with(ready);
         if let Some(EndReason::Failed(fault)) = end {
-            return Err(fault.to_string());
+            bail!("{fault}");
         }
         self.ended = self.clock.clock.now();
-        let has_written = self.network.take_written();
+        let has_written = self.network.host.has_written.take();
         self.storage.after_pass(event_loop, has_written, self.ended)?;
         self.note_tick();
         self.check_turns()?;
@@ -302,13 +317,13 @@ impl Server {
     fn check_wake(&mut self, now: RealTime) -> CheckResult {
         let due = self.event_loop().next_wake().map(|due| due.max(self.ended));
         let late = due.map_or(RealSpan::ZERO, |due| now.since(due));
-        match late > DEFERRED_MAX && !std::mem::take(&mut self.is_late_expected) {
-            true => Err(format!("the server woke {} ns late", late.as_nanos())),
-            false => {
-                self.is_late_expected = false;
-                Ok(())
-            }
-        }
+        let is_expected = std::mem::take(&mut self.is_late_expected);
+        ensure!(
+            late <= DEFERRED_MAX || is_expected,
+            "the server woke {} ns late",
+            late.as_nanos()
+        );
+        Ok(())
     }
 
     /// No stage exceeds its budget.
@@ -323,13 +338,11 @@ impl Server {
             let time = turn.time - reading * READINGS_LATE;
             time > budget.time_max.max(floor) || (turn.items > budget.items_max && time > floor)
         };
-        let exceeded = turns.iter().zip(&budgets).find(exceeds).map(|(turn, _)| *turn);
+        let exceeded = turns.iter().zip(&budgets).find(exceeds);
+        ensure!(exceeded.is_none(), "a stage exceeded its budget: {exceeded:?}");
         self.budgets = budgets;
         self.longest_turn = longest;
-        match exceeded {
-            Some(turn) => Err(format!("a stage exceeded its budget: {turn:?}")),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Connections stay within the limits, in all and by address; above a lowered limit their number does not grow.
@@ -346,9 +359,10 @@ impl Server {
             self.limits.iter().any(|limits| most(limits, *peer) >= *count)
                 || self.connections.get(peer) >= Some(count)
         };
-        if !counts.iter().all(is_within) {
-            return Err(format!("the limit of connections is exceeded: {counts:?}"));
-        }
+        ensure!(
+            counts.iter().all(is_within),
+            "the limit of connections is exceeded: {counts:?}"
+        );
         self.connections = counts;
         Ok(())
     }
@@ -381,37 +395,34 @@ impl Server {
     /// Invariants while the loop sleeps.
     fn check_idle(&self) -> CheckResult {
         let engine = self.engine();
-        if engine.has_operator_line() {
-            return Err("an operator's line is pending".to_owned());
-        }
+        ensure!(!engine.has_operator_line(), "an operator's line is pending");
         let mut open = 0;
         for (index, conn) in self.network.conns.iter().enumerate() {
             let Some(id) = self.id_of(index) else { continue };
             open += 1;
             let conn = conn.borrow();
-            if conn.is_over() {
-                return Err(format!("connection {index} has ended and is not closed"));
-            }
+            ensure!(!conn.is_over(), "connection {index} has ended and is not closed");
             let unsent = engine.unsent(id).len();
-            if unsent > 0 && conn.room() > 0 {
-                return Err(format!(
-                    "{unsent} bytes for connection {index} are unsent although its window has room"
-                ));
-            }
+            ensure!(
+                unsent == 0 || conn.room() == 0,
+                "{unsent} bytes for connection {index} are unsent although its window has room"
+            );
         }
-        match engine.clients().count() {
-            known if known == open => Ok(()),
-            known => Err(format!("{open} connections are open, the engine has {known}")),
-        }
+        let known = engine.clients().count();
+        ensure!(
+            known == open,
+            "{open} connections are open, the engine has {known}"
+        );
+        Ok(())
     }
 
     /// Power failure and restart: all connections are lost, and the game resumes from the disk.
     pub(crate) fn crash(&mut self, received: &[Received]) -> CheckResult {
-        self.network.note(b'!', 0, &[]);
+        self.network.host.note(b'!', 0, &[]);
         let event_loop = self.event_loop.take().expect("the server runs");
         let config = event_loop.engine().config().clone();
         let resumed = self.storage.crash(event_loop, received)?;
-        self.network.forget_waiting();
+        drop(self.network.host.waiting.take());
         let now = self.clock.clock.now();
         self.start(match resumed {
             Some(game) => Engine::resume(config, game, now),
@@ -425,7 +436,7 @@ impl Server {
     }
 
     /// Ends the loop after its last pass, and checks what it leaves on the disk.
-    pub(crate) fn finish(&mut self, why: EndReason, received: &[Received]) -> Result<Ended, String> {
+    pub(crate) fn finish(&mut self, why: EndReason, received: &[Received]) -> anyhow::Result<Ended> {
         let event_loop = self.event_loop.take().expect("the server runs");
         self.storage.finish(event_loop, why, received)
     }

@@ -2,8 +2,10 @@
 //!
 //! First faults are injected and safety must hold. Then faults stop, and everything must finish.
 
-mod failures;
+use std::cell::RefMut;
+use std::hash::Hasher;
 
+use anyhow::{Context as _, anyhow, bail, ensure};
 use trantor_engine::limits::{Limits, TEXT_VIEWERS_AT_ONCE_MAX};
 use trantor_engine::{AdminRequest, Engine};
 use trantor_game::AdminAction;
@@ -11,18 +13,24 @@ use trantor_model::Counts;
 use trantor_server::event_loop::EndReason;
 use trantor_time::{Clock, ManualClock, RealSpan, RealTime};
 
-use crate::actors::{self, Actor, CheckResult, Context};
+use crate::actors::{self, Actor, Birth, CheckResult, Context};
 use crate::fault::{Fault, FaultInjector};
-use crate::network::Item;
+use crate::network::{Conn, Item};
 use crate::picture::Picture;
 use crate::plan::{Plan, Role};
-use crate::replayed::Received;
+use crate::playback::Received;
 use crate::rng::Rng;
 use crate::server::Server;
 use crate::{Coverage, Outcome};
 
+/// The clock at the start.
+pub(crate) const START: RealTime = RealTime::from_nanos(1_000_000_000);
+
 /// Time to finish after faults stop; longer than any timeout of a session.
 const SETTLE_SPAN: RealSpan = RealSpan::from_secs(20);
+
+/// Time between two checks whether everything has finished.
+const SETTLE_STEP: RealSpan = RealSpan::from_millis(250);
 
 /// Longer than every spectator delay and two ticks.
 const DELAY_MAX: RealSpan = RealSpan::from_millis(1_200);
@@ -43,7 +51,6 @@ pub(crate) struct Simulation {
     pub(crate) clock: ManualClock,
     pub(crate) server: Server,
     peers: Vec<Peer>,
-    injector: FaultInjector,
     plan: Plan,
     rng: Rng,
     admin_wake: Option<RealTime>,
@@ -53,58 +60,59 @@ pub(crate) struct Simulation {
     is_settling: bool,
     /// The playback has been moved by a seek.
     has_seeked: bool,
-    step: u64,
+    pub(crate) step: u64,
     crashes: u64,
     /// Lines that text viewers received since the last crash.
     received: Vec<Received>,
+    /// Comparisons of worlds by viewers that have disconnected: in frames, and in text.
+    pub(crate) worlds_compared: [u64; 2],
     /// Counts up to the last crash.
     coverage: Coverage,
 }
 
-/// An actor and its connection.
 struct Peer {
-    actor: Box<dyn Actor>,
+    role: Role,
+    /// See [`Birth::is_rotated`].
+    is_rotated: bool,
     rng: Rng,
-    /// Index in the network's connections.
-    conn: Option<usize>,
+    connection: Option<Connection>,
     connects_at: Option<RealTime>,
     connections: u32,
 }
 
+/// A connection of a peer.
+struct Connection {
+    /// In the network's connections.
+    index: usize,
+    actor: Box<dyn Actor>,
+}
+
 impl Simulation {
     pub(crate) fn new(seed: u64, fault: Option<Fault>) -> Self {
-        let plan = Plan::draw(seed);
-        let now = RealTime::from_nanos(1_000_000_000);
-        let injector = FaultInjector::new(fault);
+        let plan = Plan::draw(seed, FaultInjector::new(fault));
         let mut config = plan.config.clone();
-        if injector.is(Fault::IgnoredLimits) {
+        if plan.injector.is(Fault::IgnoredLimits) {
             config.limits = Limits::default();
         }
-        let engine = Engine::new(config, now);
-        Self::around(engine, plan, injector, seed, now)
+        Self::around(Engine::new(config, START), plan)
     }
 
-    /// A playback with viewers and an operator.
-    pub(crate) fn playing(engine: Engine, plan: Plan, rng: &mut Rng, now: RealTime) -> Self {
-        let seed = u64::from(rng.below(u32::MAX));
-        Self::around(engine, plan, FaultInjector::new(None), seed, now)
-    }
-
-    fn around(engine: Engine, plan: Plan, injector: FaultInjector, seed: u64, now: RealTime) -> Self {
-        let clock = ManualClock::starting_at(now);
-        let mut server = Server::new(engine, seed, &plan, injector, clock.clone());
+    /// Around an engine, which may play a recording.
+    pub(crate) fn around(engine: Engine, plan: Plan) -> Self {
+        let clock = ManualClock::starting_at(START);
+        let seed = plan.seed;
+        let mut server = Server::new(engine, &plan, clock.clone());
         let mut rng = Rng::new(seed, 3);
         let mut peers = Vec::new();
         let mut text_viewers = 0;
         for (number, role) in plan.roles.iter().enumerate() {
             text_viewers += usize::from(*role == Role::TextViewer);
-            let is_rotated = text_viewers > TEXT_VIEWERS_AT_ONCE_MAX;
-            let mut own = Rng::new(seed, 100 + number as u64);
             peers.push(Peer {
-                actor: actors::create(*role, &plan.config, is_rotated, &mut own),
-                rng: own,
-                conn: None,
-                connects_at: Some(now + RealSpan::from_millis(i64::from(rng.below(200)))),
+                role: *role,
+                is_rotated: text_viewers > TEXT_VIEWERS_AT_ONCE_MAX,
+                rng: Rng::new(seed, 100 + number as u64),
+                connection: None,
+                connects_at: Some(START + rng.millis(0, 199)),
                 connections: 0,
             });
         }
@@ -120,9 +128,8 @@ impl Simulation {
             clock,
             server,
             peers,
-            injector,
-            admin_wake: (plan.admin_ms > 0).then_some(now),
-            reload_wake: (plan.reload_ms > 0).then_some(now),
+            admin_wake: (plan.admin_ms > 0).then_some(START),
+            reload_wake: (plan.reload_ms > 0).then_some(START),
             control_rng: Rng::new(seed, 9),
             plan,
             rng,
@@ -131,46 +138,39 @@ impl Simulation {
             step: 0,
             crashes: 0,
             received: Vec::new(),
+            worlds_compared: [0; 2],
             coverage: Coverage::default(),
         }
     }
 
-    pub(crate) fn step(&self) -> u64 {
-        self.step
-    }
-
-    pub(crate) fn run(&mut self) -> Result<Outcome, String> {
+    pub(crate) fn run(&mut self) -> anyhow::Result<Outcome> {
         self.run_until_settled()?;
         self.disconnect_all()?;
         self.note_reached();
         let end = self.stop_server()?;
         let ended = self.server.finish(end, &self.received)?;
-        self.server.network.note(b'.', 0, &ended.digest.to_le_bytes());
+        let host = &self.server.network.host;
+        host.note(b'.', 0, &ended.digest.to_le_bytes());
+        let digest = host.digest.borrow().finish();
         let mut coverage = std::mem::take(&mut self.coverage);
         coverage.add(&self.server.coverage);
         coverage.add(&self.server.storage.coverage);
         coverage.count("steps", self.step);
         coverage.count("crashes", self.crashes);
-        for (role, kind) in [
-            (Role::Viewer, "worlds in frames compared"),
-            (Role::TextViewer, "worlds in text compared"),
-        ] {
-            coverage.count(kind, self.worlds_compared(role));
-        }
-        Ok(Outcome {
-            digest: self.server.network.digest(),
-            coverage,
-        })
+        let [frames, text] = self.worlds_compared;
+        coverage.count("worlds in frames compared", frames);
+        coverage.count("worlds in text compared", text);
+        Ok(Outcome { digest, coverage })
     }
 
     /// Passes until the server has ended in order.
-    fn stop_server(&mut self) -> Result<EndReason, String> {
+    fn stop_server(&mut self) -> anyhow::Result<EndReason> {
         self.server.stop();
         loop {
             if let Some(why) = self.server.pass()? {
                 return Ok(why);
             }
-            let next = self.server.wake().ok_or("the server never ends")?;
+            let next = self.server.wake().context("the server never ends")?;
             self.clock.advance_to(next);
         }
     }
@@ -184,7 +184,7 @@ impl Simulation {
         // Time for answers to ten commands and bytes in flight on the slowest line.
         while self.clock.now() < calm_ends {
             self.speed_up();
-            self.run_until((self.clock.now() + RealSpan::from_millis(250)).min(calm_ends))?;
+            self.run_until((self.clock.now() + SETTLE_STEP).min(calm_ends))?;
             if self.check_done().is_ok() {
                 break;
             }
@@ -199,49 +199,29 @@ impl Simulation {
         self.run_until(self.clock.now() + DELAY_MAX)?;
         let calm_ends = self.clock.now() + SETTLE_SPAN;
         loop {
-            self.run_until(self.clock.now() + RealSpan::from_millis(250))?;
+            self.run_until(self.clock.now() + SETTLE_STEP)?;
             match self.compare_worlds() {
                 Err(_) if self.clock.now() < calm_ends => {}
-                result => return result.map_err(|reason| format!("at the end, {reason}")),
+                result => return result.context("at the end"),
             }
         }
     }
 
     fn compare_worlds(&mut self) -> CheckResult {
         let truth = Picture::of_world(self.server.engine().game().world());
-        for peer in 0..self.peers.len() {
-            if self.is_watching(peer) {
-                let compared = match self.is_quiet(peer) {
-                    true => self.peers[peer].actor.check_world(&truth, None),
-                    false => Err("it was never sent all of the world".to_owned()),
+        for (number, peer) in self.peers.iter_mut().enumerate() {
+            let Some(Connection { index, actor }) = &mut peer.connection else {
+                continue;
+            };
+            if actor.knows_world() {
+                let compared = match self.server.is_quiet(*index) && self.server.is_up_to_date(*index) {
+                    true => actor.check_world(&truth, None),
+                    false => Err(anyhow!("it was never sent all of the world")),
                 };
-                compared.map_err(|reason| format!("peer {peer}: {reason}"))?;
+                compared.with_context(|| format!("peer {number}"))?;
             }
         }
         Ok(())
-    }
-
-    fn is_watching(&self, peer: usize) -> bool {
-        self.peers[peer].conn.is_some() && self.peers[peer].actor.knows_world()
-    }
-
-    /// Nothing is in flight to or from a peer, and viewers were sent all.
-    fn is_quiet(&self, peer: usize) -> bool {
-        let Some(conn) = self.peers[peer].conn else {
-            return false;
-        };
-        let engine = self.server.engine();
-        self.server.network.conns[conn].borrow().is_idle()
-            && self.server.id_of(conn).is_some_and(|id| {
-                engine.unsent(id).is_empty() && (!self.is_watching(peer) || engine.is_up_to_date(id))
-            })
-    }
-
-    /// Comparisons of worlds by the viewers of one language.
-    pub(crate) fn worlds_compared(&self, language: Role) -> u64 {
-        let peers = self.peers.iter().zip(&self.plan.roles);
-        let viewers = peers.filter(|(_, role)| **role == language);
-        viewers.map(|(peer, _)| peer.actor.worlds_compared()).sum()
     }
 
     /// Adds the counters of the current server process.
@@ -261,12 +241,12 @@ impl Simulation {
 
     fn next_instant(&mut self) -> Option<RealTime> {
         let server = self.server.wake();
-        let peers = self.peers.iter().filter_map(|peer| {
-            let arrival = peer
-                .conn
-                .and_then(|conn| self.server.network.conns[conn].borrow().down.ready_at());
-            let wake = peer.conn.and_then(|_| peer.actor.wake());
-            arrival.into_iter().chain(wake).chain(peer.connects_at).min()
+        let peers = self.peers.iter().flat_map(|peer| {
+            let connection = peer.connection.as_ref().map(|Connection { index, actor }| {
+                let arrival = self.server.network.conn(*index).down.ready_at();
+                arrival.into_iter().chain(actor.wake())
+            });
+            connection.into_iter().flatten().chain(peer.connects_at)
         });
         peers
             .chain(server)
@@ -278,98 +258,98 @@ impl Simulation {
     fn run_step(&mut self) -> CheckResult {
         self.step += 1;
         if !self.is_settling {
-            self.inject_machine_stall();
-            self.inject_power_failure()?;
-            self.inject_network_faults();
-            self.run_operator();
+            self.stall_machine();
+            self.fail_power()?;
+            self.disturb_network();
+            self.operate();
             self.reload_options();
         }
-        let now = self.clock.now();
         for peer in 0..self.peers.len() {
-            self.connect(peer, now);
+            self.connect(peer);
         }
         if let Some(why) = self.server.pass()? {
-            return Err(format!("the server ended: {why:?}"));
+            bail!("the server ended: {why:?}");
         }
-        self.wait_for_disk();
-        let game = self.server.engine().game();
+        // The server's loop waited for the disk.
+        self.stand_still(self.server.storage.disk.take_write_wait());
+        let engine = self.server.engine();
         if self.step.is_multiple_of(SLOW_CHECK_STEPS) {
-            game.check();
+            engine.game().check();
         }
-        let is_playback = self.server.engine().is_playback();
         // `stats` is slow: ask only where seeks are possible.
-        self.has_seeked = is_playback && self.server.stats().counters.seeks > 0;
+        self.has_seeked = engine.is_playback() && self.server.stats().counters.seeks > 0;
         let is_idle = self.server.is_idle();
         for peer in 0..self.peers.len() {
             self.peer_turn(peer, is_idle)
-                .map_err(|reason| format!("peer {peer} ({:?}): {reason}", self.plan.roles[peer]))?;
+                .with_context(|| format!("peer {peer} ({:?})", self.peers[peer].role))?;
         }
         Ok(())
     }
 
-    fn connect(&mut self, peer: usize, now: RealTime) {
-        let Peer { connects_at, .. } = &self.peers[peer];
-        if connects_at.is_none_or(|at| at > now) {
+    fn connect(&mut self, peer: usize) {
+        let (peer, now) = (&mut self.peers[peer], self.clock.now());
+        if peer.connects_at.is_none_or(|at| at > now) {
             return;
         }
-        let (conn, token) = self.server.connect(&mut self.rng, &mut self.control_rng);
+        let (index, token) = self.server.connect(&mut self.rng, &mut self.control_rng);
         if self.is_settling {
-            self.server.network.conns[conn].borrow_mut().stop_faults();
+            self.server.network.conn(index).stop_faults();
         }
-        let peer = &mut self.peers[peer];
+        let birth = Birth {
+            now,
+            config: &self.plan.config,
+            token,
+            is_rotated: peer.is_rotated,
+        };
+        let actor = actors::create(peer.role, birth, &mut peer.rng);
+        peer.connection = Some(Connection { index, actor });
         peer.connects_at = None;
         peer.connections += 1;
-        peer.conn = Some(conn);
-        peer.actor.connected(token, now);
     }
 
     /// One peer handles its received bytes and acts. `is_idle`: the server has no work left.
-    fn peer_turn(&mut self, index: usize, is_idle: bool) -> CheckResult {
-        let Some(conn_index) = self.peers[index].conn else {
+    fn peer_turn(&mut self, number: usize, is_idle: bool) -> CheckResult {
+        let peer = &mut self.peers[number];
+        let Some(Connection { index, actor }) = &mut peer.connection else {
             return Ok(());
         };
         let now = self.clock.now();
         let context = Context {
             now,
+            injector: &self.plan.injector,
+            is_settling: self.is_settling,
             pictures: &self.server.pictures,
             has_seeked: self.has_seeked,
-            conn: self.server.id_of(conn_index),
-            has_right_token: self.server.has_right_token(conn_index),
+            conn: self.server.id_of(*index),
+            has_right_token: self.server.has_right_token(*index),
         };
-        let conn = &self.server.network.conns[conn_index];
-        let peer = &mut self.peers[index];
+        let conn = || self.server.network.conn(*index);
         let mut is_over = false;
-        while !is_over && let Some(item) = { conn.borrow_mut().down.take(now) } {
+        while !is_over && let Some(item) = { conn().down.take(now) } {
             match item {
-                Item::Bytes(bytes) => peer.actor.receive(&bytes, &context, &mut self.injector)?,
+                Item::Bytes(bytes) => actor.receive(&bytes, &context)?,
                 Item::End => is_over = true,
             }
-            let pause = peer.actor.reading_pause();
-            if pause > RealSpan::ZERO {
-                conn.borrow_mut().down.hold_until(now + pause);
+            if !self.is_settling {
+                conn().down.hold_until(now + actor.reading_pause());
             }
         }
         let mut out = Vec::new();
-        let stays = peer.actor.act(&context, &mut peer.rng, &mut out);
+        let stays = actor.act(&context, &mut peer.rng, &mut out);
         for piece in out.chunks(self.plan.network_faults.piece_bytes_max.max(1) as usize) {
-            conn.borrow_mut().up.send(now, Item::Bytes(piece.to_vec()));
+            conn().up.send(now, Item::Bytes(piece.to_vec()));
         }
         if is_over || !stays {
-            conn.borrow_mut().up.send(now, Item::End);
-            self.disconnect(index, now);
+            self.leave(number);
             return Ok(());
         }
-        if is_idle && self.is_quiet(index) {
-            self.check_quiet(index, now)?;
+        let is_quiet = is_idle && self.server.is_quiet(*index);
+        if !is_quiet || (actor.knows_world() && !self.server.is_up_to_date(*index)) {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Nothing is in flight to or from a peer: it has all answers, and a viewer without delay the world.
-    fn check_quiet(&mut self, index: usize, now: RealTime) -> CheckResult {
-        let actor = &mut self.peers[index].actor;
+        // Nothing is in flight to or from it: it has all answers, and a viewer without delay the world.
         actor.check_quiet(now)?;
-        if self.plan.roles[index] != Role::TextViewer || self.server.has_delay || !actor.knows_world() {
+        if peer.role != Role::TextViewer || self.server.has_delay || !actor.knows_world() {
             return Ok(());
         }
         let engine = self.server.engine();
@@ -383,14 +363,105 @@ impl Simulation {
         actor.check_world(&Picture::of_world(game.world()), steps)
     }
 
-    /// A peer lost its connection; it may reconnect.
-    fn disconnect(&mut self, peer: usize, now: RealTime) {
-        let peer = &mut self.peers[peer];
-        peer.conn = None;
-        peer.actor.disconnected(now);
-        self.received.extend(peer.actor.take_received());
+    /// A peer ends its connection.
+    fn leave(&mut self, peer: usize) {
+        if let Some(mut conn) = self.conn_of(peer) {
+            conn.up.send(self.clock.now(), Item::End);
+        }
+        self.disconnect(peer);
+    }
+
+    fn conn_of(&self, peer: usize) -> Option<RefMut<'_, Conn>> {
+        let connection = self.peers[peer].connection.as_ref()?;
+        Some(self.server.network.conn(connection.index))
+    }
+
+    /// A peer lost its connection, if it had one; it may reconnect.
+    fn disconnect(&mut self, peer: usize) {
+        let (peer, now) = (&mut self.peers[peer], self.clock.now());
+        let Some(Connection { mut actor, .. }) = peer.connection.take() else {
+            return;
+        };
+        self.worlds_compared[usize::from(peer.role == Role::TextViewer)] += actor.worlds_compared();
+        self.received.extend(actor.disconnected(now));
         if !self.is_settling && peer.connections < CONNECTIONS_MAX {
             peer.connects_at = Some(now + RECONNECT_DELAY);
+        }
+    }
+
+    fn stall_machine(&mut self) {
+        if self.rng.one_in(self.plan.stall_one_in) {
+            let span = self.rng.millis(1, 600);
+            self.stand_still(span);
+        }
+    }
+
+    /// The server cannot run for a while.
+    fn stand_still(&mut self, span: RealSpan) {
+        if span > RealSpan::ZERO {
+            self.clock.advance(span);
+            self.server.expect_lateness();
+        }
+    }
+
+    /// All connections break, and the server restarts from its disk.
+    fn fail_power(&mut self) -> CheckResult {
+        if self.crashes == CRASHES_MAX || !self.rng.one_in(self.plan.crash_one_in) {
+            return Ok(());
+        }
+        self.crashes += 1;
+        self.note_reached();
+        for peer in 0..self.peers.len() {
+            self.disconnect(peer);
+        }
+        self.server
+            .crash(&std::mem::take(&mut self.received))
+            .with_context(|| format!("after crash {}", self.crashes))
+    }
+
+    /// A line stalls, or a connection is reset or left half open.
+    fn disturb_network(&mut self) {
+        let open: Vec<usize> = (0..self.peers.len())
+            .filter(|peer| self.peers[*peer].connection.is_some())
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let (faults, peer) = (self.plan.network_faults, *self.rng.pick(&open));
+        if self.rng.one_in(faults.stall_one_in) {
+            let until = self.clock.now() + self.rng.millis(1, 800);
+            let is_up = self.rng.one_in(2);
+            let mut conn = self.conn_of(peer).expect("it is open");
+            let line = if is_up { &mut conn.up } else { &mut conn.down };
+            line.hold_until(until);
+        }
+        let is_reset = self.rng.one_in(faults.reset_one_in);
+        if is_reset || self.rng.one_in(faults.half_open_one_in) {
+            let mut conn = self.conn_of(peer).expect("it is open");
+            match is_reset {
+                true => conn.reset(),
+                false => conn.die(),
+            }
+            drop(conn);
+            self.disconnect(peer);
+        }
+    }
+
+    /// An operator types a line at the server's console.
+    fn operate(&mut self) {
+        let now = self.clock.now();
+        if self.admin_wake.is_some_and(|wake| wake <= now) {
+            self.admin_wake = Some(now + self.rng.millis(1, 2 * self.plan.admin_ms));
+            self.server
+                .say(actors::draw_line(&self.plan.config.game, &mut self.rng));
+        }
+    }
+
+    fn reload_options(&mut self) {
+        let now = self.clock.now();
+        if self.reload_wake.is_some_and(|wake| wake <= now) {
+            self.reload_wake = Some(now + self.control_rng.millis(1, 2 * self.plan.reload_ms));
+            self.server.reload(&mut self.control_rng);
         }
     }
 
@@ -398,11 +469,7 @@ impl Simulation {
     fn stop_faults(&mut self) {
         self.is_settling = true;
         self.server.stop_faults();
-        self.admin_wake = None;
-        self.reload_wake = None;
-        for peer in &mut self.peers {
-            peer.actor.wind_down();
-        }
+        (self.admin_wake, self.reload_wake) = (None, None);
         self.server.ask(AdminRequest::Start);
     }
 
@@ -412,43 +479,42 @@ impl Simulation {
         self.server.ask(AdminRequest::SetFrequency(500));
     }
 
-    pub(crate) fn check_done(&self) -> CheckResult {
-        let now = self.clock.now();
-        for (index, peer) in self.peers.iter().enumerate() {
-            if peer.conn.is_some() {
-                peer.actor
-                    .check_done(now)
-                    .map_err(|reason| format!("peer {index} ({:?}): {reason}", self.plan.roles[index]))?;
+    fn check_done(&self) -> CheckResult {
+        for (number, peer) in self.peers.iter().enumerate() {
+            if let Some(Connection { actor, .. }) = &peer.connection {
+                let done = actor.check_done();
+                done.with_context(|| format!("peer {number} ({:?})", peer.role))?;
             }
         }
         Ok(())
     }
 
+    pub(crate) fn leave_all(&mut self) {
+        for peer in 0..self.peers.len() {
+            self.peers[peer].connects_at = None;
+            self.leave(peer);
+        }
+    }
+
     /// Disconnects all peers; the server must keep nothing of them.
     fn disconnect_all(&mut self) -> CheckResult {
-        let now = self.clock.now();
-        for index in 0..self.peers.len() {
-            self.peers[index].connects_at = None;
-            if let Some(conn) = self.peers[index].conn {
-                self.server.network.conns[conn]
-                    .borrow_mut()
-                    .up
-                    .send(now, Item::End);
-                self.disconnect(index, now);
-            }
-        }
+        self.leave_all();
         // Their last bytes are still in flight.
-        while self.clock.now() < now + SETTLE_SPAN && self.server.stats().connections > 0 {
-            self.run_until(self.clock.now() + RealSpan::from_millis(250))?;
+        let until = self.clock.now() + SETTLE_SPAN;
+        while self.clock.now() < until && self.server.stats().connections > 0 {
+            self.run_until(self.clock.now() + SETTLE_STEP)?;
             self.server.network.reset_unread();
         }
         let stats = self.server.stats();
-        if stats.connections == 0 && stats.outbox_bytes == 0 && stats.timers_pending == 0 {
-            return Ok(());
-        }
-        Err(format!(
-            "all peers left, and the server keeps {} connections, {} bytes and {} deadlines",
-            stats.connections, stats.outbox_bytes, stats.timers_pending
-        ))
+        let kept = [
+            stats.connections as u64,
+            stats.outbox_bytes as u64,
+            stats.timers_pending as u64,
+        ];
+        ensure!(
+            kept == [0; 3],
+            "all peers left, and the server keeps {kept:?} connections, bytes and deadlines"
+        );
+        Ok(())
     }
 }

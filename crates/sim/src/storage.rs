@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trantor_engine::{Engine, EngineConfig};
+use anyhow::{Context as _, Error, Result, bail, ensure};
+use trantor_engine::Engine;
 use trantor_game::journal::{CutShort, Ending};
 use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd, roll_forward};
 use trantor_game::{Game, Replay};
@@ -18,13 +19,12 @@ use trantor_server::storage;
 use trantor_server::store::Files;
 use trantor_time::{RealSpan, RealTime};
 
+use crate::Coverage;
 use crate::actors::CheckResult;
 use crate::disk::{Disk, RECORDINGS, SAVES};
-use crate::fault::FaultInjector;
-use crate::plan;
-use crate::replayed::{self, Received};
+use crate::plan::{self, Plan};
+use crate::playback::{self, Received};
 use crate::rng::Rng;
-use crate::{Coverage, playback};
 
 const SAVES_KEPT: usize = 3;
 
@@ -47,21 +47,29 @@ pub(crate) struct Storage {
     syncs: u64,
     /// Of autosave: saves completed.
     saves: u64,
-    /// After the last pass: deadlines fired; run and deadlines in its journal; and its pieces with their lengths.
+    /// Deadlines fired until the last pass, and when bytes were last sent.
     steps: u64,
-    written: (PathBuf, u64),
-    lengths: Vec<(PathBuf, usize)>,
-    /// The last two at the start of the current sync, and run and deadlines of the last completed one.
-    syncing: ((PathBuf, u64), Vec<(PathBuf, usize)>),
-    synced: (PathBuf, u64),
+    sent_steps: u64,
+    /// What was in the journal after the last pass, at the start of the current sync, and of the last completed one.
+    written: Journaled,
+    syncing: Journaled,
+    synced: Journaled,
     /// Runs of this server process.
     begun: BTreeSet<PathBuf>,
-    /// Deadlines fired when bytes were last sent.
-    sent_steps: u64,
     /// The save on its way to the disk, and saves by file.
     saving: Option<Saved>,
     saved: BTreeMap<PathBuf, Saved>,
     pub(crate) coverage: Coverage,
+}
+
+/// How much is in the journal.
+#[derive(Clone, Debug, Default)]
+struct Journaled {
+    run: PathBuf,
+    /// Deadlines fired.
+    steps: u64,
+    /// Lengths of its plain pieces.
+    lengths: Vec<(PathBuf, usize)>,
 }
 
 /// What is known of a save.
@@ -75,23 +83,22 @@ struct Saved {
 
 impl Storage {
     /// An empty disk; recorder and autosave start with [`Self::start`].
-    pub(crate) fn new(seed: u64, plan: plan::Storage, injector: FaultInjector) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         Self {
-            disk: Disk::new(plan, injector, Rng::new(seed, 5)),
-            plan,
-            rng: Rng::new(seed, 6),
+            disk: Disk::new(plan),
+            plan: plan.storage,
+            rng: Rng::new(plan.seed, 6),
             jobs: VecDeque::new(),
             run: None,
             is_one_run: false,
             syncs: 0,
             saves: 0,
             steps: 0,
-            written: Default::default(),
-            lengths: Vec::new(),
-            syncing: Default::default(),
-            synced: Default::default(),
-            begun: BTreeSet::new(),
             sent_steps: 0,
+            written: Journaled::default(),
+            syncing: Journaled::default(),
+            synced: Journaled::default(),
+            begun: BTreeSet::new(),
             saving: None,
             saved: BTreeMap::new(),
             coverage: Coverage::default(),
@@ -108,19 +115,18 @@ impl Storage {
             retry_spans: (RealSpan::from_millis(20), RealSpan::from_millis(200)),
             ..RecorderConfig::default()
         };
-        let failed = |error: std::io::Error| format!("the server cannot start: {error}");
-        let recorder = Recorder::create(files(), Path::new(RECORDINGS), config).map_err(failed)?;
+        let recorder = Recorder::create(files(), Path::new(RECORDINGS), config)?;
         self.run = recorder.run().map(Path::to_owned);
-        event_loop.record(recorder).map_err(failed)?;
+        event_loop.record(recorder)?;
         (self.steps, self.sent_steps, self.syncs) = (event_loop.engine().game().steps(), 0, 0);
         self.begun.clear();
         if self.plan.save_every > RealSpan::ZERO {
-            let mut autosave = Autosave::new(files(), Path::new(SAVES), SAVES_KEPT).map_err(failed)?;
+            let mut autosave = Autosave::new(files(), Path::new(SAVES), SAVES_KEPT)?;
             self.begin_save();
             let attempts = (0..ATTEMPTS_MAX).map(|_| autosave.save_now(event_loop.engine().state_to_save()));
             attempts.reduce(|first, next| first.or(next));
             self.saves = autosave.stats().saved;
-            event_loop.save(autosave, self.plan.save_every).map_err(failed)?;
+            event_loop.save(autosave, self.plan.save_every)?;
             self.note_saved();
         }
         Ok(())
@@ -151,26 +157,23 @@ impl Storage {
         };
         let (run, stats) = (recorder.run().map(Path::to_owned), recorder.stats());
         self.is_one_run = stats.failures == 0;
-        let saves = storage
-            .autosave
-            .as_ref()
-            .map_or(0, |autosave| autosave.stats().saved);
+        let saves = storage.autosave.as_ref();
+        let saves = saves.map_or(0, |autosave| autosave.stats().saved);
         if saves > self.saves {
             self.saves = saves;
             self.note_saved();
         }
         if stats.synced > self.syncs {
             self.syncs = stats.synced;
-            let (written, lengths) = std::mem::take(&mut self.syncing);
-            self.synced = written;
-            if let Some(piece) = self.disk.unsynced(&lengths) {
-                return Err(format!("a sync left {} unsynced", piece.display()));
-            }
+            self.synced = std::mem::take(&mut self.syncing);
+            let left = self.disk.unsynced(&self.synced.lengths);
+            ensure!(left.is_none(), "a sync left {left:?} unsynced");
         }
         while let Some((name, job)) = event_loop.take_disk_job() {
             match name {
                 SYNC => {
-                    self.syncing = (self.written.clone(), std::mem::take(&mut self.lengths));
+                    self.syncing = self.written.clone();
+                    self.written.lengths.clear();
                 }
                 TIMER => self.begin_save(),
                 _ => self.coverage.count("pieces packed", 1),
@@ -178,28 +181,30 @@ impl Storage {
             let begins = self.jobs.back().map_or(now, |(at, _)| *at);
             // Packing takes the longest, so that pieces queue up.
             let parts = if name == PACK { 4 } else { 1 };
-            let takes = parts * self.rng.below(self.plan.job_ms_max + 1);
-            self.jobs
-                .push_back((begins + RealSpan::from_millis(i64::from(takes)), job));
+            let ends = begins + self.rng.millis(0, self.plan.job_ms_max) * parts;
+            self.jobs.push_back((ends, job));
         }
         let engine = event_loop.engine();
         self.steps = engine.game().steps();
         if has_sent {
             self.sent_steps = self.steps;
         }
-        self.run = run;
-        if let (false, Some(run)) = (engine.is_ahead_of_journal(), &self.run) {
+        // A save that began in this pass is of the run before.
+        self.run.clone_from(&run);
+        let Some(run) = run else {
+            return Ok(());
+        };
+        if !engine.is_ahead_of_journal() {
             self.begun.insert(run.clone());
-            self.lengths = self.disk.lengths(run, ".trj");
-            self.written = (run.clone(), self.steps);
+            self.written = Journaled {
+                lengths: self.disk.lengths(&run, ".trj"),
+                run: run.clone(),
+                steps: self.steps,
+            };
         }
-        if let Some(run) = self
-            .run
-            .as_ref()
-            .filter(|_| self.rng.one_in(self.plan.removed_one_in))
-        {
-            self.disk.remove_all(run);
-            self.lengths.clear();
+        if self.rng.one_in(self.plan.removed_one_in) {
+            self.disk.remove_all(&run);
+            self.written.lengths.clear();
             (self.syncing, self.synced) = Default::default();
             self.coverage.count("runs removed", 1);
         }
@@ -233,13 +238,9 @@ impl Storage {
     }
 
     /// Power failure: checks what is left on the disk, and returns the game to resume, if there is a save.
-    pub(crate) fn crash(
-        &mut self,
-        mut event_loop: EventLoop,
-        received: &[Received],
-    ) -> Result<Option<Game>, String> {
+    pub(crate) fn crash(&mut self, mut event_loop: EventLoop, received: &[Received]) -> Result<Option<Game>> {
         self.check_sent(event_loop.engine(), received)?;
-        self.note_stats(&mut event_loop);
+        self.count_resumed(&mut event_loop);
         if let Some((_, job)) = self.jobs.pop_front() {
             let power = self.rng.below(OPERATIONS_MAX);
             self.disk.job(Some(power), job);
@@ -258,13 +259,10 @@ impl Storage {
     }
 
     /// Runs the shipped resume; checks that the game is as new as it must be, and a state that the game was in.
-    fn resume(&mut self) -> Result<Option<Game>, String> {
+    fn resume(&mut self) -> Result<Option<Game>> {
         let (saves, recordings) = (Path::new(SAVES), Path::new(RECORDINGS));
-        let good = self
-            .saved
-            .iter()
-            .rev()
-            .find(|(file, _)| !self.disk.is_corrupt_below(file));
+        let mut good = self.saved.keys().rev();
+        let good = good.find(|file| !self.disk.is_corrupt_below(file));
         let newest = match newest_good(&self.disk, saves) {
             Ok(newest) => newest,
             Err(_) if good.is_none() => {
@@ -273,55 +271,50 @@ impl Storage {
                 self.saved.clear();
                 return Ok(None);
             }
-            Err(error) => return Err(format!("an intact save exists, and {error}")),
+            Err(error) => bail!("an intact save exists, and {error}"),
         };
         let file = newest.as_ref().map(|(_, file)| file);
-        if let Some((good, _)) = good.filter(|(good, _)| file < Some(good)) {
-            return Err(format!(
-                "the game resumes from an older save than {}",
-                good.display()
-            ));
-        }
+        ensure!(
+            good.is_none() || file >= good,
+            "the game resumes from an older save than {good:?}"
+        );
         let Some((game, file)) = newest else {
             return Ok(None);
         };
-        let saved = self.saved.get(&file).cloned();
-        if let Some(saved) = saved.as_ref().filter(|saved| saved.steps_min > game.steps()) {
-            return Err(format!(
-                "{} does not hold {saved:?} but step {}",
-                file.display(),
-                game.steps()
-            ));
-        }
-        let rolled =
-            storage::resume(&self.disk, saves, Some(recordings)).map_err(|error| error.to_string())?;
-        let rolled = rolled.ok_or("a save vanished while resuming")?;
+        let saved = self.saved.get(&file);
+        ensure!(
+            saved.is_none_or(|saved| saved.steps_min <= game.steps()),
+            "{file:?} does not hold {saved:?} but step {}",
+            game.steps()
+        );
+        let rolled = storage::resume(&self.disk, saves, Some(recordings))?;
+        let rolled = rolled.context("a save vanished while resuming")?;
         let is_ahead = rolled.steps() > game.steps();
         self.coverage.count("saves rolled forward", u64::from(is_ahead));
-        if is_ahead && !self.has_passed(&rolled)? {
-            let steps = rolled.steps();
-            return Err(format!(
-                "a save was rolled forward to step {steps}, a state that the game was never in"
-            ));
-        }
-        let (run, steps) = &self.synced;
+        ensure!(
+            !is_ahead || self.has_passed(&rolled)?,
+            "a save was rolled forward to step {}, a state that the game was never in",
+            rolled.steps()
+        );
+        let Journaled { run, steps, .. } = &self.synced;
         let must_reach = saved.is_some_and(|saved| saved.run == *run) && !self.disk.is_corrupt_below(run);
-        match must_reach && rolled.winner().is_none() && rolled.steps() < *steps {
-            true => Err(format!(
-                "the game resumes at step {} from {}, and the journal was synced until {steps}",
-                rolled.steps(),
-                file.display()
-            )),
-            false => Ok(Some(rolled)),
-        }
+        ensure!(
+            !must_reach || rolled.winner().is_some() || rolled.steps() >= *steps,
+            "the game resumes at step {} from {file:?}, and the journal was synced until {steps}",
+            rolled.steps()
+        );
+        Ok(Some(rolled))
     }
 
     /// Whether a run passed through this state, according to all bytes that the recorder appended.
-    fn has_passed(&self, game: &Game) -> Result<bool, String> {
-        for run in self.runs()? {
+    fn has_passed(&self, game: &Game) -> Result<bool> {
+        for run in runs_in(&self.disk, Path::new(RECORDINGS))? {
             let pieces = self.pieces(&run)?;
             let open = |place: usize| Replay::open(self.disk.appended(&pieces[place])?).ok();
-            if roll_forward(game, pieces.len(), open)?.is_some() {
+            if roll_forward(game, pieces.len(), open)
+                .map_err(Error::msg)?
+                .is_some()
+            {
                 return Ok(true);
             }
         }
@@ -345,47 +338,32 @@ impl Storage {
         }
     }
 
-    fn runs(&self) -> Result<Vec<PathBuf>, String> {
-        runs_in(&self.disk, Path::new(RECORDINGS)).map_err(|error| error.to_string())
-    }
-
-    fn pieces(&self, run: &Path) -> Result<Vec<PathBuf>, String> {
-        let pieces = pieces_of(&self.disk, run).map_err(|error| error.to_string())?;
-        let mut pieces: Vec<_> = pieces.into_iter().map(|piece| piece.path).collect();
+    /// The pieces of a run, those that are packed in their packed form only.
+    fn pieces(&self, run: &Path) -> Result<Vec<PathBuf>> {
+        let pieces = pieces_of(&self.disk, run)?.into_iter().map(|piece| piece.path);
+        let entries = self.disk.list(run)?;
+        let is_there = |path: PathBuf| entries.iter().any(|entry| entry.path == path);
         let is_packed = |piece: &PathBuf| {
-            self.disk.list(run).is_ok_and(|entries| {
-                entries
-                    .iter()
-                    .any(|entry| entry.path == piece.with_extension("trj.zst"))
-            })
+            piece.to_string_lossy().ends_with(".trj") && is_there(piece.with_extension("trj.zst"))
         };
-        pieces.retain(|piece| !piece.to_string_lossy().ends_with(".trj") || !is_packed(piece));
-        Ok(pieces)
+        Ok(pieces.filter(|piece| !is_packed(piece)).collect())
     }
 
-    fn read(&self, piece: &Path) -> Result<Vec<u8>, String> {
-        self.disk
-            .read(piece)
-            .and_then(read_from)
-            .map_err(|error| error.to_string())
+    fn open(&self, piece: &Path) -> Result<Replay> {
+        Ok(Replay::open(read_from(self.disk.read(piece)?)?)?)
     }
 
     /// Every piece replays to its last whole record, and a flipped bit is detected.
     fn check_pieces(&self) -> CheckResult {
-        for run in self.runs()? {
+        for run in runs_in(&self.disk, Path::new(RECORDINGS))? {
             for piece in self.pieces(&run)? {
                 let is_corrupt = self.disk.is_corrupt_below(&piece);
-                let opened = self
-                    .read(&piece)
-                    .and_then(|bytes| Replay::open(bytes).map_err(|error| error.to_string()));
-                let verified = opened.ok().map(Replay::verify);
-                match verified {
-                    Some(Ok(verified)) if is_corrupt && verified.ending == Ending::Closed => {
-                        return Err(format!("{}: a flipped bit was not detected", piece.display()));
-                    }
-                    Some(Err(error)) if !is_corrupt => {
-                        return Err(format!("{} replays differently: {error}", piece.display()));
-                    }
+                match self.open(&piece).map(Replay::verify) {
+                    Ok(Ok(verified)) if is_corrupt => ensure!(
+                        verified.ending != Ending::Closed,
+                        "{piece:?}: a flipped bit was not detected"
+                    ),
+                    Ok(Err(error)) if !is_corrupt => bail!("{piece:?} replays differently: {error}"),
                     _ => {}
                 }
             }
@@ -395,23 +373,20 @@ impl Storage {
 
     /// The last synced run replays as far as it was synced.
     fn check_synced_run(&self) -> CheckResult {
-        let (run, steps) = &self.synced;
+        let Journaled { run, steps, .. } = &self.synced;
         if *steps == 0 || self.disk.is_corrupt_below(run) {
             return Ok(());
         }
         let pieces = self.pieces(run).unwrap_or_default();
-        let open = |place: usize| Replay::open(self.read(&pieces[place]).ok()?).ok();
-        let begin = if pieces.is_empty() { None } else { open(0) };
-        let begin = begin.ok_or_else(|| format!("{} was synced and is lost", run.display()))?;
-        let rolled = roll_forward(&begin.game, pieces.len(), open)?;
+        let open = |place: usize| self.open(pieces.get(place)?).ok();
+        let begin = open(0).with_context(|| format!("{run:?} was synced and is lost"))?;
+        let rolled = roll_forward(&begin.game, pieces.len(), open).map_err(Error::msg)?;
         let played = rolled.map_or(0, |rolled| rolled.game.steps());
-        match played < *steps && begin.game.winner().is_none() {
-            true => Err(format!(
-                "{} replays to step {played}, and the journal was synced until {steps}",
-                run.display()
-            )),
-            false => Ok(()),
-        }
+        ensure!(
+            played >= *steps || begin.game.winner().is_some(),
+            "{run:?} replays to step {played}, and the journal was synced until {steps}"
+        );
+        Ok(())
     }
 
     /// The journal replays to the last state that peers were sent, and sends the lines that viewers received. Runs ended by a
@@ -420,33 +395,29 @@ impl Storage {
         let Some(run) = self.run.clone() else {
             return Ok(());
         };
-        for ended in self.runs()?.into_iter().filter(|other| *other != run) {
-            if self.begun.contains(&ended) {
+        for ended in runs_in(&self.disk, Path::new(RECORDINGS))? {
+            if ended != run && self.begun.contains(&ended) {
                 self.check_ended(&ended)?;
             }
         }
-        let Some(last) = self.pieces(&run).ok().and_then(|pieces| pieces.last().cloned()) else {
+        let Some(last) = self.pieces(&run).ok().and_then(|mut pieces| pieces.pop()) else {
             return Ok(());
         };
-        let bytes = self.read(&last)?;
+        let bytes = read_from(self.disk.read(&last)?)?;
         if bytes.is_empty() {
             return Ok(());
         }
-        let verified = Replay::open(bytes)
-            .map_err(|error| format!("the journal cannot be opened: {error}"))?
-            .verify()
-            .map_err(|error| format!("the replay diverges: {error}"))?;
-        let (replayed, sent) = (verified.game, engine.game());
-        let is_other = !engine.is_ahead_of_journal() && replayed.digest() != sent.digest();
-        if replayed.steps() < self.sent_steps || is_other {
-            return Err(format!(
-                "peers were sent {} steps of the game, and the journal replays {}",
-                self.sent_steps,
-                replayed.steps()
-            ));
-        }
+        let replay = Replay::open(bytes).context("the journal cannot be opened")?;
+        let replayed = replay.verify().context("the replay diverges")?.game;
+        let is_other = !engine.is_ahead_of_journal() && replayed.digest() != engine.game().digest();
+        ensure!(
+            replayed.steps() >= self.sent_steps && !is_other,
+            "peers were sent {} steps of the game, and the journal replays {}",
+            self.sent_steps,
+            replayed.steps()
+        );
         if !received.is_empty() && self.is_one_run {
-            let lines = replayed::check(received, &self.recording(&run)?, engine.config())?;
+            let lines = playback::check_lines(received, &self.recording(&run)?, engine.config())?;
             self.coverage.count("lines compared with the journal", lines);
         }
         Ok(())
@@ -458,32 +429,26 @@ impl Storage {
         let Some(last) = pieces.last() else {
             return Ok(());
         };
-        let ending = Replay::open(self.read(last)?)
-            .ok()
-            .and_then(|replay| replay.verify().ok());
-        match ending.map(|verified| verified.ending) {
-            Some(
-                Ending::CutOff {
-                    why: CutShort::Nothing,
-                    ..
-                }
-                | Ending::Continued,
-            ) => Ok(()),
-            other => Err(format!("{} ended with {other:?}", last.display())),
-        }
+        let verified = self.open(last).ok().and_then(|replay| replay.verify().ok());
+        let ending = verified.map(|verified| verified.ending);
+        let is_whole = match ending {
+            Some(Ending::CutOff { why, .. }) => why == CutShort::Nothing,
+            other => other == Some(Ending::Continued),
+        };
+        ensure!(is_whole, "{last:?} ended with {ending:?}");
+        Ok(())
     }
 
     /// All pieces of a run, joined.
-    fn recording(&self, run: &Path) -> Result<Arc<Recording>, String> {
-        let pieces = self
-            .pieces(run)?
-            .into_iter()
-            .map(|piece| IndexedPiece::new(self.read(&piece)?, 0).map_err(|error| error.to_string()));
-        let recording = Recording::join(pieces.collect::<Result<_, String>>()?);
-        recording.map(Arc::new).map_err(|error| error.to_string())
+    fn recording(&self, run: &Path) -> Result<Arc<Recording>> {
+        let indexed = |piece: &PathBuf| -> Result<IndexedPiece> {
+            Ok(IndexedPiece::new(read_from(self.disk.read(piece)?)?, 0)?)
+        };
+        let pieces = self.pieces(run)?.iter().map(indexed).collect::<Result<_>>()?;
+        Ok(Arc::new(Recording::join(pieces)?))
     }
 
-    fn note_stats(&mut self, event_loop: &mut EventLoop) {
+    fn count_resumed(&mut self, event_loop: &mut EventLoop) {
         if let Some(recorder) = &event_loop.shell().storage.recorder {
             self.coverage.count("runs resumed", recorder.stats().resumed);
         }
@@ -496,55 +461,43 @@ impl Storage {
         mut event_loop: EventLoop,
         why: EndReason,
         received: &[Received],
-    ) -> Result<Ended, String> {
-        self.note_stats(&mut event_loop);
+    ) -> Result<Ended> {
+        self.count_resumed(&mut event_loop);
         let engine = event_loop.engine();
         let (config, saved) = (engine.config().clone(), engine.state_to_save().digest().whole);
         let last = engine.game().winner().is_none().then(|| engine.game().digest());
         let ended = event_loop.finish(why);
-        self.check_finished(&config, saved, last, received)?;
-        Ok(ended)
-    }
-
-    fn check_finished(
-        &mut self,
-        config: &EngineConfig,
-        saved: u64,
-        last: Option<u64>,
-        received: &[Received],
-    ) -> CheckResult {
         self.coverage.count("writes refused", self.disk.refused());
         self.check_pieces()?;
         self.check_synced_run()?;
         if self.plan.save_every > RealSpan::ZERO {
-            let newest = newest_good(&self.disk, Path::new(SAVES)).map_err(|error| error.to_string())?;
-            if newest.is_none_or(|(game, _)| game.digest() != saved) {
-                return Err("the last save does not hold the final state".to_owned());
-            }
+            let newest = newest_good(&self.disk, Path::new(SAVES))?;
+            ensure!(
+                newest.is_some_and(|(game, _)| game.digest() == saved),
+                "the last save does not hold the final state"
+            );
         }
-        let Some(run) = self
-            .run
-            .clone()
-            .filter(|run| self.pieces(run).is_ok_and(|pieces| !pieces.is_empty()))
-        else {
-            return Ok(());
+        let has_pieces = |run: &PathBuf| self.pieces(run).is_ok_and(|pieces| !pieces.is_empty());
+        let Some(run) = self.run.as_ref().filter(|run| has_pieces(run)) else {
+            return Ok(ended);
         };
-        let recording = self.recording(&run)?;
-        if *recording.ends() != RecordingEnd::Closed {
-            return Err(format!("the journal is not closed: {:?}", recording.ends()));
-        }
-        let (game, _) = recording
-            .seek(recording.end())
-            .map_err(|error| error.to_string())?;
-        if last.is_some_and(|last| game.digest() != last) {
-            return Err("the replay ends in another state than the run".to_owned());
-        }
+        let recording = self.recording(run)?;
+        ensure!(
+            *recording.ends() == RecordingEnd::Closed,
+            "the journal is not closed: {:?}",
+            recording.ends()
+        );
+        let (game, _) = recording.seek(recording.end())?;
+        ensure!(
+            last.is_none_or(|last| game.digest() == last),
+            "the replay ends in another state than the run"
+        );
         if self.is_one_run {
-            let lines = replayed::check(received, &recording, config)?;
+            let lines = playback::check_lines(received, &recording, &config)?;
             self.coverage.count("lines compared with the journal", lines);
         }
-        let worlds = playback::check_playback(&recording, &mut self.rng)?;
+        let worlds = playback::check_worlds(&recording, &mut self.rng)?;
         self.coverage.count("worlds compared in recordings", worlds);
-        Ok(())
+        Ok(ended)
     }
 }

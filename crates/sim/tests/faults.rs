@@ -2,7 +2,7 @@
 
 #![cfg(feature = "faults")]
 
-use trantor_sim::{Fault, run, run_with_fault, sweep_seed};
+use trantor_sim::{Fault, run, sweep_seed};
 
 /// Seeds within which each fault must be detected.
 const SEEDS_MAX: u64 = 200;
@@ -105,12 +105,12 @@ const JOURNAL_DIFFERS: &[&str] = &[
 
 /// The right check detects the fault, and the same seed without it is clean.
 fn check(fault: Fault, reasons: &[&str]) -> Result<(), String> {
-    let found = (0..SEEDS_MAX).find_map(|index| run_with_fault(sweep_seed(3, index), fault).err());
+    let found = (0..SEEDS_MAX).find_map(|index| run(sweep_seed(3, index), Some(fault)).err());
     let found = found.ok_or_else(|| format!("{fault:?} was not detected in {SEEDS_MAX} seeds"))?;
     if !reasons.iter().any(|reason| found.reason.contains(reason)) {
         return Err(format!("another check detected {fault:?}: {found}"));
     }
-    run(found.seed)
+    run(found.seed, None)
         .map(drop)
         .map_err(|failure| format!("the seed fails without a fault: {failure}"))
 }

@@ -6,7 +6,7 @@ use trantor_sim::{Coverage, run, sweep_seed};
 fn sweep(indices: std::ops::Range<u64>) {
     let mut coverage = Coverage::default();
     for index in indices {
-        match run(sweep_seed(1, index)) {
+        match run(sweep_seed(1, index), None) {
             Ok(outcome) => coverage.add(&outcome.coverage),
             Err(failure) => panic!("{failure}"),
         }
@@ -37,10 +37,12 @@ fn the_last_quarter_of_the_sweep() {
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
-    let outcomes: Vec<_> = (0..12).map(|index| run(sweep_seed(2, index)).unwrap()).collect();
+    let outcomes: Vec<_> = (0..12)
+        .map(|index| run(sweep_seed(2, index), None).unwrap())
+        .collect();
     for (index, outcome) in outcomes.iter().enumerate() {
         assert_eq!(
-            run(sweep_seed(2, index as u64)),
+            run(sweep_seed(2, index as u64), None),
             Ok(outcome.clone()),
             "seed {index}"
         );

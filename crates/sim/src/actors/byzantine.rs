@@ -2,24 +2,23 @@
 
 use trantor_engine::EngineConfig;
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::RealTime;
 
 use super::{Actor, CheckResult, Context};
-use crate::fault::FaultInjector;
 use crate::rng::Rng;
 
 /// See the module.
-pub(crate) struct Byzantine {
+pub(super) struct Byzantine {
     teams: Vec<String>,
     wake: Option<RealTime>,
     has_greeted: bool,
 }
 
 impl Byzantine {
-    pub(crate) fn new(config: &EngineConfig) -> Self {
+    pub(super) fn new(config: &EngineConfig, now: RealTime) -> Self {
         Self {
             teams: config.game.teams.clone(),
-            wake: None,
+            wake: Some(now),
             has_greeted: false,
         }
     }
@@ -55,20 +54,18 @@ impl Byzantine {
 }
 
 impl Actor for Byzantine {
-    fn connected(&mut self, _: Option<String>, now: RealTime) {
-        self.wake = Some(now);
-        self.has_greeted = false;
-    }
-
-    fn receive(&mut self, _: &[u8], _: &Context<'_>, _: &mut FaultInjector) -> CheckResult {
+    fn receive(&mut self, _: &[u8], _: &Context<'_>) -> CheckResult {
         Ok(())
     }
 
     fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool {
+        if context.is_settling {
+            self.wake = None;
+        }
         if self.wake.is_none_or(|wake| wake > context.now) {
             return true;
         }
-        self.wake = Some(context.now + RealSpan::from_millis(i64::from(rng.between(5, 200))));
+        self.wake = Some(context.now + rng.millis(5, 200));
         if !self.has_greeted && !rng.one_in(4) {
             let words = ["TRANTOR\n", "GRAPHIC\n", "ADMIN\n", "red\n", "nobody\n"];
             out.extend(rng.pick(&words).as_bytes());
@@ -80,13 +77,5 @@ impl Actor for Byzantine {
 
     fn wake(&self) -> Option<RealTime> {
         self.wake
-    }
-
-    fn wind_down(&mut self) {
-        self.wake = None;
-    }
-
-    fn disconnected(&mut self, _: RealTime) {
-        self.wake = None;
     }
 }

@@ -7,6 +7,8 @@ mod byzantine;
 mod operator;
 mod viewer;
 
+pub(crate) use operator::draw_line;
+
 use trantor_client::Language;
 use trantor_engine::{ConnId, EngineConfig};
 use trantor_protocol::text::{Cut, LineCutter};
@@ -15,12 +17,25 @@ use trantor_time::{RealSpan, RealTime};
 use crate::fault::FaultInjector;
 use crate::picture::{Picture, Pictures};
 use crate::plan::Role;
-use crate::replayed::Received;
+use crate::playback::Received;
 use crate::rng::Rng;
+
+/// What an actor is created with, for a new connection.
+pub(crate) struct Birth<'a> {
+    pub(crate) now: RealTime,
+    pub(crate) config: &'a EngineConfig,
+    /// It may present this one.
+    pub(crate) token: Option<String>,
+    /// There are so many text viewers that the engine serves this one in rotation.
+    pub(crate) is_rotated: bool,
+}
 
 /// What an actor may know when it receives or acts.
 pub(crate) struct Context<'a> {
     pub(crate) now: RealTime,
+    pub(crate) injector: &'a FaultInjector,
+    /// It starts nothing new.
+    pub(crate) is_settling: bool,
     /// The world at the end of each tick.
     pub(crate) pictures: &'a Pictures,
     /// The playback has been moved by a seek.
@@ -32,31 +47,30 @@ pub(crate) struct Context<'a> {
 }
 
 /// The error describes the broken rule.
-pub(crate) type CheckResult = Result<(), String>;
+pub(crate) type CheckResult = anyhow::Result<()>;
 
-/// One end of a connection.
+/// The peer's end of one connection.
 pub(crate) trait Actor {
-    /// A new connection, on which it may present `token`; resets the state of the last one.
-    fn connected(&mut self, token: Option<String>, now: RealTime);
     /// Bytes arrived.
-    fn receive(&mut self, bytes: &[u8], context: &Context<'_>, injector: &mut FaultInjector) -> CheckResult;
+    fn receive(&mut self, bytes: &[u8], context: &Context<'_>) -> CheckResult;
     /// Appends what it sends to `out`. `false` disconnects.
     fn act(&mut self, context: &Context<'_>, rng: &mut Rng, out: &mut Vec<u8>) -> bool;
     /// Instant of its next action.
     fn wake(&self) -> Option<RealTime>;
-    /// Pause before it reads again.
+    /// Pause before it reads again, while there are faults.
     fn reading_pause(&self) -> RealSpan {
         RealSpan::ZERO
     }
-    /// From now on it starts nothing new and reads at once.
-    fn wind_down(&mut self);
-    fn disconnected(&mut self, now: RealTime);
+    /// The connection has ended. Returns lines that it received, to be compared with a replay of the journal.
+    fn disconnected(&mut self, _now: RealTime) -> Option<Received> {
+        None
+    }
     /// Invariants while nothing is in flight in either direction.
     fn check_quiet(&self, _now: RealTime) -> CheckResult {
         Ok(())
     }
     /// Invariants at the end of the run, if it is connected.
-    fn check_done(&self, _now: RealTime) -> CheckResult {
+    fn check_done(&self) -> CheckResult {
         Ok(())
     }
     /// Comparisons of its world with the server's.
@@ -72,32 +86,28 @@ pub(crate) trait Actor {
     fn check_world(&mut self, _truth: &Picture, _steps: Option<u64>) -> CheckResult {
         Ok(())
     }
-    /// Lines that it received on the last connection, to be compared with a replay of the journal.
-    fn take_received(&mut self) -> Option<Received> {
-        None
-    }
 }
 
-/// An actor for a role. `is_rotated`: there are so many text viewers that the engine serves them in rotation.
-pub(crate) fn create(role: Role, config: &EngineConfig, is_rotated: bool, rng: &mut Rng) -> Box<dyn Actor> {
+/// An actor for a role.
+pub(crate) fn create(role: Role, birth: Birth<'_>, rng: &mut Rng) -> Box<dyn Actor> {
     match role {
         Role::Steady | Role::Random | Role::Incanter | Role::Flooder | Role::SlowReader => {
-            Box::new(agent::Agent::new(role, config, rng))
+            Box::new(agent::Agent::new(role, birth.config, rng))
         }
-        Role::Byzantine => Box::new(byzantine::Byzantine::new(config)),
-        Role::Operator => Box::new(operator::Operator::new(config)),
-        Role::Viewer => Box::new(viewer::Viewer::new(Language::Frames, config, is_rotated, rng)),
-        Role::TextViewer => Box::new(viewer::Viewer::new(Language::Text, config, is_rotated, rng)),
+        Role::Byzantine => Box::new(byzantine::Byzantine::new(birth.config, birth.now)),
+        Role::Operator => Box::new(operator::Operator::new(birth.config, birth.token)),
+        Role::Viewer => Box::new(viewer::Viewer::new(Language::Frames, birth, rng)),
+        Role::TextViewer => Box::new(viewer::Viewer::new(Language::Text, birth, rng)),
     }
 }
 
 /// The lines that end in `bytes`.
-fn lines(cutter: &mut LineCutter, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+fn lines(cutter: &mut LineCutter, mut bytes: &[u8]) -> anyhow::Result<Vec<Vec<u8>>> {
     let mut lines = Vec::new();
     while let Some(cut) = cutter.next(&mut bytes) {
         match cut {
             Cut::Line(line) => lines.push(line.to_vec()),
-            Cut::TooLong => return Err("the server sent an overlong line".to_owned()),
+            Cut::TooLong => anyhow::bail!("the server sent an overlong line"),
         }
     }
     Ok(lines)

@@ -1,25 +1,73 @@
-//! An operator on a connection: checks that each line is answered once, in order.
+//! Operators: lines that they type, at the console or over a connection, and a check that each line over a connection is
+//! answered once, in order.
 
 use std::collections::VecDeque;
 
+use anyhow::{bail, ensure};
 use trantor_client::link::write_first_line;
 use trantor_engine::EngineConfig;
+use trantor_engine::limits::FREQUENCY_ASKED_MAX;
 use trantor_game::GameConfig;
+use trantor_model::Resource;
 use trantor_protocol::text::LineCutter;
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::RealTime;
 
 use super::{Actor, CheckResult, Context, lines};
-use crate::console;
-use crate::fault::FaultInjector;
 use crate::rng::Rng;
 
-/// See the module.
-pub(crate) struct Operator {
+/// The highest speed that an operator sets, but for some requests that are refused.
+const HERTZ_MAX: u32 = 3_000;
+
+/// The longest sprint; some tenths of a second at its speed, so that several fit into a run.
+const SPRINT_UNITS_MAX: u32 = 1_500;
+
+/// A random line, valid or refused.
+pub(crate) fn draw_line(game: &GameConfig, rng: &mut Rng) -> String {
+    let agent = rng.below(12);
+    // Sometimes off the map.
+    let is_off = rng.one_in(8);
+    let x = rng.below(u32::from(game.size.width()) + u32::from(is_off));
+    let y = rng.below(u32::from(game.size.height()));
+    let resource = rng.pick(&Resource::ALL).name();
+    match rng.below(28) {
+        0 => format!("tick rate {}", rng.between(0, HERTZ_MAX)),
+        1 => format!("tick rate {}", FREQUENCY_ASKED_MAX + 1),
+        2 => "tick freeze".to_owned(),
+        3..=6 => "tick unfreeze".to_owned(),
+        7 => format!("tick step {}", rng.pick(&["", "event", "action"])),
+        8 => format!("tick step {}", rng.between(0, 60)),
+        9 | 10 => format!("tick sprint {}", rng.between(0, SPRINT_UNITS_MAX)),
+        11 => format!("seek {}", rng.below(100)),
+        12 => "say two  words".to_owned(),
+        13 => format!("kick {agent}"),
+        14 => format!("kick connection {}.{}", rng.below(12), rng.below(3)),
+        15 | 16 => {
+            let facing = rng.pick(&["", "", "north", "east", "south", "west"]);
+            format!("tp {agent} {x} {y} {facing}")
+        }
+        // Rare, since the last level may end the game.
+        17 if rng.one_in(10) => format!("setlevel {agent} 8"),
+        17 => format!("setlevel {agent} {}", rng.between(1, 7)),
+        18 => format!("setinventory {agent} {resource} {}", rng.below(20)),
+        19 | 20 => format!("settile {resource} {} {x} {y}", rng.below(20)),
+        21 => format!("egg {} {x} {y}", rng.pick(&["red", "green", "nobody"])),
+        22 => format!("refill {}", rng.pick(&["on", "off"])),
+        23 if rng.one_in(3) => format!("kill {agent}"),
+        24 if rng.one_in(10) => "end".to_owned(),
+        25 => "save".to_owned(),
+        26 => rng
+            .pick(&["clients", "map", "tile 0 0", "help", "tick query"])
+            .to_string(),
+        _ => "start".to_owned(),
+    }
+}
+
+/// An operator on a connection.
+pub(super) struct Operator {
     token: Option<String>,
     cutter: LineCutter,
     phase: Phase,
     wake: Option<RealTime>,
-    is_winding_down: bool,
     game: GameConfig,
     /// Unanswered lines, oldest first, with what their answers must contain.
     open: VecDeque<Option<String>>,
@@ -32,72 +80,57 @@ enum Phase {
     Asked,
     Operating,
     Refused,
-    Away,
 }
 
 impl Operator {
-    pub(crate) fn new(config: &EngineConfig) -> Self {
+    pub(super) fn new(config: &EngineConfig, token: Option<String>) -> Self {
         Self {
-            game: config.game.clone(),
-            token: None,
+            token,
             cutter: LineCutter::new(),
-            phase: Phase::Away,
+            phase: Phase::Greeting,
             wake: None,
-            is_winding_down: false,
+            game: config.game.clone(),
             open: VecDeque::new(),
         }
     }
 
     fn line(&mut self, line: &str, context: &Context<'_>) -> CheckResult {
+        let is_refusal = line.starts_with("ko ");
         match self.phase {
-            Phase::Greeting => {
-                self.phase = Phase::Asked;
-                self.wake = Some(context.now);
-                Ok(())
-            }
-            Phase::Asked if line == "ok" => {
-                self.phase = Phase::Operating;
-                self.wake = Some(context.now);
-                Ok(())
-            }
-            Phase::Asked if line.starts_with("ko ") => {
+            Phase::Greeting => self.phase = Phase::Asked,
+            Phase::Asked if line == "ok" => self.phase = Phase::Operating,
+            Phase::Asked if is_refusal => {
+                ensure!(
+                    !context.has_right_token,
+                    "an operator was refused with the right token"
+                );
                 self.phase = Phase::Refused;
-                match context.has_right_token {
-                    true => Err("an operator was refused with the right token".to_owned()),
-                    false => Ok(()),
-                }
             }
-            Phase::Operating => self.answer(line),
-            phase => Err(format!("an operator in {phase:?} received {line:?}")),
+            // An answer is any lines, and then one that is `ok` or begins with `ko`.
+            Phase::Operating if line == "ok" || is_refusal => return self.answer(line),
+            Phase::Operating => return Ok(()),
+            phase => bail!("an operator in {phase:?} received {line:?}"),
         }
+        self.wake = Some(context.now);
+        Ok(())
     }
 
-    /// An answer is any lines, and then one that is `ok` or begins with `ko`.
     fn answer(&mut self, line: &str) -> CheckResult {
-        if line != "ok" && !line.starts_with("ko ") {
-            return Ok(());
-        }
-        match self.open.pop_front() {
-            // An unknown word is named in its answer, unless a reload has withdrawn control.
-            Some(Some(unknown)) if !line.contains(&unknown) && !line.starts_with("ko this server is ") => {
-                Err(format!("{line:?} answers {unknown:?}"))
-            }
-            Some(_) => Ok(()),
-            None => Err(format!("{line:?} answers nothing")),
-        }
+        let Some(expected) = self.open.pop_front() else {
+            bail!("{line:?} answers nothing");
+        };
+        // An unknown word is named in its answer, unless a reload has withdrawn control.
+        let fits = |word: &String| line.contains(word) || line.starts_with("ko this server is ");
+        ensure!(
+            expected.as_ref().is_none_or(fits),
+            "{line:?} answers {expected:?}"
+        );
+        Ok(())
     }
 }
 
 impl Actor for Operator {
-    fn connected(&mut self, token: Option<String>, _: RealTime) {
-        self.token = token;
-        self.cutter = LineCutter::new();
-        self.phase = Phase::Greeting;
-        self.wake = None;
-        self.open.clear();
-    }
-
-    fn receive(&mut self, bytes: &[u8], context: &Context<'_>, _: &mut FaultInjector) -> CheckResult {
+    fn receive(&mut self, bytes: &[u8], context: &Context<'_>) -> CheckResult {
         lines(&mut self.cutter, bytes)?
             .iter()
             .try_for_each(|line| self.line(&String::from_utf8_lossy(line), context))
@@ -109,16 +142,12 @@ impl Actor for Operator {
         }
         self.wake = None;
         match self.phase {
-            Phase::Asked => {
-                write_first_line(out, "ADMIN", self.token.as_deref());
-            }
-            Phase::Operating if !self.is_winding_down => {
-                self.wake = Some(context.now + RealSpan::from_millis(i64::from(rng.between(1, 150))));
+            Phase::Asked => write_first_line(out, "ADMIN", self.token.as_deref()),
+            Phase::Operating if !context.is_settling => {
+                self.wake = Some(context.now + rng.millis(1, 150));
                 for _ in 0..rng.between(1, 4) {
                     let unknown = rng.one_in(4).then(|| format!("unknown{}", rng.below(1 << 20)));
-                    let line = unknown
-                        .clone()
-                        .unwrap_or_else(|| console::draw_line(&self.game, rng));
+                    let line = unknown.clone().unwrap_or_else(|| draw_line(&self.game, rng));
                     out.extend(format!("{line}\n").into_bytes());
                     self.open.push_back(unknown);
                 }
@@ -133,24 +162,13 @@ impl Actor for Operator {
         self.wake
     }
 
-    fn wind_down(&mut self) {
-        self.is_winding_down = true;
+    fn check_quiet(&self, _: RealTime) -> CheckResult {
+        self.check_done()
     }
 
-    fn disconnected(&mut self, _: RealTime) {
-        self.phase = Phase::Away;
-        self.wake = None;
-        self.open.clear();
-    }
-
-    fn check_quiet(&self, now: RealTime) -> CheckResult {
-        self.check_done(now)
-    }
-
-    fn check_done(&self, _: RealTime) -> CheckResult {
-        match self.open.front().filter(|_| self.phase == Phase::Operating) {
-            Some(line) => Err(format!("an operator's line {line:?} was never answered")),
-            None => Ok(()),
-        }
+    fn check_done(&self) -> CheckResult {
+        let open = self.open.front().filter(|_| self.phase == Phase::Operating);
+        ensure!(open.is_none(), "an operator's line {open:?} was never answered");
+        Ok(())
     }
 }

@@ -1,36 +1,33 @@
 //! The shipped client, over frames or text. Frames and lines go in one by one: some can be dropped, as a fault, and at the
 //! end mark of a tick the client's newest world is compared with the server's world at that tick, whatever the latency.
 
+use anyhow::{Context as _, anyhow, bail, ensure};
 use trantor_client::{
     Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, ProtocolError, Scene,
 };
-use trantor_engine::EngineConfig;
 use trantor_model::EggId;
 use trantor_protocol::text::{Dialect, LineCutter};
 use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, read_frame};
-use trantor_time::{GameTime, RealSpan, RealTime};
+use trantor_time::{GameTime, RealTime};
 
-use super::{Actor, CheckResult, Context, lines};
-use crate::fault::{Fault, FaultInjector};
+use super::{Actor, Birth, CheckResult, Context, lines};
+use crate::fault::Fault;
 use crate::picture::{Picture, Ticked};
-use crate::replayed::Received;
+use crate::playback::Received;
 use crate::rng::Rng;
 
 /// See the module.
-pub(crate) struct Viewer {
+pub(super) struct Viewer {
     language: Language,
     client: Client,
     scene: Scene,
     lines: LineCutter,
     frames: FrameCutter,
-    /// An incomplete frame.
-    held: Vec<u8>,
     /// The line before the first frame has come.
     is_greeted: bool,
     /// A snapshot is incomplete.
     is_loading: bool,
     sends_requests: bool,
-    is_winding_down: bool,
     is_over: bool,
     is_refused: bool,
     wake: Option<RealTime>,
@@ -50,26 +47,29 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
-    pub(crate) fn new(language: Language, config: &EngineConfig, is_rotated: bool, rng: &mut Rng) -> Self {
+    pub(super) fn new(language: Language, birth: Birth<'_>, rng: &mut Rng) -> Self {
+        let config = ClientConfig {
+            language,
+            program: "sim".to_owned(),
+            token: birth.token,
+        };
         Self {
             language,
-            client: client(language, None, RealTime::ZERO),
+            client: Client::new(config, birth.now),
             scene: Scene::default(),
             lines: LineCutter::new(),
             frames: FrameCutter::new::<ToClient>(),
-            held: Vec::new(),
             is_greeted: false,
             is_loading: false,
             sends_requests: language == Language::Frames && rng.one_in(3),
-            is_winding_down: false,
-            is_over: true,
+            is_over: false,
             is_refused: false,
-            wake: None,
+            wake: Some(birth.now),
             worlds_compared: 0,
             ignored: 0,
-            has_inventories: !matches!(config.dialect, Dialect::French42 | Dialect::English42),
-            first_egg: config.first_egg_told(),
-            is_rotated,
+            has_inventories: !matches!(birth.config.dialect, Dialect::French42 | Dialect::English42),
+            first_egg: birth.config.first_egg_told(),
+            is_rotated: birth.is_rotated,
             received: None,
             has_seeked: false,
         }
@@ -85,7 +85,7 @@ impl Viewer {
             match error {
                 Some(ProtocolError::TokenRefused) if !context.has_right_token => self.is_refused = true,
                 None | Some(ProtocolError::Silent { .. } | ProtocolError::NotReading) => {}
-                Some(error) => return Err(format!("a viewer failed: {error}")),
+                Some(error) => bail!("a viewer failed: {error}"),
             }
         }
         Ok(())
@@ -97,30 +97,23 @@ impl Viewer {
         }
         if line.starts_with(b"tna ")
             && let LinkState::Loading { tiles, of } = self.client.link(context.now)
-            && tiles < of
         {
-            return Err("a text viewer received teams before all tiles".to_owned());
+            ensure!(tiles >= of, "a text viewer received teams before all tiles");
         }
         self.feed(&[line, b"\n"].concat(), context)?;
         let stats = self.client.stats(context.now);
         let ignored = stats.ignored + stats.ignored_lines;
         let is_new = std::mem::replace(&mut self.ignored, ignored) < ignored;
         // An elevation may have begun before it connected.
-        match is_new && !line.starts_with(b"pie ") {
-            true => Err(format!(
-                "a text viewer cannot use {:?}",
-                String::from_utf8_lossy(line)
-            )),
-            false => Ok(()),
-        }
+        let shown = String::from_utf8_lossy(line);
+        ensure!(
+            !is_new || line.starts_with(b"pie "),
+            "a text viewer cannot use {shown:?}"
+        );
+        Ok(())
     }
 
-    fn receive_lines(
-        &mut self,
-        bytes: &[u8],
-        context: &Context<'_>,
-        injector: &mut FaultInjector,
-    ) -> CheckResult {
+    fn receive_lines(&mut self, bytes: &[u8], context: &Context<'_>) -> CheckResult {
         for line in lines(&mut self.lines, bytes)? {
             let fault = match line.get(..4) {
                 Some(b"bct ") if self.is_rotated => Some(Fault::DroppedRotatedLine),
@@ -128,19 +121,14 @@ impl Viewer {
                 Some(b"pbc ") => Some(Fault::DroppedBroadcast),
                 _ => None,
             };
-            if !fault.is_some_and(|fault| injector.injects(fault)) {
+            if !fault.is_some_and(|fault| context.injector.injects(fault)) {
                 self.line(&line, context)?;
             }
         }
         Ok(())
     }
 
-    fn receive_frames(
-        &mut self,
-        mut rest: &[u8],
-        context: &Context<'_>,
-        injector: &mut FaultInjector,
-    ) -> CheckResult {
+    fn receive_frames(&mut self, mut rest: &[u8], context: &Context<'_>) -> CheckResult {
         if !self.is_greeted {
             let end = rest.iter().position(|byte| *byte == b'\n');
             let (greeting, frames) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
@@ -149,24 +137,18 @@ impl Viewer {
             rest = frames;
         }
         while !rest.is_empty() && !self.is_over {
-            let before = rest;
-            let broken = |error: &dyn std::fmt::Display| format!("a viewer failed: {error}");
-            let frame = self.frames.next(&mut rest).map_err(|error| broken(&error))?;
-            self.held.extend(&before[..before.len() - rest.len()]);
+            let frame = self.frames.next(&mut rest).context("a viewer failed")?;
             let Some(frame) = frame else { continue };
-            let message: ToClient = read_frame(frame).map_err(|error| broken(&error))?;
+            let message: ToClient = read_frame(frame).context("a viewer failed")?;
+            let bytes = [&(frame.len() as u32).to_le_bytes(), frame].concat();
             let is_dropped = match &message {
-                ToClient::Ack { .. } => {
-                    injector.injects(Fault::DroppedAck)
-                        || (injector.is(Fault::DroppedAck) && injector.has_injected())
-                }
-                ToClient::Changes { .. } => injector.injects(Fault::DroppedDelta),
-                ToClient::Snapshot(_) => injector.injects(Fault::DroppedSnapshotPart),
+                ToClient::Ack { .. } => context.injector.injects_from_then_on(Fault::DroppedAck),
+                ToClient::Changes { .. } => context.injector.injects(Fault::DroppedDelta),
+                ToClient::Snapshot(_) => context.injector.injects(Fault::DroppedSnapshotPart),
                 _ => false,
             };
-            let held = std::mem::take(&mut self.held);
             if !is_dropped {
-                self.feed(&held, context)?;
+                self.feed(&bytes, context)?;
                 self.check_message(&message, context)?;
             }
         }
@@ -175,11 +157,10 @@ impl Viewer {
 
     fn check_message(&mut self, message: &ToClient, context: &Context<'_>) -> CheckResult {
         match message {
-            ToClient::Refused { reason, .. }
-                if context.has_right_token && reason == "this is not the server's token" =>
-            {
-                return Err("a viewer was refused with the right token".to_owned());
-            }
+            ToClient::Refused { reason, .. } => ensure!(
+                !context.has_right_token || reason != "this is not the server's token",
+                "a viewer was refused with the right token"
+            ),
             ToClient::Snapshot(_) => self.is_loading = true,
             ToClient::SnapshotEnd { .. } => self.is_loading = false,
             ToClient::TickEnd { number } if self.knows_world() => {
@@ -217,23 +198,12 @@ impl Viewer {
 }
 
 impl Actor for Viewer {
-    fn connected(&mut self, token: Option<String>, now: RealTime) {
-        self.client = client(self.language, token, now);
-        self.lines = LineCutter::new();
-        self.frames = FrameCutter::new::<ToClient>();
-        self.held.clear();
-        self.ignored = 0;
-        (self.is_greeted, self.is_loading) = (false, false);
-        (self.is_over, self.is_refused) = (false, false);
-        self.wake = Some(now);
-    }
-
-    fn receive(&mut self, bytes: &[u8], context: &Context<'_>, injector: &mut FaultInjector) -> CheckResult {
+    fn receive(&mut self, bytes: &[u8], context: &Context<'_>) -> CheckResult {
         // The text protocol cannot take back a victory.
         self.has_seeked |= context.has_seeked;
         match self.language {
-            Language::Text => self.receive_lines(bytes, context, injector),
-            Language::Frames => self.receive_frames(bytes, context, injector),
+            Language::Text => self.receive_lines(bytes, context),
+            Language::Frames => self.receive_frames(bytes, context),
         }
     }
 
@@ -243,10 +213,10 @@ impl Actor for Viewer {
         }
         if self.wake.is_some_and(|at| at <= context.now) {
             // About the frame rate of a display, and the rate of a person's actions.
-            self.wake = Some(context.now + RealSpan::from_millis(i64::from(rng.between(20, 90))));
+            self.wake = Some(context.now + rng.millis(20, 90));
             self.client.scene(context.now, &mut self.scene);
             while self.client.poll_feed().is_some() {}
-            if self.sends_requests && !self.is_winding_down && rng.one_in(4) {
+            if self.sends_requests && !context.is_settling && rng.one_in(4) {
                 self.send_random_request(rng);
             }
         }
@@ -265,28 +235,26 @@ impl Actor for Viewer {
         next.filter(|_| !self.is_over)
     }
 
-    fn wind_down(&mut self) {
-        self.is_winding_down = true;
-    }
-
-    fn disconnected(&mut self, now: RealTime) {
+    fn disconnected(&mut self, now: RealTime) -> Option<Received> {
         self.client.closed("the connection broke", now);
-        self.is_over = true;
+        self.received.take()
     }
 
     fn check_quiet(&self, now: RealTime) -> CheckResult {
-        match self.client.stats(now).unacknowledged {
-            0 => Ok(()),
-            _ if self.is_over => Ok(()),
-            count => Err(format!("{count} requests were never acknowledged")),
-        }
+        let count = self.client.stats(now).unacknowledged;
+        ensure!(
+            count == 0 || self.is_over,
+            "{count} requests were never acknowledged"
+        );
+        Ok(())
     }
 
-    fn check_done(&self, _: RealTime) -> CheckResult {
-        match self.is_over || self.knows_world() {
-            true => Ok(()),
-            false => Err("a viewer never received the world".to_owned()),
-        }
+    fn check_done(&self) -> CheckResult {
+        ensure!(
+            self.is_over || self.knows_world(),
+            "a viewer never received the world"
+        );
+        Ok(())
     }
 
     fn knows_world(&self) -> bool {
@@ -295,8 +263,8 @@ impl Actor for Viewer {
 
     fn check_world(&mut self, truth: &Picture, steps: Option<u64>) -> CheckResult {
         self.worlds_compared += 1;
-        let newest = self.client.newest_world().ok_or("the world is missing")?;
-        let newest = newest.map_err(|error| format!("a viewer failed: {error}"))?;
+        let newest = self.client.newest_world().context("the world is missing")?;
+        let newest = newest.map_err(|error| anyhow!("a viewer failed: {error}"))?;
         let worlds = [truth.clone(), Picture::of_viewer(&newest)];
         let [truth, mut newest] = match self.language {
             Language::Frames => worlds,
@@ -305,13 +273,11 @@ impl Actor for Viewer {
         if self.has_seeked && self.language == Language::Text {
             newest.winner = truth.winner;
         }
-        if let Some(difference) = truth.difference(&newest) {
-            return Err(format!(
-                "the viewer's world differs from the server's: {difference}"
-            ));
-        }
+        truth
+            .check(&newest)
+            .context("the viewer's world differs from the server's")?;
         if let Some(steps) = steps {
-            let received = self.received.get_or_insert(Received::from(steps));
+            let received = self.received.get_or_insert_with(|| Received::from(steps));
             received.note_all_until(steps);
         }
         Ok(())
@@ -320,17 +286,4 @@ impl Actor for Viewer {
     fn worlds_compared(&self) -> u64 {
         self.worlds_compared
     }
-
-    fn take_received(&mut self) -> Option<Received> {
-        self.received.take()
-    }
-}
-
-fn client(language: Language, token: Option<String>, now: RealTime) -> Client {
-    let config = ClientConfig {
-        language,
-        program: "sim".to_owned(),
-        token,
-    };
-    Client::new(config, now)
 }
