@@ -15,32 +15,27 @@
 use std::sync::Arc;
 
 use trantor_model::{AgentId, CommandKind, MapSize};
-use trantor_protocol::wire::{LinkState as Link, ScorePoint, ToServer};
+use trantor_protocol::wire::{FeedEntry, LinkState as Link, LinkTotals, ScorePoint, ServerStats, ToServer};
 use trantor_time::{GameTime, NANOS, RealSpan, RealTime};
 
+use crate::clock_sync::ClockEstimate;
 use crate::control::{ControlError, ControlRequest, Recording};
 use crate::error::ProtocolError;
-use crate::feed::FeedEntry;
 use crate::frame_session::FrameSession;
-use crate::link::Greeting;
 use crate::scene::{LinkState, Scene, SceneClock};
-use crate::session::{Decoder, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
-use crate::stats::ClientStats;
+use crate::session::{Decoder, Greeting, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
 use crate::text_session::TextSession;
 use crate::world::World;
 
-/// How to connect.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// The protocol.
     pub language: Language,
-    /// Name and version of the program, for the server's log.
+    /// Name and version, for the server's log.
     pub program: String,
     /// The server's token, which lets a viewer control its time.
     pub token: Option<String>,
 }
 
-/// The protocol of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
     /// Frames of our servers: everything, exactly timed.
@@ -52,11 +47,10 @@ pub enum Language {
 
 /// An event of the connection, for the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "a text is for the user; the others have comments")]
 pub enum ClientEvent {
     /// The server let us in.
     Welcome {
-        /// Name and version of the server.
+        /// Name and version.
         program: String,
         /// Teams in the order of their ids.
         teams: Vec<String>,
@@ -80,13 +74,49 @@ pub enum ClientEvent {
     },
 }
 
+/// Figures about a connection, for the HUD. Counters count since it began.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClientStats {
+    pub bytes_in: u64,
+    /// Messages received: frames, or lines of text.
+    pub messages_in: u64,
+    pub changes_in: u64,
+    pub clock: ClockEstimate,
+    /// How far the picture is behind the server's present, in nanoseconds.
+    pub display_delay_ns: i64,
+    /// Since anything was received, in nanoseconds.
+    pub network_age_ns: i64,
+    /// How late the last tick arrived here, counted from its instant on the server's clock, in nanoseconds.
+    pub tick_age_ns: i64,
+    pub ticks: u64,
+    /// Instants at which no tick ran.
+    pub ticks_skipped: u64,
+    /// Changes that wait for their moment.
+    pub pending: usize,
+    /// Changes received after their moment had been shown.
+    pub late: u64,
+    /// Changes shown early because too many waited.
+    pub hurried: u64,
+    /// Lines of a text server that contradict the world, and were left out.
+    pub ignored: u64,
+    /// Lines of a text server that are none of the protocol we know, or say that it does not know ours.
+    pub ignored_lines: u64,
+    /// Instants that were out of range.
+    pub saturated: u64,
+    /// Messages sent that the server has not acknowledged.
+    pub unacknowledged: u64,
+    /// What became of all messages between agents, while they take time.
+    pub messages: Option<LinkTotals>,
+    /// The latest figures of the server itself.
+    pub server: Option<ServerStats>,
+}
+
 /// Silence of a server that speaks frames after which the user is warned: it ticks twenty times a second to a viewer.
 const FRAMES_SILENT_AFTER: RealSpan = RealSpan::from_millis(1_500);
 
 /// The same in text: two requests without an answer.
 const TEXT_SILENT_AFTER: RealSpan = RealSpan::from_secs(10);
 
-/// A viewer's connection.
 #[derive(Debug)]
 pub struct Client {
     opened: RealTime,
@@ -171,7 +201,7 @@ impl Client {
         }
     }
 
-    /// What to send next; empty if nothing is.
+    /// What to send next.
     pub fn unsent(&mut self) -> &[u8] {
         match self.ended {
             None => self.session.unsent(),
@@ -184,12 +214,14 @@ impl Client {
     /// # Panics
     /// If there were not so many.
     pub fn sent(&mut self, count: usize) {
-        self.session.sent(count);
+        let unsent = self.session.unsent().len();
+        assert!(count <= unsent, "no more was sent than there was");
+        self.session.sent += count;
     }
 
     /// The oldest event not yet read.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
-        self.session.poll_event()
+        self.session.events.pop_front()
     }
 
     /// The oldest thing shown and not yet read.
@@ -324,7 +356,6 @@ impl Client {
         scene.link = self.link(now);
     }
 
-    /// The state of the connection.
     pub fn link(&self, now: RealTime) -> LinkState {
         let silent = now.since(self.session.received);
         let silent_after = match self.session.config.language {
@@ -350,7 +381,6 @@ impl Client {
         self.decoder.newest_world(&self.session)
     }
 
-    /// Figures for the HUD.
     pub fn stats(&self, now: RealTime) -> ClientStats {
         let session = &self.session;
         let mut stats = session.stats.clone();

@@ -16,20 +16,20 @@ use crate::error::ProtocolError;
 use crate::push_bounded;
 
 /// Exchanges in a round; at least eight are needed before a clock is trusted.
-pub const EXCHANGES_PER_ROUND: u32 = 8;
+const EXCHANGES_PER_ROUND: u32 = 8;
 
 /// From the end of one round to the start of the next.
-pub const ROUND_INTERVAL: RealSpan = RealSpan::from_secs(10);
+const ROUND_INTERVAL: RealSpan = RealSpan::from_secs(10);
 
 /// From an answer to the next probe of the same round, so that one burst of jitter does not spoil them all.
-pub const PROBE_SPACING: RealSpan = RealSpan::from_millis(20);
+const PROBE_SPACING: RealSpan = RealSpan::from_millis(20);
 
 /// Rounds kept: at one in ten seconds about ten minutes, from which drift is known to some millionths.
 const ROUNDS_KEPT: usize = 64;
 
 /// From the first round to the second; each further interval is twice as long, up to [`ROUND_INTERVAL`]. On a
 /// quick link the drift is thereby known before it matters.
-pub const ROUND_INTERVAL_FIRST: RealSpan = RealSpan::from_secs(1);
+const ROUND_INTERVAL_FIRST: RealSpan = RealSpan::from_secs(1);
 
 /// A drift is believed once the rounds leave less doubt about it than this, in parts per billion: within a
 /// second on a local link, within two minutes where jitter is tens of milliseconds. Sooner, jitter would pass
@@ -76,9 +76,8 @@ pub struct ClockEstimate {
     pub exchanges: u64,
 }
 
-/// Keeps the server's clock; see the module.
 #[derive(Debug)]
-pub struct ClockSync {
+pub(crate) struct ClockSync {
     /// The probe that waits for its answer.
     outstanding: Option<(u64, RealTime)>,
     tokens_used: u64,
@@ -108,7 +107,6 @@ struct Sample {
 }
 
 impl ClockSync {
-    /// Nothing known yet.
     pub fn new() -> Self {
         Self {
             outstanding: None,
@@ -157,10 +155,8 @@ impl ClockSync {
         self.next_probe_at.filter(|_| self.outstanding.is_none())
     }
 
-    /// The probe with `token` was read by the server at `server_us`, and the answer is here.
-    ///
-    /// # Errors
-    /// If no such probe is waiting, or if the server's clock fell far back.
+    /// The probe with `token` was read by the server at `server_us`, and the answer is here. An error if no such probe
+    /// waits, or if the server's clock fell far back.
     pub fn answered(&mut self, token: u64, server_us: i64, now: RealTime) -> Result<(), ProtocolError> {
         let (_, sent) = self
             .outstanding
@@ -213,7 +209,6 @@ impl ClockSync {
         Some(server)
     }
 
-    /// What is known at `now`.
     pub fn estimate(&self, now: RealTime) -> ClockEstimate {
         let (target, bound_ns) = self.target(now).unwrap_or_default();
         let unblended_ns = self.shown.map_or(0, |(last_now, last)| {
@@ -241,7 +236,6 @@ impl ClockSync {
         })
     }
 
-    /// Instants that were out of range so far.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
@@ -353,19 +347,11 @@ impl ClockSync {
     }
 }
 
-impl Default for ClockSync {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl ServerTime {
-    /// The instant `nanos` nanoseconds after the reference.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds after the reference.
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
@@ -376,7 +362,6 @@ impl ServerTime {
         if span_ns > 0 { span_ns } else { 0 }
     }
 
-    /// The instant `nanos` nanoseconds from here, stopping at the ends of the range.
     pub const fn saturating_add_ns(self, nanos: i64) -> Self {
         Self(self.0.saturating_add(nanos))
     }

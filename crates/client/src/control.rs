@@ -12,12 +12,11 @@ use crate::scene::SceneClock;
 
 /// Requests for a speed that may be on their way at once. Two keep a slider live over any link: one being
 /// answered, one that follows; more would only queue up on a slow one.
-pub const SPEED_REQUESTS_MAX: usize = 2;
+const SPEED_REQUESTS_MAX: usize = 2;
 
 /// Jumps that may be on their way at once: each brings a whole world.
 const SEEK_REQUESTS_MAX: usize = 1;
 
-/// What the user asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlRequest {
     /// Another speed, in units a second.
@@ -37,22 +36,16 @@ pub enum ControlRequest {
 /// Why a request was not even sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
-    /// There is no server to ask.
     #[error("there is no connection")]
     NotConnected,
-    /// The server said that it will not listen to this viewer.
     #[error("this server does not let viewers control its time")]
     NotAllowed,
-    /// No such speed exists.
     #[error("a speed is a whole number from 1 to {max} units a second", max = Frequency::MAX)]
     NoSuchSpeed,
-    /// Steps are for a clock that stands still.
     #[error("pause first: only a paused game can be stepped")]
     NotPaused,
-    /// Only what was recorded has a past and a future to go to.
     #[error("this is a game that is being played, not a recording")]
     NotARecording,
-    /// The text protocol has no word for it.
     #[error("the text protocol can change the speed of a game, and nothing else")]
     NotInText,
 }
@@ -107,7 +100,6 @@ pub struct Control {
 }
 
 impl Control {
-    /// Nothing known yet. `may_control` as the server sent it.
     pub fn new(may_control: bool) -> Self {
         Self {
             may_control,
@@ -117,7 +109,6 @@ impl Control {
         }
     }
 
-    /// Whether the server accepts requests of this viewer.
     pub fn may_control(&self) -> bool {
         self.may_control
     }
@@ -139,9 +130,6 @@ impl Control {
 
     /// Takes a request, shows it at once, and returns the message to send, counted in `numbers`; `None` if the
     /// request is sent later, or changes nothing.
-    ///
-    /// # Errors
-    /// If it makes no sense to send it; nothing has changed then.
     pub fn request(
         &mut self,
         request: ControlRequest,
@@ -204,11 +192,10 @@ pub struct Recording {
     info: RecordingInfo,
     seek: Slider<GameTime>,
     /// Where the server jumped to, for this viewer or another, until that world is complete.
-    jumped_to: Option<GameTime>,
+    pub(crate) jumped_to: Option<GameTime>,
 }
 
 impl Recording {
-    /// As the server sent it; its times were checked.
     pub(crate) fn new(info: RecordingInfo) -> Self {
         Self {
             info,
@@ -217,7 +204,6 @@ impl Recording {
         }
     }
 
-    /// Where it begins.
     pub fn begin(&self) -> GameTime {
         self.info.begin
     }
@@ -259,20 +245,5 @@ impl Recording {
     /// The server processed everything up to message `number`: it jumped, or refused to.
     pub(crate) fn ack(&mut self, number: u64) {
         self.seek.ack(number);
-    }
-
-    /// The server jumped to `to`, for this viewer or another.
-    pub(crate) fn jumped(&mut self, to: GameTime) {
-        self.jumped_to = Some(to);
-    }
-
-    /// Whether the world after a jump is being received.
-    pub(crate) fn is_loading(&self) -> bool {
-        self.jumped_to.is_some()
-    }
-
-    /// The world after a jump is complete.
-    pub(crate) fn loaded(&mut self) {
-        self.jumped_to = None;
     }
 }

@@ -7,17 +7,14 @@
 use std::collections::VecDeque;
 
 use trantor_model::{AgentId, FeedKind, Resource, RitualOutcome, TeamId, Tile, Who};
-use trantor_protocol::wire::{ActionState, Change};
+use trantor_protocol::wire::{ActionState, Change, EggState};
 use trantor_time::link::{Delivery, LinkSettings, Loss};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use crate::error::ProtocolError;
-use crate::feed::kind_of;
 use crate::motion::{Blend, Pose, is_motion, nanounits, progress};
 use crate::push_bounded;
-use crate::scene::{
-    EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span, Spread,
-};
+use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneRitual, Span, Spread};
 use crate::world::{Agent, World};
 
 /// Effects shown at once. More cannot be distinguished; the oldest go early.
@@ -36,10 +33,9 @@ const LATE_BLEND_MS: i64 = 100;
 /// Units one food keeps an agent alive.
 const FOOD_UNITS: f32 = 126.0;
 
-/// The world on the screen.
 #[derive(Debug)]
 pub struct Display {
-    world: World,
+    pub world: World,
     /// In the order they were shown; kept by the moment they happened, and turned into ages when a scene is made.
     effects: VecDeque<Effect>,
     /// What is shown at agents when a message reaches them, or would have; in the order of sending.
@@ -81,7 +77,6 @@ pub struct Moment {
 }
 
 impl Display {
-    /// Shows `world` as it is.
     pub fn new(world: World) -> Self {
         Self {
             world,
@@ -90,21 +85,8 @@ impl Display {
         }
     }
 
-    /// The world on the screen.
-    pub fn world(&self) -> &World {
-        &self.world
-    }
-
-    /// There is one more team.
-    pub fn add_team(&mut self) {
-        self.world.add_team();
-    }
-
     /// Applies a change of game time `at`. Returns what it is in a list of events, if it is worth an entry, and the
     /// place of the tile whose ground it changed.
-    ///
-    /// # Errors
-    /// If the change cannot be.
     pub fn apply(
         &mut self,
         at: GameTime,
@@ -114,8 +96,7 @@ impl Display {
         // A change that is on time is seen as it happens: a step that ends and one that begins there then join without
         // a seam. One that is late is seen at the moment shown.
         let seen_at = at.clamp(moment.seen, moment.next);
-        let kind = kind_of(change, &self.world);
-        let effect = self.effect_of(change, kind.as_ref(), seen_at);
+        let (kind, effect) = self.seen(change, seen_at).unwrap_or_default();
         let moved = match *change {
             Change::ActionStarted { agent, .. } => Some((agent, false)),
             Change::Moved { agent, forced, .. } => Some((agent, forced)),
@@ -236,13 +217,7 @@ impl Display {
             scene.agents.push(agent);
         }
         scene.eggs.clear();
-        for egg in self.world.eggs() {
-            scene.eggs.push(SceneEgg {
-                id: egg.egg,
-                team: egg.team,
-                tile: egg.tile,
-            });
-        }
+        scene.eggs.extend(self.world.eggs());
         scene.count_teams();
         self.fill_rituals(now, scene);
         self.fill_effects(effects_now, scene);
@@ -339,57 +314,114 @@ impl Display {
             .unwrap_or_default();
     }
 
-    /// What is to be seen of a change for a while, where, and who did it; from the world before it.
-    fn effect_of(&self, change: &Change, kind: Option<&FeedKind>, seen_at: GameTime) -> Option<Noted> {
-        let who = |id: AgentId| self.world.agent(id).map(|agent| (id, agent.view.team));
-        let by = |kind: EffectKind, who: Who| {
-            let pose = self.shown(who.agent, seen_at)?;
+    /// What a change is in a list of events, and what is to be seen of it for a while; from the world before it.
+    fn seen(&self, change: &Change, seen_at: GameTime) -> Option<(Option<FeedKind>, Option<Noted>)> {
+        let view = |id: AgentId| self.world.agent(id).map(|agent| &agent.view);
+        let who = |id: AgentId| {
+            view(id).map(|view| Who {
+                agent: id,
+                team: view.team,
+            })
+        };
+        let pose = |who: Who| self.shown(who.agent, seen_at);
+        let by = |who: Who, kind: EffectKind| {
+            let pose = pose(who)?;
             Some((kind, (pose.x, pose.y), Some((who.agent, who.team))))
         };
-        let on = |kind: EffectKind, tile: Tile, who: Option<(AgentId, TeamId)>| {
+        let on = |tile: Tile, kind: EffectKind, who: Option<(AgentId, TeamId)>| {
             Some((kind, (f32::from(tile.x), f32::from(tile.y)), who))
         };
-        let heading = |who: Who| self.shown(who.agent, seen_at).map(|pose| pose.heading);
-        if let Change::Inventory { agent, inventory, .. } = *change {
-            let held = &self.world.agent(agent)?.view;
-            let (agent, team) = who(agent)?;
-            let ate = inventory[Resource::Food].checked_add(1) == Some(held.inventory[Resource::Food]);
-            return ate.then(|| by(EffectKind::Ate, Who { agent, team })).flatten();
-        }
-        match (kind?, change) {
-            (FeedKind::Joined(by), Change::Joined { agent, .. }) => {
-                on(EffectKind::Birth, agent.tile, Some((by.agent, by.team)))
+        let (kind, effect) = match *change {
+            Change::Joined { ref agent, .. } => {
+                let (agent, team, tile) = (agent.id, agent.team, agent.tile);
+                let effect = on(tile, EffectKind::Birth, Some((agent, team)));
+                (FeedKind::Joined(Who { agent, team }), effect)
             }
-            (&FeedKind::Died(who, level), _) => {
-                let heading = heading(who)?;
-                by(EffectKind::Death { level, heading }, who)
+            Change::Died { agent } => {
+                let (who, level) = (who(agent)?, view(agent)?.level);
+                let heading = pose(who)?.heading;
+                let effect = by(who, EffectKind::Death { level, heading });
+                (FeedKind::Died(who, level), effect)
             }
-            (&FeedKind::Left(who, level), _) => {
-                let heading = heading(who)?;
-                by(EffectKind::Departure { level, heading }, who)
+            Change::Left { agent } => {
+                let (who, level) = (who(agent)?, view(agent)?.level);
+                let heading = pose(who)?.heading;
+                let effect = by(who, EffectKind::Departure { level, heading });
+                (FeedKind::Left(who, level), effect)
             }
-            (&FeedKind::Carried(who, resource, true), _) => by(EffectKind::Took { resource }, who),
-            (&FeedKind::Carried(who, resource, false), _) => by(EffectKind::Put { resource }, who),
-            (&FeedKind::Said(who, _), _) => {
+            Change::ActionStarted { agent, action } => match action.refused {
+                true => (FeedKind::Refused(who(agent)?, action.kind), None),
+                false => (FeedKind::Started(who(agent)?, action.kind), None),
+            },
+            Change::Carried {
+                agent,
+                resource,
+                taken,
+                ..
+            } => {
+                let who = who(agent)?;
+                let kind = match taken {
+                    true => EffectKind::Took { resource },
+                    false => EffectKind::Put { resource },
+                };
+                (FeedKind::Carried(who, resource, taken), by(who, kind))
+            }
+            Change::Inventory { agent, inventory, .. } => {
+                let held = view(agent)?.inventory[Resource::Food];
+                let ate = inventory[Resource::Food].checked_add(1) == Some(held);
+                return Some((None, by(who(agent)?, EffectKind::Ate).filter(|_| ate)));
+            }
+            Change::Said { agent, ref text } => {
+                let who = who(agent)?;
                 // The span is set when it goes into a scene, the spread when it is known.
-                let (text, spread) = (Span::default(), None);
-                by(EffectKind::Broadcast { text, spread }, who)
+                let kind = EffectKind::Broadcast {
+                    text: Span::default(),
+                    spread: None,
+                };
+                (FeedKind::Said(who, text.as_slice().into()), by(who, kind))
             }
-            (&FeedKind::Pushed(who), _) => {
-                let heading = heading(who)?;
-                by(EffectKind::Push { heading }, who)
+            Change::Ejected { agent } => {
+                let who = who(agent)?;
+                let heading = pose(who)?.heading;
+                (FeedKind::Pushed(who), by(who, EffectKind::Push { heading }))
             }
-            (&FeedKind::EggLaid(_, team, tile), Change::EggLaid { layer, .. }) => {
-                on(EffectKind::EggLaid { team }, tile, layer.and_then(who))
+            Change::EggLaid { egg, layer } => {
+                let (team, layer) = (egg.team, layer.and_then(who));
+                let layer = layer.map(|who| (who.agent, who.team));
+                let effect = on(egg.tile, EffectKind::EggLaid { team }, layer);
+                (FeedKind::EggLaid(egg.egg, team, egg.tile), effect)
             }
-            (&FeedKind::EggBroken(_, team, tile), _) => on(EffectKind::EggBroken { team }, tile, None),
-            (&FeedKind::RitualEnded(tile, level, outcome), _) => {
+            Change::EggDestroyed { egg } => {
+                let &EggState { team, tile, .. } = self.world.egg(egg)?;
+                let effect = on(tile, EffectKind::EggBroken { team }, None);
+                (FeedKind::EggBroken(egg, team, tile), effect)
+            }
+            Change::RitualStarted(ref ritual) => {
+                let count = ritual.participants.len() as u32;
+                (FeedKind::RitualStarted(ritual.tile, ritual.level, count), None)
+            }
+            Change::RitualEnded {
+                tile,
+                level,
+                success,
+                ref participants,
+            } => {
+                let agents = participants
+                    .iter()
+                    .filter_map(|&id| Some((id, view(id)?.team, view(id)?.tile)));
+                let outcome = RitualOutcome::new(success, tile, agents);
                 let success = outcome == RitualOutcome::Succeeded;
-                on(EffectKind::RitualEnded { level, success }, tile, None)
+                let effect = on(tile, EffectKind::RitualEnded { level, success }, None);
+                (FeedKind::RitualEnded(tile, level, outcome), effect)
             }
-            (&FeedKind::Rose(who, level), _) => by(EffectKind::Rose { level }, who),
-            _ => None,
-        }
+            Change::LevelChanged { agent, level } => {
+                let who = who(agent)?;
+                (FeedKind::Rose(who, level), by(who, EffectKind::Rose { level }))
+            }
+            Change::Won { team } => (FeedKind::Won(team), None),
+            Change::Moved { .. } | Change::Ground { .. } | Change::Sent { .. } => return None,
+        };
+        Some((Some(kind), effect))
     }
 }
 

@@ -45,17 +45,12 @@ const ARRIVALS_KEPT: usize = 128;
 /// What the game clock showed at an instant of the server's clock, and how it moves from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// The server's instant.
     pub at: ServerTime,
-    /// What the game clock showed then.
     pub game: GameTime,
-    /// Units a second.
     pub frequency: Frequency,
-    /// Whether game time stands still.
     pub paused: bool,
 }
 
-/// The moment shown.
 #[derive(Debug)]
 pub struct DisplayClock {
     /// Oldest first; the first is in force at `at`, the others lie ahead of it.
@@ -198,11 +193,6 @@ impl DisplayClock {
             self.behind = GameSpan::ZERO;
         }
         self.shown = (game - self.behind).max(self.shown);
-        self.shown
-    }
-
-    /// The moment shown.
-    pub fn shown(&self) -> GameTime {
         self.shown
     }
 

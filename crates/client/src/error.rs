@@ -9,36 +9,27 @@ use trantor_time::GameTime;
 /// Any of these ends this one connection: the text is shown to the user and the error is counted.
 /// What was shown last stays on the screen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProtocolError {
-    /// The greeting is no line of text.
     #[error("this is not a Zappy server: its first line is longer than {max} bytes")]
     NoGreeting { max: usize },
-    /// The greeting is that of another protocol.
     #[error("this is not a Zappy server: it greets with {greeting:?}")]
     OtherGreeting { greeting: String },
     /// The greeting came, and the server then went on in text.
     #[error("this server does not speak our frames; use the text protocol (--dialect gui) instead")]
     SpeaksText,
-    /// A text server that does not know text viewers.
     #[error("this server does not let text viewers watch")]
     NoTextViewers,
     /// A text server that was shown a token and said no.
     #[error("this server does not know the token; see --token-file")]
     TokenRefused,
-    /// Bytes that are no frame, or no message.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// Another version of our protocol.
     #[error("the server speaks version {theirs} of the protocol, this viewer version {ours}")]
     OtherVersion { theirs: u16, ours: u16 },
-    /// A message that does not belong in this phase.
     #[error("{what} came {when}")]
     OutOfPlace { what: &'static str, when: &'static str },
-    /// A number or size in the hello that cannot be.
     #[error("the server's hello is impossible: {what}")]
     BadHello { what: &'static str },
-    /// An acknowledgement that cannot be right.
     #[error(transparent)]
     Seq(#[from] SeqError),
     /// More than this viewer is built to hold at once.
@@ -47,10 +38,8 @@ pub enum ProtocolError {
     /// The server said goodbye or refused the hello, or the shell closed the socket, in these words.
     #[error("{0}")]
     Closed(String),
-    /// Nothing was received for too long.
     #[error("the server has said nothing for {secs} seconds")]
     Silent { secs: i64 },
-    /// The server does not take what it is sent.
     #[error("the server does not read what it is sent")]
     NotReading,
     #[error("tick {number} began where tick {expected} was due")]

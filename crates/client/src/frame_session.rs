@@ -1,7 +1,7 @@
 //! The decoder of frames: what each message of our servers does, and checks of it as it comes in.
 //!
-//! Tick marks and stream time are checked in [`crate::stream_time`]; agents, eggs and tiles of a change in
-//! [`crate::world`] when it is shown. The text of other servers is decoded in [`crate::text_session`].
+//! Agents, eggs and tiles of a change are checked in [`crate::world`] when it is shown. The text of other servers is
+//! decoded in [`crate::text_session`].
 
 use std::sync::Arc;
 
@@ -17,16 +17,13 @@ use trantor_protocol::wire::{
 };
 use trantor_time::{GameTime, RealTime};
 
-use crate::client::ClientEvent;
+use crate::client::{ClientEvent, ClientStats};
 use crate::clock_sync::{ClockSync, ServerTime};
 use crate::control::{Control, Recording};
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::ProtocolError;
-use crate::link::readable;
 use crate::scene::LinkState;
-use crate::session::{Decoder, Session};
-use crate::stats::ClientStats;
-use crate::stream_time::StreamTime;
+use crate::session::{Decoder, Session, readable};
 use crate::timeline::Snapshot;
 use crate::world::TEAMS_MAX;
 
@@ -38,7 +35,6 @@ const CREDIT_BATCH: u32 = 5;
 /// of different moments.
 const SHOWN_BYTES_HELD_MAX: usize = 2 * SHOWN_BYTES_MAX;
 
-/// The decoder of frames.
 #[derive(Debug)]
 pub(crate) struct FrameSession {
     cutter: FrameCutter,
@@ -68,7 +64,6 @@ struct Joined {
 }
 
 impl FrameSession {
-    /// A session that has not begun.
     pub fn new() -> Self {
         Self {
             cutter: FrameCutter::new::<ToClient>(),
@@ -158,8 +153,7 @@ impl Decoder for FrameSession {
         let Some(joined) = &self.joined else {
             return LinkState::Greeting;
         };
-        let is_jumping = session.recording.as_ref().is_some_and(Recording::is_loading);
-        if session.timeline.is_some() && (joined.loading.is_none() || is_jumping) {
+        if session.timeline.is_some() && (joined.loading.is_none() || session.is_jumping()) {
             return LinkState::Live;
         }
         let loading = joined.loading.as_ref();
@@ -184,7 +178,7 @@ impl Decoder for FrameSession {
         if let Some(joined) = &self.joined {
             stats.clock = joined.clock.estimate(now);
             stats.saturated = joined.clock.saturated();
-            stats.ticks_skipped = joined.stream.skipped();
+            stats.ticks_skipped = joined.stream.skipped;
             stats.tick_age_ns = joined.tick_age_ns;
         }
     }
@@ -230,10 +224,6 @@ impl Joined {
         })
     }
 
-    /// Takes a message.
-    ///
-    /// # Errors
-    /// If it cannot be right here and now.
     fn take(&mut self, message: ToClient, session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
         match message {
             ToClient::Refused { reason, .. } => session.push(ClientEvent::Refused {
@@ -348,7 +338,7 @@ impl Joined {
         let complete_us = self
             .complete_us
             .replace(tick_us)
-            .unwrap_or(tick_us.saturating_sub(self.stream.period_us()));
+            .unwrap_or(tick_us.saturating_sub(self.stream.period_us));
         let [complete, tick] = [complete_us, tick_us].map(|us| self.clock.server_time(us));
         if let Some(server_now) = self.clock.server_at(now) {
             self.tick_age_ns = server_now.since_ns(tick);
@@ -363,7 +353,7 @@ impl Joined {
         changes: Vec<Change>,
         session: &mut Session,
     ) -> Result<(), ProtocolError> {
-        let is_jumping = session.recording.as_ref().is_some_and(Recording::is_loading);
+        let is_jumping = session.is_jumping();
         let timeline = (session.timeline.as_mut())
             .filter(|_| self.loading.is_none() && !is_jumping)
             .ok_or(out_of_place(
@@ -383,7 +373,7 @@ impl Joined {
     /// stays until the new one is complete.
     fn jump(&mut self, anchor: &ClockAnchor, session: &mut Session) -> Result<(), ProtocolError> {
         if let Some(recording) = &mut session.recording {
-            recording.jumped(anchor.game);
+            recording.jumped_to = Some(anchor.game);
         }
         self.loading = None;
         session.clock.forget_anchors();
@@ -406,6 +396,82 @@ impl Joined {
             paused: anchor.paused,
         });
         Ok(())
+    }
+}
+
+/// Tick marks and stream time: the server instant of the point reached in its messages.
+///
+/// Instants are those that travel: microseconds after the connection's reference. Our own clock has no part in this.
+#[derive(Debug)]
+struct StreamTime {
+    period_us: i64,
+    /// Number of the next tick, and its instant if none is skipped.
+    next: (u64, i64),
+    /// Stream time; `None` before the first tick or update.
+    now_us: Option<i64>,
+    /// The tick whose end mark has not come, with its instant.
+    open: Option<(u64, i64)>,
+    /// Instants at which no tick ran, of all marks seen.
+    skipped: u64,
+}
+
+impl StreamTime {
+    /// As the hello says. `period_us` is positive.
+    fn new(period_us: u32, last_tick: Option<(u64, i64)>, next_tick_us: i64) -> Self {
+        let period_us = i64::from(period_us);
+        let next = last_tick.map_or((0, next_tick_us), |(number, us)| {
+            (number.saturating_add(1), us.saturating_add(period_us))
+        });
+        Self {
+            period_us,
+            next,
+            now_us: None,
+            open: None,
+            skipped: 0,
+        }
+    }
+
+    /// A tick begins: stream time is its instant, one period after the last one and those skipped.
+    fn begin(&mut self, number: u64, skipped: u64) -> Result<(), ProtocolError> {
+        let (expected, unless_skipped_us) = self.next;
+        if self.open.is_some() {
+            return Err(ProtocolError::TickNotEnded { number });
+        }
+        if number != expected {
+            return Err(ProtocolError::TickNumber { number, expected });
+        }
+        let ranges = i64::try_from(skipped).ok().and_then(|skipped| {
+            let instant_us = skipped
+                .checked_mul(self.period_us)?
+                .checked_add(unless_skipped_us)?;
+            let next = (number.checked_add(1)?, instant_us.checked_add(self.period_us)?);
+            Some((instant_us, next))
+        });
+        let (instant_us, next) = ranges.ok_or(ProtocolError::TickRange)?;
+        self.update(instant_us)?;
+        self.next = next;
+        self.open = Some((number, instant_us));
+        self.skipped = self.skipped.saturating_add(skipped);
+        Ok(())
+    }
+
+    /// The tick is complete. Returns its instant.
+    fn end(&mut self, number: u64) -> Result<i64, ProtocolError> {
+        let ended = self.open.take_if(|(open, _)| *open == number);
+        ended
+            .map(|(_, instant_us)| instant_us)
+            .ok_or(ProtocolError::TickNotBegun { number })
+    }
+
+    /// The server sent stream time itself, which increases: an update that changes nothing is not sent.
+    fn update(&mut self, to_us: i64) -> Result<(), ProtocolError> {
+        match self.now_us {
+            Some(from_us) if to_us <= from_us => Err(ProtocolError::StreamTimeBack { from_us, to_us }),
+            _ => {
+                self.now_us = Some(to_us);
+                Ok(())
+            }
+        }
     }
 }
 

@@ -22,11 +22,8 @@ const BLEND_MIN: f32 = 1e-3;
 /// Position in tiles and heading in radians, as in [`crate::scene`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
-    /// To the east; not wrapped.
     pub x: f32,
-    /// To the south; not wrapped.
     pub y: f32,
-    /// Clockwise from north, `0..2π`.
     pub heading: f32,
 }
 
@@ -122,7 +119,6 @@ pub fn nanounits(span: GameSpan) -> f64 {
     }
 }
 
-/// The heading of one who faces that way.
 pub fn heading_of(facing: Direction) -> f32 {
     match facing {
         Direction::North => 0.0,

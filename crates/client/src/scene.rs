@@ -10,15 +10,11 @@
 //! A *heading* is in radians, 0 to the north and growing clockwise as seen from above (east is π/2), in `0..2π`.
 //! Ages and remaining times are in units of game time: a pause freezes them and speed scales them.
 
-#![allow(
-    missing_docs,
-    reason = "a field has a comment where its name and type leave something open"
-)]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trantor_model::{AgentId, CommandKind, Counts, EggId, Level, MapSize, Shown, ShownBy, TeamId, Tile};
+use trantor_model::{AgentId, CommandKind, Counts, Level, MapSize, Resource, Shown, ShownBy, TeamId, Tile};
+use trantor_protocol::wire::EggState;
 use trantor_time::GameTime;
 use trantor_time::link::LinkSettings;
 
@@ -32,8 +28,8 @@ pub struct Scene {
     pub ground: Option<SceneGround>,
     /// Living agents, by ascending number; see [`Self::agent`].
     pub agents: Vec<SceneAgent>,
-    /// Eggs, by ascending number.
-    pub eggs: Vec<SceneEgg>,
+    /// Eggs, by ascending number; of [`TEAM_UNKNOWN`] where the server did not send whose they are.
+    pub eggs: Vec<EggState>,
     /// Elevations under way, by place in the row-by-row list of tiles; see [`Self::participants`].
     pub rituals: Vec<SceneRitual>,
     /// What happened lately and is still to be seen, oldest first; see [`Self::text`].
@@ -41,7 +37,6 @@ pub struct Scene {
     /// Teams in the order of their ids.
     pub teams: Vec<SceneTeam>,
     pub clock: SceneClock,
-    /// The team that won, once one has.
     pub winner: Option<TeamId>,
     pub link: LinkState,
     /// Notes, marks and cards. An agent's may be here before it hatches.
@@ -69,7 +64,6 @@ pub struct SceneGround {
     pub changed: Vec<u32>,
 }
 
-/// One agent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneAgent {
     pub id: AgentId,
@@ -88,7 +82,6 @@ pub struct SceneAgent {
     pub food_left_units: Option<f32>,
 }
 
-/// What an agent is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneAction {
     pub kind: CommandKind,
@@ -104,16 +97,6 @@ pub struct SceneAction {
 /// is no place in [`Scene::teams`].
 pub const TEAM_UNKNOWN: TeamId = TeamId(u16::MAX);
 
-/// One egg.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SceneEgg {
-    pub id: EggId,
-    /// Whose place it is; [`TEAM_UNKNOWN`] where the server did not send it.
-    pub team: TeamId,
-    pub tile: Tile,
-}
-
-/// One elevation under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneRitual {
     pub tile: Tile,
@@ -141,7 +124,6 @@ pub struct SceneEffect {
     pub progress: f32,
 }
 
-/// What an effect is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EffectKind {
     /// An agent hatched.
@@ -170,9 +152,9 @@ pub enum EffectKind {
         heading: f32,
     },
     /// An agent picked one up.
-    Took { resource: trantor_model::Resource },
+    Took { resource: Resource },
     /// An agent put one down.
-    Put { resource: trantor_model::Resource },
+    Put { resource: Resource },
     /// An agent began to digest a food.
     Ate,
     /// An egg was laid.

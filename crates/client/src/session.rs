@@ -9,34 +9,32 @@ use std::sync::Arc;
 
 use trantor_model::lag::{show, show_settings};
 use trantor_model::{AgentId, CommandKind, FeedKind, Lag};
-use trantor_protocol::text::{GuiRequest, write_gui_request};
+use trantor_protocol::text::{GuiRequest, printable, write_gui_request};
 use trantor_protocol::wire::{LagState, LinkState as Link, SentNumbers, ToServer, write_frame};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
-use crate::client::{ClientConfig, ClientEvent, Language};
+use crate::client::{ClientConfig, ClientEvent, ClientStats, Language};
 use crate::clock_sync::ServerTime;
 use crate::control::{Control, Recording};
 use crate::display_clock::DisplayClock;
 use crate::error::ProtocolError;
-use crate::link::{readable, write_first_line};
 use crate::push_bounded;
 use crate::scene::{LinkState, ShownOwners};
-use crate::stats::ClientStats;
 use crate::timeline::{Snapshot, Timeline};
 use crate::world::World;
 
 /// How long a server may take from the connection to its hello: longer than a way there and back that is made as long
 /// as it can be asked for, and shorter than the minute after which a server gives up.
-pub const HANDSHAKE_MAX: RealSpan = RealSpan::from_secs(25);
+pub(crate) const HANDSHAKE_MAX: RealSpan = RealSpan::from_secs(25);
 
 /// Silence after which the connection is closed: three rounds of probes without any answer.
-pub const SILENT_MAX: RealSpan = RealSpan::from_secs(30);
+pub(crate) const SILENT_MAX: RealSpan = RealSpan::from_secs(30);
 
 /// Events kept for a shell that does not read them. A session has few; refusals are the only ones that repeat.
-pub const EVENTS_MAX: usize = 256;
+const EVENTS_MAX: usize = 256;
 
 /// Bytes that may wait to be sent. A viewer sends little; a server that does not read even that is broken.
-pub const OUTBOX_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const OUTBOX_BYTES_MAX: usize = 64 * 1024;
 
 /// What the messages of one language mean for a [`Session`].
 pub(crate) trait Decoder: Debug + Send {
@@ -73,7 +71,6 @@ pub(crate) struct Session {
     pub config: ClientConfig,
     /// Whether the server let us in, so that requests can be made.
     pub is_joined: bool,
-    /// Speed and pause.
     pub control: Control,
     /// The recording that the server plays; `None` in a game that is being played.
     pub recording: Option<Recording>,
@@ -98,8 +95,8 @@ pub(crate) struct Session {
     pub stats: ClientStats,
     outbox: Vec<u8>,
     /// How many bytes of the outbox were sent.
-    sent: usize,
-    events: VecDeque<ClientEvent>,
+    pub sent: usize,
+    pub events: VecDeque<ClientEvent>,
 }
 
 impl Session {
@@ -125,13 +122,20 @@ impl Session {
         }
     }
 
+    /// Whether the world after a jump is being received.
+    pub fn is_jumping(&self) -> bool {
+        self.recording
+            .as_ref()
+            .is_some_and(|recording| recording.jumped_to.is_some())
+    }
+
     /// Shows a world that is complete, in place of the one before.
     pub fn show(&mut self, snapshot: Snapshot) {
         self.clock.restart(snapshot.at);
         let versions_from = self.timeline.as_ref().map_or(0, Timeline::ground_version);
         self.timeline = Some(Timeline::new(snapshot, versions_from));
         if let Some(recording) = &mut self.recording {
-            recording.loaded();
+            recording.jumped_to = None;
         }
         self.push(ClientEvent::Live);
     }
@@ -204,18 +208,8 @@ impl Session {
         self.write(|out| write_gui_request(out, request));
     }
 
-    /// What to send next.
     pub fn unsent(&self) -> &[u8] {
         &self.outbox[self.sent..]
-    }
-
-    /// The first `count` bytes of [`Self::unsent`] were sent.
-    ///
-    /// # Panics
-    /// If there were not so many.
-    pub fn sent(&mut self, count: usize) {
-        assert!(count <= self.unsent().len(), "no more was sent than there was");
-        self.sent += count;
     }
 
     /// The server announces something: an event, and an entry of the feed.
@@ -230,11 +224,6 @@ impl Session {
     pub fn push(&mut self, event: ClientEvent) {
         push_bounded(&mut self.events, event, EVENTS_MAX);
     }
-
-    /// The oldest event not yet read.
-    pub fn poll_event(&mut self) -> Option<ClientEvent> {
-        self.events.pop_front()
-    }
 }
 
 /// A preset with what it stands for, or settings.
@@ -242,5 +231,96 @@ fn words(lag: Option<&Lag>) -> String {
     match (show(lag), lag.map(show_settings)) {
         (name, Some(settings)) if name != settings => format!("{name} ({settings})"),
         (settings, _) => settings,
+    }
+}
+
+/// Longest greeting accepted, in bytes. Greetings are one word; some servers add a line of their own.
+const GREETING_BYTES_MAX: usize = 1_024;
+
+/// Longest text from a server that is shown to the user, in characters.
+const REASON_CHARS_MAX: usize = 300;
+
+/// Bytes of a greeting that are kept, to tell whose it is.
+const GREETING_BYTES_KEPT: usize = 64;
+
+/// Waits for the server's first line. The greeting of another protocol is recognised, so that the error names the server
+/// that was reached.
+#[derive(Debug, Default)]
+pub(crate) struct Greeting {
+    read: usize,
+    begin: Vec<u8>,
+}
+
+impl Greeting {
+    /// Takes the greeting off the front of `bytes`; answers whether it is complete.
+    pub fn take(&mut self, bytes: &mut &[u8]) -> Result<bool, ProtocolError> {
+        let end = bytes.iter().position(|&byte| byte == b'\n');
+        let taken = end.map_or(bytes.len(), |end| end + 1);
+        self.read += taken;
+        let kept = taken.min(GREETING_BYTES_KEPT - self.begin.len());
+        self.begin.extend_from_slice(&bytes[..kept]);
+        *bytes = &bytes[taken..];
+        if self.read > GREETING_BYTES_MAX {
+            let max = GREETING_BYTES_MAX;
+            return Err(ProtocolError::NoGreeting { max });
+        }
+        if end.is_some() && is_of_another_protocol(&self.begin) {
+            let greeting = readable_bytes(&self.begin);
+            return Err(ProtocolError::OtherGreeting { greeting });
+        }
+        Ok(end.is_some())
+    }
+}
+
+/// Whether servers of the web, of mail or of shells begin so. Zappy's have many greetings.
+fn is_of_another_protocol(greeting: &[u8]) -> bool {
+    let is_code =
+        matches!(greeting, [a, b, c, b' ' | b'-', ..] if [a, b, c].iter().all(|byte| byte.is_ascii_digit()));
+    is_code || greeting.starts_with(b"HTTP/") || greeting.starts_with(b"SSH-")
+}
+
+/// The line with which a viewer asks to be let in: a word, and the server's token behind it.
+pub fn write_first_line(out: &mut Vec<u8>, word: &str, token: Option<&str>) {
+    out.extend_from_slice(word.as_bytes());
+    if let Some(token) = token {
+        out.push(b' ');
+        out.extend_from_slice(token.as_bytes());
+    }
+    out.push(b'\n');
+}
+
+/// A text from a server as it may be shown: no control characters, and not too long.
+pub(crate) fn readable(text: &str) -> String {
+    printable(text).take(REASON_CHARS_MAX).collect()
+}
+
+/// The same for bytes of a server that may know nothing of Unicode: each is then the character of its number, so that
+/// different names stay different.
+pub(crate) fn readable_bytes(text: &[u8]) -> String {
+    match std::str::from_utf8(text) {
+        Ok(text) => readable(text),
+        Err(_) => readable(&text.iter().copied().map(char::from).collect::<String>()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_never_ends_its_greeting_is_not_read_for_ever() {
+        let mut greeting = Greeting::default();
+        let piece = [b'x'; 100];
+        let mut read = 0;
+        while greeting.take(&mut &piece[..]).is_ok() {
+            read += piece.len();
+            assert!(read <= GREETING_BYTES_MAX);
+        }
+    }
+
+    #[test]
+    fn texts_of_a_server_cannot_control_a_terminal() {
+        assert_eq!(readable("no\x1b[2J\n way"), "no[2J way");
+        assert_eq!(readable(&"x".repeat(10_000)).len(), REASON_CHARS_MAX);
     }
 }

@@ -10,15 +10,13 @@ use trantor_protocol::text::{
 };
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
 
-use crate::client::ClientEvent;
+use crate::client::{ClientEvent, ClientStats};
 use crate::clock_sync::{ClockEstimate, ServerTime};
 use crate::control::Control;
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::ProtocolError;
-use crate::link::readable_bytes;
 use crate::scene::LinkState;
-use crate::session::{Decoder, Session};
-use crate::stats::ClientStats;
+use crate::session::{Decoder, Session, readable_bytes};
 use crate::text_world::TextWorld;
 use crate::timeline::Snapshot;
 use crate::world::World;
@@ -52,7 +50,6 @@ const LOADING_MAX: RealSpan = RealSpan::from_secs(5);
 const MAP_POLL: RealSpan = RealSpan::from_secs(2);
 const MAP_POLL_PER_TILE: RealSpan = RealSpan::from_micros(500);
 
-/// A session with any Zappy server.
 #[derive(Debug)]
 pub(crate) struct TextSession {
     cutter: LineCutter,
@@ -73,7 +70,6 @@ pub(crate) struct TextSession {
 }
 
 impl TextSession {
-    /// A session that has not begun.
     pub fn new(now: RealTime) -> Self {
         let frequency = Frequency::new(100).expect("100 is a frequency");
         Self {
@@ -122,7 +118,7 @@ impl TextSession {
                         self.keep_alive_at = now.saturating_add(ASK_AFTER);
                     }
                     // A map does not change while it is watched.
-                    Some(world) if world.latest().size() != size => world.ignore(&"another map"),
+                    Some(world) if world.latest.size() != size => world.ignore(&"another map"),
                     Some(_) => {}
                 }
             }
@@ -145,15 +141,15 @@ impl TextSession {
     fn event(&mut self, event: GuiEvent<'_>, session: &mut Session, now: RealTime) {
         // An event: the world was sent before it.
         let loading = self.loading(session);
-        if is_change(&event) && loading.is_some_and(|world| world.tiles_missing() == 0) {
+        if is_change(&event) && loading.is_some_and(|world| world.tiles_missing == 0) {
             self.open(session, now);
         }
         session.stats.changes_in = session.stats.changes_in.saturating_add(1);
         if let Some(world) = &mut self.world {
-            let missing = world.tiles_missing();
+            let missing = world.tiles_missing;
             world.set_now(self.game.now(now), action_span(self.game.frequency()));
             world.take(event);
-            if world.tiles_missing() < missing {
+            if world.tiles_missing < missing {
                 self.tile_at = now;
             }
             show_changes(world, session);
@@ -186,20 +182,20 @@ impl TextSession {
         session.clock.anchor(self.anchor(now));
         session.push(ClientEvent::Welcome {
             program: String::new(),
-            teams: world.teams().iter().map(|name| name.to_string()).collect(),
-            size: world.latest().size(),
+            teams: world.teams.iter().map(|name| name.to_string()).collect(),
+            size: world.latest.size(),
             may_control: true,
             ticks: 0,
         });
         session.show(Snapshot {
-            world: world.latest().clone(),
+            world: world.latest.clone(),
             ground_copy: Vec::new(),
             at: self.game.now(now),
-            teams: world.teams().to_vec(),
+            teams: world.teams.clone(),
             history: None,
         });
         // What is missing is asked for at once.
-        self.poll_at = match world.tiles_missing() {
+        self.poll_at = match world.tiles_missing {
             0 => now.saturating_add(MAP_POLL),
             _ => now,
         };
@@ -225,7 +221,7 @@ impl TextSession {
         };
         // Other lines do not move this end: servers send something all the time.
         let at_latest = self.tile_at.saturating_add(LOADING_MAX);
-        match world.tiles_missing() {
+        match world.tiles_missing {
             0 => at_latest.min(session.received.saturating_add(COMPLETE_AFTER)),
             _ => at_latest,
         }
@@ -271,8 +267,8 @@ impl Decoder for TextSession {
                 session.ask(GuiRequest::Map);
             }
             if let Some(world) = self.loading(session) {
-                let missing = world.tiles_missing();
-                let received = world.latest().ground().len() - missing;
+                let missing = world.tiles_missing;
+                let received = world.latest.ground().len() - missing;
                 if missing > 0 && received <= TILES_TRICKLE_MAX {
                     session.ask(GuiRequest::Map);
                 }
@@ -284,7 +280,7 @@ impl Decoder for TextSession {
         if self.poll_at <= now
             && let Some(world) = &self.world
         {
-            let tiles = world.latest().ground().len() as i64;
+            let tiles = world.latest.ground().len() as i64;
             self.poll_at = now.saturating_add(MAP_POLL + MAP_POLL_PER_TILE * tiles);
             session.ask(GuiRequest::Map);
         }
@@ -299,9 +295,9 @@ impl Decoder for TextSession {
         let Some(world) = self.loading(session) else {
             return LinkState::Live;
         };
-        let of = world.latest().ground().len();
+        let of = world.latest.ground().len();
         LinkState::Loading {
-            tiles: (of - world.tiles_missing()) as u32,
+            tiles: (of - world.tiles_missing) as u32,
             of: of as u32,
         }
     }
@@ -314,17 +310,16 @@ impl Decoder for TextSession {
     /// Unlike what is shown, it goes on after a victory: a recording may be moved back.
     fn newest_world(&self, session: &Session) -> Option<Result<World, ProtocolError>> {
         let world = self.world.as_ref().filter(|_| session.timeline.is_some())?;
-        Some(Ok(world.latest().clone()))
+        Some(Ok(world.latest.clone()))
     }
 
-    /// The server's clock is not known, only how long an answer takes.
     fn count(&self, _: RealTime, stats: &mut ClientStats) {
         stats.clock = ClockEstimate {
             rtt_best_ns: self.rtt.as_nanos(),
             rtt_last_ns: self.rtt.as_nanos(),
             ..ClockEstimate::default()
         };
-        stats.ignored = self.world.as_ref().map_or(0, |world| world.ignored());
+        stats.ignored = self.world.as_ref().map_or(0, |world| world.ignored);
     }
 }
 
@@ -339,7 +334,7 @@ fn show_changes(world: &mut TextWorld, session: &mut Session) {
     let Some(timeline) = &mut session.timeline else {
         return;
     };
-    timeline.set_teams(world.teams());
+    timeline.set_teams(&world.teams);
     for (at, change) in changes {
         if let Err(error) = timeline.push(at, change) {
             world.ignore(&error);

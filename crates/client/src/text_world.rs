@@ -19,8 +19,8 @@ use trantor_protocol::wire::{ActionState, Change, EggState, RitualState};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::error::ProtocolError;
-use crate::link::readable_bytes;
 use crate::scene::TEAM_UNKNOWN;
+use crate::session::readable_bytes;
 use crate::timeline::SAID_BYTES_MAX;
 use crate::world::{TEAMS_MAX, World};
 
@@ -35,10 +35,10 @@ const BEGUN_WITHIN: GameSpan = GameSpan::from_units(7);
 #[derive(Debug)]
 pub struct TextWorld {
     /// As the lines say it is now: what a line means depends on it.
-    latest: World,
+    pub latest: World,
     /// Changes decoded and not yet taken out, each with its moment.
     pub changes: Vec<(GameTime, Change)>,
-    teams: Vec<Arc<str>>,
+    pub teams: Vec<Arc<str>>,
     /// When each agent last moved or was born: an action of it cannot have begun earlier.
     since: BTreeMap<AgentId, GameTime>,
     /// An agent that was received and not yet added, since the egg it hatched from may come next.
@@ -47,9 +47,9 @@ pub struct TextWorld {
     hatched: Option<EggId>,
     /// Which tiles were received, until all were.
     tiles_received: Vec<bool>,
-    tiles_missing: usize,
+    pub tiles_missing: usize,
     /// Lines that contradict the world.
-    ignored: u64,
+    pub ignored: u64,
     /// The game time of what is received now.
     now: GameTime,
     /// How long an action of seven units is shown to take: less at low speeds, where it would be long.
@@ -57,7 +57,6 @@ pub struct TextWorld {
 }
 
 impl TextWorld {
-    /// A bare world.
     pub fn new(size: MapSize) -> Self {
         Self {
             latest: World::lenient(size),
@@ -74,30 +73,10 @@ impl TextWorld {
         }
     }
 
-    /// The world as the lines say it is now.
-    pub fn latest(&self) -> &World {
-        &self.latest
-    }
-
-    /// Tiles that were never received.
-    pub fn tiles_missing(&self) -> usize {
-        self.tiles_missing
-    }
-
-    /// Names of the teams.
-    pub fn teams(&self) -> &[Arc<str>] {
-        &self.teams
-    }
-
     /// Counts what contradicts the world and is left out.
     pub fn ignore(&mut self, error: &dyn Display) {
         log::debug!("left out what the server sent: {error}");
         self.ignored += 1;
-    }
-
-    /// Lines that were left out, so far.
-    pub fn ignored(&self) -> u64 {
-        self.ignored
     }
 
     /// What follows is received at this game time; an action of seven units is shown to take `action`.
@@ -105,7 +84,6 @@ impl TextWorld {
         (self.now, self.action) = (now, action);
     }
 
-    /// Takes the event of one line.
     pub fn take(&mut self, event: GuiEvent<'_>) {
         self.settle_birth(&event);
         match event {

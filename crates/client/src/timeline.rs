@@ -13,17 +13,16 @@ use std::sync::Arc;
 
 use trantor_model::{Counts, FeedKind, MapSize};
 use trantor_protocol::limits::DELIVERIES_MAX;
-use trantor_protocol::wire::{Change, History, ScorePoint, SnapshotPart};
+use trantor_protocol::wire::{Change, FeedEntry, History, ScorePoint, SnapshotPart};
 use trantor_time::{Frequency, GameTime};
 
+use crate::client::ClientStats;
 use crate::clock_sync::ServerTime;
 use crate::display::{Display, Moment};
 use crate::display_clock::DisplayClock;
 use crate::error::ProtocolError;
-use crate::feed::{FEED_MAX, FeedEntry};
 use crate::push_bounded;
 use crate::scene::{Scene, SceneGround, SceneTeam};
-use crate::stats::ClientStats;
 use crate::world::World;
 
 /// Changes kept until they are shown: about 20 megabytes without [`PENDING_BYTES_MAX`]. At 10,000 agents that all act it is several
@@ -36,6 +35,9 @@ pub const PENDING_BYTES_MAX: usize = PENDING_MAX * SAID_BYTES_MAX;
 /// Bytes of a broadcast that our servers send; many broadcasts may wait until they are shown.
 pub const SAID_BYTES_MAX: usize = 256;
 
+/// Entries kept until they are read, the newest: a few seconds of a busy game.
+const FEED_MAX: usize = 4_096;
+
 /// Changed tiles listed for one frame, as a part of all tiles; if more changed, all count as changed.
 const CHANGED_PART_MAX: usize = 8;
 
@@ -45,12 +47,10 @@ const QUIET_NS: i64 = 1_000_000_000;
 /// A world as it is loaded, and what came with it.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// The world.
     pub world: World,
     /// Its ground once more, for the first scene: made piece by piece, since a copy of a million tiles at once would be
     /// seen as a frame that came late. Empty if it was not made.
     pub ground_copy: Vec<Counts>,
-    /// The moment of the world.
     pub at: GameTime,
     /// The names of the teams in the order of their ids.
     pub teams: Vec<Arc<str>>,
@@ -58,7 +58,6 @@ pub struct Snapshot {
     pub history: Option<History>,
 }
 
-/// What is shown, and what waits to be.
 #[derive(Debug)]
 pub struct Timeline {
     display: Display,
@@ -110,10 +109,6 @@ impl Snapshot {
         }
     }
 
-    /// Takes a piece of the world.
-    ///
-    /// # Errors
-    /// If anything in it cannot be.
     pub fn load(&mut self, part: SnapshotPart) -> Result<(), ProtocolError> {
         if let SnapshotPart::Ground { tiles, .. } = &part {
             if self.ground_copy.is_empty() {
@@ -125,9 +120,6 @@ impl Snapshot {
     }
 
     /// All pieces are here, of the world as it was at game time `at`.
-    ///
-    /// # Errors
-    /// If tiles are missing.
     pub fn finish(&mut self, at: GameTime) -> Result<(), ProtocolError> {
         self.at = at;
         self.world.finish()
@@ -176,15 +168,12 @@ impl Timeline {
     /// Adds the teams that `teams` has beyond those known.
     pub fn set_teams(&mut self, teams: &[Arc<str>]) {
         for name in &teams[self.teams.len()..] {
-            self.display.add_team();
+            self.display.world.add_team();
             self.teams.push(name.clone());
         }
     }
 
-    /// Changes of game time `at` follow.
-    ///
-    /// # Errors
-    /// If game time went back.
+    /// Changes of game time `at` follow, which may not go back.
     pub fn advance(&mut self, at: GameTime) -> Result<(), ProtocolError> {
         let last = self.newest;
         if at < last {
@@ -196,10 +185,8 @@ impl Timeline {
 
     /// Takes a change of game time `at`. What makes room for it is shown early.
     ///
-    /// The start of an action may come after later changes, if nothing that it depends on is later.
-    ///
-    /// # Errors
-    /// If a broadcast is too long, or if a change that is shown early cannot be.
+    /// The start of an action may come after later changes, if nothing that it depends on is later. An error may be that of a
+    /// change that is shown early.
     pub fn push(&mut self, at: GameTime, change: Change) -> Result<(), ProtocolError> {
         if self.won_at.is_some() {
             return Ok(());
@@ -246,28 +233,20 @@ impl Timeline {
     }
 
     /// A copy of the world with all changes applied that wait, so ahead of what is shown.
-    ///
-    /// # Errors
-    /// If one of them cannot be.
     pub fn newest_world(&self) -> Result<World, ProtocolError> {
-        let mut world = self.display.world().clone();
+        let mut world = self.display.world.clone();
         for (at, change) in &self.pending {
             world.apply(*at, change)?;
         }
         Ok(world)
     }
 
-    /// Adds what is known here to the figures for the HUD.
     pub fn count(&self, stats: &mut ClientStats) {
-        stats.pending = self.pending.len();
-        stats.late = self.late;
-        stats.hurried = self.hurried;
+        (stats.pending, stats.late, stats.hurried) = (self.pending.len(), self.late, self.hurried);
     }
 
-    /// Writes the scene of the instant at which the server's clock shows `server_now`, except for link and controls.
-    ///
-    /// # Errors
-    /// If a change that is due cannot be. The scene shows the world before it, and nothing waits any more.
+    /// Writes the scene of the instant at which the server's clock shows `server_now`, except for link and controls. If a
+    /// change that is due cannot be, the scene shows the world before it, and nothing waits any more.
     pub fn scene(
         &mut self,
         clock: &mut DisplayClock,
@@ -336,7 +315,7 @@ impl Timeline {
             push_bounded(&mut self.feed, FeedEntry { at, kind }, FEED_MAX);
         }
         if let Some(place) = place {
-            let ground = self.display.world().ground();
+            let ground = self.display.world.ground();
             if let Some(copy) = &mut self.ground_copy {
                 copy[place] = ground[place];
             }
@@ -346,7 +325,7 @@ impl Timeline {
     }
 
     fn fill_ground(&mut self, scene: &mut Scene) {
-        let world = self.display.world();
+        let world = &self.display.world;
         let up_to_date = scene
             .ground
             .as_mut()

@@ -48,10 +48,8 @@ pub struct World {
     winner: Option<TeamId>,
 }
 
-/// An agent.
 #[derive(Clone, Debug)]
 pub struct Agent {
-    /// What can be seen of it.
     pub view: AgentView,
     /// What it does or did last.
     pub action: Option<ActionState>,
@@ -73,7 +71,6 @@ pub struct Ritual {
 }
 
 impl World {
-    /// A world of which nothing is loaded yet.
     pub fn new(size: MapSize, teams: usize) -> Self {
         Self {
             size,
@@ -98,12 +95,10 @@ impl World {
         }
     }
 
-    /// There is one more team.
     pub fn add_team(&mut self) {
         self.teams += 1;
     }
 
-    /// The map.
     pub fn size(&self) -> MapSize {
         self.size
     }
@@ -118,17 +113,14 @@ impl World {
         self.agents.iter()
     }
 
-    /// All agents by ascending number, to change how they are shown.
     pub(crate) fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
         self.agents.iter_mut()
     }
 
-    /// The agent with that number.
     pub fn agent(&self, id: AgentId) -> Option<&Agent> {
         self.agents.get(id.0)
     }
 
-    /// The agent with that number, to change how it is shown.
     pub(crate) fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent> {
         self.agents.get_mut(id.0)
     }
@@ -138,7 +130,6 @@ impl World {
         self.eggs.iter()
     }
 
-    /// The egg with that number.
     pub fn egg(&self, id: EggId) -> Option<&EggState> {
         self.eggs.get(id.0)
     }
@@ -148,15 +139,11 @@ impl World {
         &self.rituals
     }
 
-    /// The team that won, once one has.
     pub fn winner(&self) -> Option<TeamId> {
         self.winner
     }
 
     /// Takes a piece of a snapshot. Runs of tiles come in their order, without gaps.
-    ///
-    /// # Errors
-    /// If anything in it cannot be.
     pub fn load(&mut self, part: SnapshotPart) -> Result<(), ProtocolError> {
         match part {
             SnapshotPart::Ground { first, tiles } => {
@@ -191,9 +178,6 @@ impl World {
     }
 
     /// Checks that all tiles were loaded.
-    ///
-    /// # Errors
-    /// If tiles are missing.
     pub fn finish(&self) -> Result<(), ProtocolError> {
         let (loaded, area) = (self.ground.len(), self.size.area());
         match loaded < area {
@@ -205,10 +189,8 @@ impl World {
         }
     }
 
-    /// Applies one change to a world that is complete, and returns the place of the tile whose ground it changed.
-    ///
-    /// # Errors
-    /// If anything in it cannot be. Nothing has changed then.
+    /// Applies one change to a world that is complete, and returns the place of the tile whose ground it changed. After an
+    /// error nothing has changed.
     pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<usize>, ProtocolError> {
         match *change {
             Change::Joined {

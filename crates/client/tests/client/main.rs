@@ -4,5 +4,4 @@
 
 mod frames;
 mod hostile;
-mod text_session;
 mod transcripts;

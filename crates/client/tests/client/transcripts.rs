@@ -173,7 +173,7 @@ impl Watch {
             "link" => format!("{:?}", scene.link),
             "agents" => listed(&scene.agents, |it| it.id.0.to_string()),
             "eggs" => listed(&scene.eggs, |it| {
-                format!("{} {}", it.id.0, team(it.team.0.into()))
+                format!("{} {}", it.egg.0, team(it.team.0.into()))
             }),
             "teams" => listed(&scene.teams, |it| format!("{} {}", it.name, it.agents)),
             "of level 8" => listed(&scene.teams, |it| it.by_level[7].to_string()),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use anyhow::{bail, ensure};
-use trantor_client::link::write_first_line;
+use trantor_client::write_first_line;
 use trantor_engine::EngineConfig;
 use trantor_engine::limits::FREQUENCY_ASKED_MAX;
 use trantor_game::GameConfig;

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use glam::Vec2;
 use trantor_client::scene::ShownOwners;
-use trantor_client::{
-    EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneEgg, SceneRitual, Span, Spread,
-};
+use trantor_client::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneRitual, Span, Spread};
 use trantor_model::{
     AgentId, CommandKind, Counts, EggId, Level, MapSize, Resource, Shown, ShownBy, TeamId, Tile, TileMark,
     lag,
 };
+use trantor_protocol::wire::EggState;
 
 use super::DemoScene;
 use super::path::Path;
@@ -190,8 +189,8 @@ fn won(scene: &mut Scene, winner: TeamId, units: f64) {
 
 fn eggs(scene: &mut Scene, count: u32, size: MapSize) {
     for number in 0..count {
-        scene.eggs.push(SceneEgg {
-            id: EggId(number),
+        scene.eggs.push(EggState {
+            egg: EggId(number),
             team: TeamId((number % 4) as u16),
             tile: size.tile_at((number as usize * 97 + 31) % size.area()),
         });

@@ -2,8 +2,7 @@
 
 use super::pretend::PretendScreen;
 use super::*;
-use trantor_client::feed::FeedKind;
-use trantor_client::{FeedEntry, Who};
+use trantor_client::{FeedEntry, FeedKind, Who};
 use trantor_model::{AgentId, TeamId, Tile};
 use trantor_render::gpu::Quality;
 use trantor_time::GameTime;

@@ -49,7 +49,7 @@ pub(super) fn compose(frame: &Frame<'_>, births: &[(AgentId, f32)], list: &mut D
         }
     }
     for egg in &frame.scene.eggs {
-        let lots = scramble(egg.id.0 ^ 0x0e66);
+        let lots = scramble(egg.egg.0 ^ 0x0e66);
         let home = middle_of(egg.tile) + Vec2::new(signed(lots, 0), signed(lots, 8)) * 0.2;
         for position in frame.window.copies(home) {
             let middle = grounded(position);

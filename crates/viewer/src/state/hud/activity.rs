@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_client::feed::{FeedKind, RitualOutcome};
-use trantor_client::{FeedEntry, Who};
+use trantor_client::{FeedEntry, FeedKind, RitualOutcome, Who};
 use trantor_model::{AgentId, CommandKind, TeamId};
 
 /// Commands kept for each agent: as many as the inspector shows.

@@ -12,8 +12,7 @@ use egui::{
     Align, Align2, Context, Label, Layout, Margin, Order, Rect, Response, RichText, Sense, TextStyle, Ui,
     pos2, vec2,
 };
-use trantor_client::feed::{FeedKind, RitualOutcome};
-use trantor_client::{FeedEntry, Scene, SceneTeam, Who};
+use trantor_client::{FeedEntry, FeedKind, RitualOutcome, Scene, SceneTeam, Who};
 use trantor_model::{AgentId, Level, TeamId, Tile, WINNING_AGENTS};
 
 use super::icons::{self, Icon, Pen};

@@ -101,7 +101,7 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
         ui.horizontal(|ui| {
             let team = colors.team(egg.team);
             theme::icon(ui, vec2(10.0, 12.0), 12.0, |pen| pen.egg(team, &colors));
-            ui.label(format!("egg #{}", egg.id.0));
+            ui.label(format!("egg #{}", egg.egg.0));
         });
     }
     for ritual in scene.rituals.iter().filter(|ritual| ritual.tile == tile) {
