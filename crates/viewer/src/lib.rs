@@ -68,7 +68,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     let cli = &cli;
     let headless = || Headless::new(|waker| state(cli, Settings::default(), waker));
     match (&cli.screenshot, &cli.film.film) {
-        (Some(file), _) => offscreen::screenshot::take(headless()?, cli, file),
+        (Some(file), _) => offscreen::take(headless()?, cli, file),
         (None, Some(file)) => {
             let text = offscreen::film::make(headless()?, cli, &cli.film, file)?;
             // The film is written even if standard output is closed.

@@ -18,7 +18,7 @@ use trantor_render::gpu::Quality;
 use trantor_render::picture::palette::Theme;
 
 use crate::demo::DemoScene;
-use crate::film::gif::film_rate;
+use crate::film::film_rate;
 
 /// Exit status after a mistake in the options or a failure to start, as of Epitech's tools.
 pub const EXIT_STATUS_REFUSED: u8 = 84;

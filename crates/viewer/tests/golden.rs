@@ -18,7 +18,7 @@ use trantor_time::{RealSpan, RealTime};
 use trantor_viewer::demo::DemoScene;
 use trantor_viewer::input::Action;
 use trantor_viewer::intent::Selection;
-use trantor_viewer::offscreen::screenshot::{Studio, watch_demo};
+use trantor_viewer::offscreen::{Studio, watch_demo};
 use trantor_viewer::state::ViewerState;
 use trantor_viewer::state::hud::Panels;
 

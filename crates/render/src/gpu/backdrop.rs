@@ -8,10 +8,9 @@ use wgpu::{
     RenderPipeline, TextureFormat, TextureUsages, TextureView,
 };
 
-use super::bindings;
+use super::light::FrameUniform;
 use super::pipelines::Pipelines;
-use super::targets::{texture, view};
-use super::uniforms::FrameUniform;
+use super::resources::{self, texture, view};
 use crate::picture::draw_list::FrameLook;
 
 /// Frames for which a change of the ground's paint may wait: far away, where it shows, single changes are not followed.
@@ -20,6 +19,8 @@ const PAINT_WAITS_FRAMES: u32 = 12;
 /// The kept background of one size of the picture.
 #[derive(Debug)]
 pub(super) struct Backdrop {
+    layout: BindGroupLayout,
+    pub(super) format: TextureFormat,
     /// In full, and at half of the size.
     kept: [Kept; 2],
     last: Option<FrameUniform>,
@@ -48,11 +49,11 @@ impl Backdrop {
     /// One for pictures of `size`, of which nothing is drawn yet.
     pub(super) fn new(
         device: &Device,
-        layout: &BindGroupLayout,
+        layout: BindGroupLayout,
         format: TextureFormat,
         size: (u32, u32),
     ) -> Self {
-        let sampler = bindings::filter(device, "backdrop", FilterMode::Linear);
+        let sampler = resources::filter(device, "backdrop", FilterMode::Linear);
         let kept = [1, 2].map(|divisor| {
             let size = (size.0.div_ceil(divisor).max(1), size.1.div_ceil(divisor).max(1));
             let usage = TextureUsages::RENDER_ATTACHMENT | TextureUsages::TEXTURE_BINDING;
@@ -61,10 +62,12 @@ impl Backdrop {
                 BindingResource::TextureView(&view),
                 BindingResource::Sampler(&sampler),
             ];
-            let group = bindings::group(device, "backdrop", layout, &resources);
+            let group = resources::group(device, "backdrop", &layout, &resources);
             Kept { view, group }
         });
         Self {
+            layout,
+            format,
             kept,
             last: None,
             shows: Fineness::Full,
@@ -74,14 +77,18 @@ impl Backdrop {
         }
     }
 
+    pub(super) fn resize(&mut self, device: &Device, size: (u32, u32)) {
+        *self = Self::new(device, self.layout.clone(), self.format, size);
+    }
+
     /// What a shader reads of a kept background.
     pub(super) fn layout(device: &Device) -> BindGroupLayout {
-        bindings::layout(
+        resources::layout(
             device,
             "backdrop",
             &[
-                bindings::picture(0),
-                bindings::sampler(1, wgpu::SamplerBindingType::Filtering),
+                resources::picture(0),
+                resources::sampler(1, wgpu::SamplerBindingType::Filtering),
             ],
         )
     }
@@ -120,7 +127,7 @@ impl Backdrop {
     ) {
         let Some(fineness) = self.due else { return };
         let kept = &self.kept[fineness as usize].view;
-        let mut pass = bindings::color_pass(encoder, "backdrop", kept, false);
+        let mut pass = resources::color_pass(encoder, "backdrop", kept, false);
         pipelines.draw_background(&mut pass, groups, look, fineness == Fineness::Half);
     }
 

@@ -32,18 +32,12 @@ pub enum ContextError {
 
 impl Context {
     /// A device for pictures without a window.
-    ///
-    /// # Errors
-    /// If there is no adapter or it gives no device.
     pub fn without_window() -> Result<Self, ContextError> {
         let instance = Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
         Self::with(instance, None)
     }
 
     /// A device that can draw on `surface`, or on none.
-    ///
-    /// # Errors
-    /// If there is no such adapter or it gives no device.
     pub fn with(instance: Instance, surface: Option<&Surface<'_>>) -> Result<Self, ContextError> {
         let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
             power_preference: wgpu::PowerPreference::HighPerformance,

@@ -10,25 +10,19 @@
 //!
 //! Where a processor draws, steps 1, 3 and 4 fall away, and sky and ground are kept from frame to frame.
 //!
-//! [`context`] finds a device, [`renderer`] draws, [`offscreen`] draws into memory, [`surface`] is what a window may answer. Nothing here knows what a
-//! scene means: it draws the lists of [`crate::picture`].
+//! [`Context`] is a device, [`Renderer`] draws, [`Offscreen`] draws into memory, [`surface`] is what a window may answer.
+//! Nothing here knows what a scene means: it draws the lists of [`crate::picture`].
 
 mod backdrop;
-pub mod bindings;
-pub mod buffers;
-pub mod context;
+mod context;
 mod light;
-pub mod offscreen;
+mod offscreen;
 pub mod pipelines;
 mod post;
-mod quality;
-pub mod renderer;
-pub mod shaders;
+mod renderer;
+pub mod resources;
 pub mod surface;
-pub mod targets;
-mod uniforms;
 
 pub use context::{Context, ContextError};
 pub use offscreen::{Offscreen, Pixels};
-pub use quality::Quality;
-pub use renderer::Renderer;
+pub use renderer::{Quality, Renderer};

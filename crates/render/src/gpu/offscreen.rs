@@ -6,7 +6,7 @@ use std::path::Path;
 use wgpu::{Buffer, CommandEncoder, Device, Texture, TextureFormat, TextureUsages, TextureView};
 
 use super::context::Context;
-use super::targets::{texture, view};
+use super::resources::{texture, view};
 
 #[derive(Debug)]
 pub struct Offscreen {
@@ -65,9 +65,6 @@ impl Offscreen {
     }
 
     /// Waits until the commands given to the device are done, and reads the picture.
-    ///
-    /// # Errors
-    /// If the device is lost.
     pub fn read(&self, context: &Context) -> io::Result<Pixels> {
         let (width, height) = self.size;
         let (sender, receiver) = crossbeam_channel::bounded(1);
@@ -116,9 +113,6 @@ impl Offscreen {
 
 impl Pixels {
     /// Writes a PNG file: colours alone, since a picture in a file is not looked through.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn write_png(&self, path: &Path) -> io::Result<()> {
         let rgb: Vec<u8> = self
             .rgba

@@ -7,13 +7,33 @@ use wgpu::{
     VertexBufferLayout, VertexState, VertexStepMode, vertex_attr_array,
 };
 
-use super::shaders;
-use super::targets::{DEPTH_FORMAT, LIGHT_FORMAT};
+use super::resources::shader;
 use crate::picture::draw_list::{Decal, DecalKind, FrameLook, Glow, GlowKind, Instance, Wave};
 use crate::picture::mesh::Vertex;
 
+// The shaders' texts, each with what it builds on.
+macro_rules! source {
+    ($($file:literal),+) => { concat!($(include_str!(concat!("shaders/", $file))),+) };
+}
+
+const SKY: &str = source!("screen.wgsl", "frame.wgsl", "sky.wgsl");
+const GROUND: &str = source!("screen.wgsl", "frame.wgsl", "light.wgsl", "ground.wgsl");
+const BACKDROP: &str = source!("screen.wgsl", "frame.wgsl", "backdrop.wgsl");
+const BODY: &str = source!("screen.wgsl", "frame.wgsl", "light.wgsl", "body.wgsl");
+const DECAL: &str = source!("screen.wgsl", "frame.wgsl", "decal.wgsl");
+const WAVE: &str = source!("screen.wgsl", "frame.wgsl", "wave.wgsl");
+const GLOW: &str = source!("screen.wgsl", "frame.wgsl", "glow.wgsl");
+pub(super) const POST: &str = source!("screen.wgsl", "post.wgsl");
+
+/// Steps of a wave's band; the same number is in `wave.wgsl`.
+const WAVE_STEPS: u32 = 96;
+
+/// Light without upper bound, as long as it is not on a screen.
+pub(super) const LIGHT_FORMAT: TextureFormat = TextureFormat::Rgba16Float;
+pub(super) const DEPTH_FORMAT: TextureFormat = TextureFormat::Depth32Float;
+
 /// Corners drawn for a wave: two a step, and the first two again.
-pub(super) const WAVE_VERTICES: u32 = (shaders::WAVE_STEPS + 1) * 2;
+pub(super) const WAVE_VERTICES: u32 = (WAVE_STEPS + 1) * 2;
 
 #[derive(Debug)]
 pub(super) struct Pipelines {
@@ -151,7 +171,6 @@ struct Maker<'a> {
 }
 
 impl Pipelines {
-    /// `direct` is the screen's format if the picture goes there at once.
     pub(super) fn new(
         device: &Device,
         [frame, light, backdrop]: [&BindGroupLayout; 3],
@@ -181,11 +200,10 @@ impl Pipelines {
         let glow_attributes =
             vertex_attr_array![0 => Float32x3, 1 => Float32x2, 2 => Float32x2, 3 => Unorm8x4];
         let glow = [instances::<Glow>(&glow_attributes)];
-        let module = |label: &str, source: &str| shaders::module(device, label, source);
-        let bodies = module("bodies", shaders::BODY);
-        let marks = module("marks", shaders::DECAL);
-        let waves = module("waves", shaders::WAVE);
-        let lights = module("lights", shaders::GLOW);
+        let bodies = shader(device, "bodies", BODY);
+        let marks = shader(device, "marks", DECAL);
+        let waves = shader(device, "waves", WAVE);
+        let lights = shader(device, "lights", GLOW);
         let strip = |label, module, buffers, blend, compare, constants: &[(&'static str, f64)]| {
             let kind = Kind {
                 buffers,
@@ -284,8 +302,8 @@ impl Maker<'_> {
     /// In full and at half of the size. A kept background has no depth: the ground is flat, and what stands on it hides
     /// nothing of it. It has one sample a pixel: nothing in it has edges that need more.
     fn backgrounds(&self, plain: &[&BindGroupLayout], lit: &[&BindGroupLayout]) -> [Background; 2] {
-        let sky = shaders::module(self.device, "sky", shaders::SKY);
-        let ground = shaders::module(self.device, "ground", shaders::GROUND);
+        let sky = shader(self.device, "sky", SKY);
+        let ground = shader(self.device, "ground", GROUND);
         let format = self.direct.unwrap_or(LIGHT_FORMAT);
         let is_kept = self.direct.is_some();
         let samples = if is_kept { 1 } else { self.samples };
@@ -313,7 +331,7 @@ impl Maker<'_> {
 
     /// The two pipelines that put a kept background into a picture.
     fn backdrops(&self, groups: &[&BindGroupLayout]) -> [RenderPipeline; 2] {
-        let module = shaders::module(self.device, "backdrop", shaders::BACKDROP);
+        let module = shader(self.device, "backdrop", BACKDROP);
         let format = self.direct.unwrap_or(LIGHT_FORMAT);
         [0.0, 1.0].map(|spread| {
             let kind = Kind {

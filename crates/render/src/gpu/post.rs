@@ -5,10 +5,8 @@ use wgpu::{
     TextureFormat, TextureUsages, TextureView,
 };
 
-use super::bindings;
-use super::pipelines::{ADD, Kind, pipeline};
-use super::shaders;
-use super::targets::{LIGHT_FORMAT, texture, view};
+use super::pipelines::{ADD, Kind, LIGHT_FORMAT, POST, pipeline};
+use super::resources::{self, texture, view};
 
 /// How often the glow is halved: the widest halo is then an eighth of the picture.
 const GLOW_LEVELS: usize = 5;
@@ -40,13 +38,13 @@ struct Targets {
 impl Post {
     pub(super) fn new(device: &Device, output: TextureFormat, size: (u32, u32)) -> Self {
         let entries = [
-            bindings::picture(0),
-            bindings::sampler(1, wgpu::SamplerBindingType::Filtering),
-            bindings::picture(2),
-            bindings::uniform(3, wgpu::ShaderStages::FRAGMENT),
+            resources::picture(0),
+            resources::sampler(1, wgpu::SamplerBindingType::Filtering),
+            resources::picture(2),
+            resources::uniform(3, wgpu::ShaderStages::FRAGMENT),
         ];
-        let layout = bindings::layout(device, "post", &entries);
-        let module = shaders::module(device, "post", shaders::POST);
+        let layout = resources::layout(device, "post", &entries);
+        let module = resources::shader(device, "post", POST);
         let groups = [&layout];
         let step = |entry, format, blend| {
             let kind = Kind {
@@ -56,8 +54,8 @@ impl Post {
             };
             pipeline(device, &kind)
         };
-        let sampler = bindings::filter(device, "post", wgpu::FilterMode::Linear);
-        let settings = bindings::uniform_buffer(device, "post", size_of::<[f32; 4]>());
+        let sampler = resources::filter(device, "post", wgpu::FilterMode::Linear);
+        let settings = resources::uniform_buffer(device, "post", size_of::<[f32; 4]>());
         Self {
             bright: step("bright", LIGHT_FORMAT, None),
             down: step("down", LIGHT_FORMAT, None),
@@ -86,7 +84,7 @@ impl Post {
     /// Draws everything from the light to `output`.
     pub(super) fn encode(&self, encoder: &mut CommandEncoder, output: &TextureView) {
         let mut step = |label, pipeline, reads: &BindGroup, draws, adds| {
-            let mut pass = bindings::color_pass(encoder, label, draws, adds);
+            let mut pass = resources::color_pass(encoder, label, draws, adds);
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, reads, &[]);
             pass.draw(0..3, 0..1);
@@ -127,7 +125,7 @@ impl Targets {
                 BindingResource::TextureView(glow),
                 settings.as_entire_binding(),
             ];
-            bindings::group(device, "post", layout, &resources)
+            resources::group(device, "post", layout, &resources)
         };
         Self {
             read_bright: group(&picture, &picture),

@@ -1,24 +1,68 @@
 //! Draws a draw list: the passes in their order.
 
+use wgpu::util::{BufferInitDescriptor, DeviceExt as _};
 use wgpu::{
-    BindGroupLayout, CommandEncoder, Device, LoadOp, Operations, Queue, RenderPass, StoreOp, TextureFormat,
-    TextureView,
+    Buffer, BufferUsages, CommandEncoder, Device, LoadOp, Operations, Queue, RenderPass, StoreOp,
+    TextureFormat, TextureUsages, TextureView,
 };
 
 use super::backdrop::Backdrop;
-use super::buffers::{FrameInstances, InstanceBuffer};
 use super::context::Context;
-use super::light::Light;
-use super::pipelines::{Pipelines, WAVE_VERTICES};
+use super::light::{FrameUniform, Light};
+use super::pipelines::{DEPTH_FORMAT, LIGHT_FORMAT, Pipelines, WAVE_VERTICES};
 use super::post::Post;
-use super::quality::Quality;
-use super::targets::{LIGHT_FORMAT, Targets};
-use super::uniforms::FrameUniform;
+use super::resources::{Lists, texture, view};
 use crate::picture::draw_list::{DecalKind, DrawList, FrameLook};
 use crate::picture::ground::GroundPaint;
 use crate::picture::mesh::Vertex;
 use crate::picture::palette::Mood;
-use crate::picture::{CameraPose, Shape};
+use crate::picture::{CameraPose, Detail, Shape};
+
+/// What is drawn, and what that costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quality {
+    /// For processors that draw by themselves: no thrown shadows, no glow round bright things, fewer triangles, and edges
+    /// that are smooth on a graphics card only.
+    Swift,
+    /// For graphics cards, and for pictures that may take their time.
+    Fine,
+}
+
+impl Quality {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Swift => "swift",
+            Self::Fine => "fine",
+        }
+    }
+
+    pub fn detail(self) -> Detail {
+        match self {
+            Self::Swift => Detail::SWIFT,
+            Self::Fine => Detail::FINE,
+        }
+    }
+
+    fn samples(self, is_software: bool) -> u32 {
+        match self {
+            // Four make a frame cost a processor two to three times as much, and a graphics card next to nothing.
+            Self::Swift if is_software => 1,
+            Self::Swift | Self::Fine => 4,
+        }
+    }
+
+    fn shadow_side(self) -> u32 {
+        match self {
+            Self::Swift => 1,
+            Self::Fine => 2048,
+        }
+    }
+
+    fn has_shadows(self) -> bool {
+        self == Self::Fine
+    }
+}
 
 #[derive(Debug)]
 pub struct Renderer {
@@ -28,27 +72,40 @@ pub struct Renderer {
     light: Light,
     targets: Targets,
     ending: Ending,
-    meshes: InstanceBuffer,
+    meshes: Buffer,
     /// First corner and number of corners of each shape's mesh.
     mesh_ranges: [(u32, u32); Shape::COUNT],
     /// Bodies, marks, waves and lights, in this order.
-    instances: FrameInstances,
+    instances: Lists,
 }
 
 /// What is on either side of the picture's own pass.
 #[derive(Debug)]
 enum Ending {
     /// The picture goes to the screen at once, over a background that is kept.
-    Direct(Box<Direct>),
+    Direct(Box<Backdrop>),
     /// The picture is light, and steps follow that bring it to the screen.
     Post(Box<Post>),
 }
 
+/// The textures that a frame passes through; made anew when the size changes.
 #[derive(Debug)]
-struct Direct {
-    format: TextureFormat,
-    layout: BindGroupLayout,
-    backdrop: Backdrop,
+struct Targets {
+    size: (u32, u32),
+    /// What is drawn on, when there are several samples a pixel.
+    samples: Option<TextureView>,
+    depth: TextureView,
+}
+
+impl Targets {
+    fn new(device: &Device, size: (u32, u32), samples: u32, format: TextureFormat) -> Self {
+        let drawn = TextureUsages::RENDER_ATTACHMENT;
+        Self {
+            size,
+            samples: (samples > 1).then(|| view(&texture(device, "samples", size, format, samples, drawn))),
+            depth: view(&texture(device, "depth", size, DEPTH_FORMAT, samples, drawn)),
+        }
+    }
 }
 
 /// Places of kinds among a frame's instances; bodies begin at 0.
@@ -74,7 +131,7 @@ impl Renderer {
         output: TextureFormat,
         size: (u32, u32),
     ) -> Self {
-        let Context { device, queue, .. } = context;
+        let device = &context.device;
         assert!(
             !output.is_srgb(),
             "the picture leaves encoded; {output:?} would encode it again"
@@ -89,13 +146,9 @@ impl Renderer {
         let targets = Targets::new(device, size, samples, direct.unwrap_or(LIGHT_FORMAT));
         let ending = match quality {
             Quality::Fine => Ending::Post(Box::new(Post::new(device, output, size))),
-            Quality::Swift => Ending::Direct(Box::new(Direct {
-                backdrop: Backdrop::new(device, &backdrop_layout, output, size),
-                format: output,
-                layout: backdrop_layout,
-            })),
+            Quality::Swift => Ending::Direct(Box::new(Backdrop::new(device, backdrop_layout, output, size))),
         };
-        let (meshes, mesh_ranges) = upload_meshes(device, queue);
+        let (meshes, mesh_ranges) = upload_meshes(device);
         Self {
             quality,
             samples,
@@ -105,7 +158,7 @@ impl Renderer {
             ending,
             meshes,
             mesh_ranges,
-            instances: FrameInstances::new(device),
+            instances: Lists::new(device, "instances"),
         }
     }
 
@@ -124,9 +177,9 @@ impl Renderer {
                 post.resize(device, size);
                 LIGHT_FORMAT
             }
-            Ending::Direct(direct) => {
-                direct.backdrop = Backdrop::new(device, &direct.layout, direct.format, size);
-                direct.format
+            Ending::Direct(backdrop) => {
+                backdrop.resize(device, size);
+                backdrop.format
             }
         };
         self.targets = Targets::new(device, size, self.samples, format);
@@ -147,7 +200,7 @@ impl Renderer {
         let uniform = FrameUniform::new(look, self.targets.size, self.quality.shadow_side());
         self.light.set_frame(queue, &uniform);
         match &mut self.ending {
-            Ending::Direct(direct) => direct.backdrop.follow(&uniform, painted),
+            Ending::Direct(backdrop) => backdrop.follow(&uniform, painted),
             Ending::Post(post) => post.set(queue, look.mood.bloom * 0.55),
         }
     }
@@ -162,10 +215,10 @@ impl Renderer {
                 self.encode_picture(encoder, list, post.picture());
                 post.encode(encoder, output);
             }
-            Ending::Direct(direct) => {
+            Ending::Direct(backdrop) => {
                 let groups = [&self.light.frame, &self.light.lit];
                 let look = list.frame.as_ref();
-                direct.backdrop.encode(encoder, &self.pipelines, groups, look);
+                backdrop.encode(encoder, &self.pipelines, groups, look);
                 self.encode_picture(encoder, list, output);
             }
         }
@@ -209,7 +262,7 @@ impl Renderer {
         });
         pass.set_bind_group(0, &self.light.frame, &[]);
         match (&self.ending, &self.pipelines.backdrop) {
-            (Ending::Direct(direct), Some(pipelines)) => direct.backdrop.draw(&mut pass, pipelines),
+            (Ending::Direct(backdrop), Some(pipelines)) => backdrop.draw(&mut pass, pipelines),
             _ => {
                 let groups = [&self.light.frame, &self.light.lit];
                 self.pipelines
@@ -252,7 +305,7 @@ impl Renderer {
         pipelines: &[wgpu::RenderPipeline; 2],
         which: impl Fn(Shape) -> bool,
     ) {
-        pass.set_vertex_buffer(0, self.meshes.slice());
+        pass.set_vertex_buffer(0, self.meshes.slice(..));
         for (posed, pipeline) in [false, true].into_iter().zip(pipelines) {
             pass.set_pipeline(pipeline);
             for shape in Shape::ALL
@@ -303,7 +356,7 @@ fn empty_look(pixels: (u32, u32)) -> FrameLook {
     }
 }
 
-fn upload_meshes(device: &Device, queue: &Queue) -> (InstanceBuffer, [(u32, u32); Shape::COUNT]) {
+fn upload_meshes(device: &Device) -> (Buffer, [(u32, u32); Shape::COUNT]) {
     let mut vertices: Vec<Vertex> = Vec::new();
     let ranges = Shape::ALL.map(|shape| {
         let mesh = shape.mesh();
@@ -311,7 +364,10 @@ fn upload_meshes(device: &Device, queue: &Queue) -> (InstanceBuffer, [(u32, u32)
         vertices.extend(mesh);
         range
     });
-    let mut buffer = InstanceBuffer::new(device, "meshes");
-    buffer.upload(device, queue, &vertices);
+    let buffer = device.create_buffer_init(&BufferInitDescriptor {
+        label: Some("meshes"),
+        contents: bytemuck::cast_slice(&vertices),
+        usage: BufferUsages::VERTEX,
+    });
     (buffer, ranges)
 }

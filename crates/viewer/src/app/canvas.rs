@@ -3,37 +3,31 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use egui::epaint::ClippedShape;
 use egui::{Event, Key};
 use trantor_time::RealTime;
-use wgpu::{PresentMode, Surface, SurfaceConfiguration, TextureFormat, TextureView};
+use wgpu::{PresentMode, Surface, SurfaceConfiguration, TextureFormat};
 use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
 use crate::game_loop::figures::Figures;
-use crate::painter::{Laid, Painter};
+use crate::painter::FramePainter;
 use crate::state::ViewerState;
 use trantor_render::gpu::surface::{Fault, Recovery, Status, SurfaceState};
-use trantor_render::gpu::{Context, ContextError, Offscreen, Pixels, Quality, Renderer};
+use trantor_render::gpu::{Context, ContextError, Pixels, Quality};
 
 /// Frames that are drawn though the world looks the same since: what is kept from frame to frame follows it later. The
 /// crowd of a large map is made over two times 15 frames, and a background that is kept waits up to 12 for it.
 const FOLLOWS_WITHIN_FRAMES: u32 = 48;
 
-/// The picture and the panels of one window on one device; another device has others, since textures belong to it.
+/// What draws one window on one device.
 pub(super) struct Canvas {
     pub(super) window: Arc<Window>,
     pub(super) context: Context,
     surface: Surface<'static>,
     config: SurfaceConfiguration,
-    renderer: Renderer,
-    painter: Painter,
-    pub(super) egui: egui::Context,
+    pub(super) frame: FramePainter,
     pub(super) input: egui_winit::State,
-    /// The last layout, and its triangles.
-    shapes: Vec<ClippedShape>,
-    laid: Laid,
     /// Whether the surface has to be set up again before it is drawn on.
     pub(super) is_stale: bool,
     pub(super) state: SurfaceState,
@@ -86,12 +80,10 @@ impl Canvas {
                 .context("the window cannot be drawn on by this graphics adapter")?
         };
         let quality = quality_on(&context, quality);
-        let renderer = Renderer::new(&context, quality, format, (config.width, config.height));
-        let painter = Painter::new(&context, format);
-        let egui = egui::Context::default();
+        let frame = FramePainter::new(&context, quality, format, (config.width, config.height));
         let texture_side_max = context.device.limits().max_texture_dimension_2d as usize;
         let input = egui_winit::State::new(
-            egui.clone(),
+            frame.egui.clone(),
             egui::ViewportId::ROOT,
             &window,
             Some(window.scale_factor() as f32),
@@ -103,12 +95,8 @@ impl Canvas {
             context,
             surface,
             config,
-            renderer,
-            painter,
-            egui,
+            frame,
             input,
-            shapes: Vec::new(),
-            laid: Laid::empty(),
             is_stale: true,
             state: SurfaceState::default(),
             injected: None,
@@ -120,16 +108,13 @@ impl Canvas {
     }
 
     pub(super) fn quality(&self) -> Quality {
-        self.renderer.quality()
+        self.frame.renderer.quality()
     }
 
     /// Draws with another quality from now on; answers which one.
     pub(super) fn set_quality(&mut self, quality: Option<Quality>) -> Quality {
         let quality = quality_on(&self.context, quality);
-        if quality != self.quality() {
-            let size = (self.config.width, self.config.height);
-            self.renderer = Renderer::new(&self.context, quality, self.config.format, size);
-        }
+        self.frame.set_quality(&self.context, quality, self.size());
         quality
     }
 
@@ -154,26 +139,16 @@ impl Canvas {
 
     pub(super) fn lay_out(&mut self, state: &mut ViewerState, figures: &Figures, now: RealTime) {
         let mut input = self.input.take_egui_input(&self.window);
-        if !self.egui.egui_wants_keyboard_input() {
+        if !self.frame.egui.egui_wants_keyboard_input() {
             // Unless a field is edited, Tab selects the next agent; egui would move the keyboard focus.
             let is_tab = |event: &Event| matches!(event, Event::Key { key: Key::Tab, .. });
             input.events.retain(|event| !is_tab(event));
         }
-        let output = self
-            .egui
-            .run_ui(input, |ui| state.panels(&ui.ctx().clone(), figures, now));
-        self.input
-            .handle_platform_output(&self.window, output.platform_output);
-        let has_other_textures = !output.textures_delta.is_empty();
-        // Textures that no frame has uploaded yet must be kept.
-        self.laid.textures.append(output.textures_delta);
-        let has_other_pixels = self.laid.pixels_per_point != output.pixels_per_point;
-        if has_other_textures || has_other_pixels || self.shapes != output.shapes {
-            self.is_shown = false;
-            self.shapes.clone_from(&output.shapes);
-            self.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
-            self.laid.pixels_per_point = output.pixels_per_point;
-        }
+        let egui = &self.frame.egui;
+        let mut output = egui.run_ui(input, |ui| state.panels(&ui.ctx().clone(), figures, now));
+        let for_platform = std::mem::take(&mut output.platform_output);
+        self.input.handle_platform_output(&self.window, for_platform);
+        self.is_shown &= !self.frame.lay(output);
     }
 
     /// Sets the surface and what is drawn on up for a window of that size. Nothing is drawn on one without area.
@@ -184,9 +159,13 @@ impl Canvas {
         self.is_stale = !self.has_area();
         if self.has_area() {
             self.surface.configure(&self.context.device, &self.config);
-            self.renderer
-                .resize(&self.context.device, (self.config.width, self.config.height));
+            let size = self.size();
+            self.frame.renderer.resize(&self.context.device, size);
         }
+    }
+
+    fn size(&self) -> (u32, u32) {
+        (self.config.width, self.config.height)
     }
 
     fn has_area(&self) -> bool {
@@ -210,19 +189,19 @@ impl Canvas {
         let drawn = match frame {
             Some(frame) => {
                 let view = frame.texture.create_view(&Default::default());
-                let encoder = self.encode(state, &view);
+                let size = self.size();
+                let encoder = self.frame.encode(&self.context, state, &view, size);
                 self.context.queue.submit([encoder.finish()]);
                 self.window.pre_present_notify();
                 self.context.queue.present(frame);
                 Drawn::Shown
             }
             None => {
-                // What changed in the panels' textures is taken over all the same.
-                self.painter.paint(&self.context, &mut self.laid, None);
+                self.frame.skip(&self.context);
                 Drawn::Unseen
             }
         };
-        match self.state.follow(status, (self.config.width, self.config.height)) {
+        match self.state.follow(status, self.size()) {
             Recovery::None => drawn,
             Recovery::Reconfigure => {
                 self.is_stale = true;
@@ -252,28 +231,9 @@ impl Canvas {
     }
 
     /// Draws the same picture into memory.
-    ///
-    /// # Errors
-    /// If the device is lost.
     pub(super) fn picture(&mut self, state: &mut ViewerState) -> std::io::Result<Pixels> {
-        let size = (self.config.width, self.config.height);
-        let target = Offscreen::new(&self.context.device, self.config.format, size);
-        let mut encoder = self.encode(state, &target.view());
-        target.encode_copy(&mut encoder);
-        self.context.queue.submit([encoder.finish()]);
-        target.read(&self.context)
-    }
-
-    fn encode(&mut self, state: &mut ViewerState, view: &TextureView) -> wgpu::CommandEncoder {
-        let Context { device, queue, .. } = &self.context;
-        let mut encoder = device.create_command_encoder(&Default::default());
-        let (list, paint) = state.drawing();
-        self.renderer.upload(device, queue, list, paint);
-        self.renderer.encode(&mut encoder, list, view);
-        let size = (self.config.width, self.config.height);
-        let onto = Some((&mut encoder, view, size));
-        self.painter.paint(&self.context, &mut self.laid, onto);
-        encoder
+        let size = self.size();
+        self.frame.picture(&self.context, state, size)
     }
 }
 

@@ -33,9 +33,6 @@ use crate::state::ViewerState;
 pub struct Woken;
 
 /// Opens a window and shows what `make_state` makes, until the window is closed.
-///
-/// # Errors
-/// If there is no display, or nothing to draw with.
 pub fn run(cli: &Cli, make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerState>) -> anyhow::Result<()> {
     let event_loop = EventLoop::<Woken>::with_user_event()
         .build()
@@ -92,9 +89,6 @@ struct App {
 
 impl App {
     /// Leaves the server and saves settings.
-    ///
-    /// # Errors
-    /// The failure that ended the loop.
     fn finish(self) -> anyhow::Result<()> {
         let (screen, mut settings) = self.game_loop.finish();
         screen.remember(&mut settings);
@@ -202,13 +196,13 @@ fn take(viewer: &mut Viewer<WindowScreen>, event: WindowEvent, is_used: bool) {
                 name,
                 is_down: event.state == ElementState::Pressed,
                 is_repeat: event.repeat,
-                is_typing: canvas.is_some_and(|canvas| canvas.egui.egui_wants_keyboard_input()),
+                is_typing: canvas.is_some_and(|canvas| canvas.frame.egui.egui_wants_keyboard_input()),
             }
         }
         WindowEvent::Focused(false) => Input::FocusLost,
         WindowEvent::CursorMoved { position, .. } => Input::Moved {
             to: position,
-            is_over_panel: canvas.is_some_and(|canvas| canvas.egui.is_pointer_over_egui()),
+            is_over_panel: canvas.is_some_and(|canvas| canvas.frame.egui.is_pointer_over_egui()),
         },
         WindowEvent::CursorLeft { .. } => Input::Left,
         WindowEvent::MouseInput { state, button, .. } => Input::Button {

@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use trantor_runtime::threads::{self, Thread};
 use trantor_time::{RealSpan, RealTime};
 
-use super::gif::GifFilm;
+use super::GifFilm;
 use trantor_render::gpu::Pixels;
 
 /// Longest span that is recorded, in seconds; ten of them are hundreds of large files already.
@@ -25,7 +25,7 @@ const WAITING_MAX: usize = 16;
 pub struct Take {
     /// For how long, unless it is asked for again before.
     pub span: RealSpan,
-    /// Pictures a second, `1..=`[`super::gif::PER_SECOND_MAX`].
+    /// Pictures a second, `1..=`[`super::PER_SECOND_MAX`].
     pub per_second: u32,
 }
 
@@ -52,9 +52,6 @@ pub struct Recording {
 
 impl Recording {
     /// Records from `now` on, into a new file.
-    ///
-    /// # Errors
-    /// If there can be none, or no thread.
     pub fn start(into: PathBuf, take: Take, now: RealTime) -> io::Result<Self> {
         let (to_writer, pictures) = bounded(WAITING_MAX);
         let file = BufWriter::new(File::create_new(&into)?);

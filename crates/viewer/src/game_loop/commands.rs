@@ -15,7 +15,7 @@ use trantor_time::{GameTime, Pace, Pacing, Rate, RealSpan, RealTime};
 
 use super::{Viewer, figures};
 use crate::console::Command;
-use crate::film::gif::film_rate;
+use crate::film::film_rate;
 use crate::film::recording::{RECORD_SECONDS_MAX, Take};
 use crate::input::{Action, Bindings};
 use crate::intent::Intent;

@@ -17,9 +17,8 @@ use trantor_client::{ControlRequest, Recording};
 use trantor_protocol::wire::StepKind;
 use trantor_time::{Clock as _, GameSpan, GameTime, RealSpan, RealTime};
 
-use super::Headless;
-use super::screenshot::{self, Studio};
-use crate::film::gif::GifFilm;
+use super::{Headless, Studio, quality_of_a_still};
+use crate::film::GifFilm;
 use crate::options::{Cli, FilmOptions};
 use crate::state::{ViewerState, director};
 use trantor_render::gpu::{Context, Quality};
@@ -143,7 +142,7 @@ pub fn make(mut watch: Headless, cli: &Cli, film: &FilmOptions, file: &Path) -> 
     if film.highlights {
         watch.state.direct(true);
     }
-    let quality = screenshot::quality_of_a_still(cli);
+    let quality = quality_of_a_still(cli);
     let shown = write(&mut watch, &plan, is_demo, quality, size, file);
     watch.state.source().leave();
     shown

@@ -2,6 +2,11 @@
 //!
 //! A picture is written when the next one that differs is there, since only then it is known how long it is shown. So
 //! pictures that are left out make a film jump, and never change its speed.
+//!
+//! [`recording`] takes the pictures of a while as the window shows them; [`crate::offscreen::film`] draws those of a recorded
+//! game, or of a demo, one by one at exact moments.
+
+pub mod recording;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -45,9 +50,6 @@ pub struct GifFilm<W: Write> {
 
 impl<W: Write> GifFilm<W> {
     /// A film of pictures of `size`, so many a second (`1..=`[`PER_SECOND_MAX`]), that begins again at its end.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn new(out: W, per_second: u32, (width, height): (u32, u32)) -> io::Result<Self> {
         let longer = width.max(height);
         let fits = |halvings: &u32| longer >> halvings <= SIDE_PIXELS_MAX;
@@ -66,9 +68,6 @@ impl<W: Write> GifFilm<W> {
     }
 
     /// Adds the picture number `turn` of the film, counted from 0 and growing.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn add(&mut self, turn: u64, pixels: &Pixels) -> io::Result<()> {
         let Some(frame) = self.changed(&shrunk(pixels, self.halvings, self.size)) else {
             return Ok(());
@@ -79,9 +78,6 @@ impl<W: Write> GifFilm<W> {
     }
 
     /// Ends the film as long as `turns` pictures, and flushes it.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn finish(mut self, turns: u64) -> io::Result<W> {
         self.write_held(turns)?;
         let mut out = self.encoder.into_inner().map_err(io_error)?;

@@ -1,18 +1,68 @@
-//! One picture into a file, without a window: the viewer runs for a while and is drawn once.
+//! Pictures and films into files, without a window: the viewer runs for a while and is drawn once, or picture by picture
+//! ([`film`]).
+
+pub mod film;
 
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use trantor_client::LinkState;
+use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::wait::{Parker, Waker};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
-use super::Headless;
 use crate::game_loop::figures::Figures;
 use crate::game_loop::pretend::lay_out;
 use crate::options::Cli;
-use crate::painter::{Laid, Painter};
+use crate::painter::FramePainter;
 use crate::state::ViewerState;
-use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
+use trantor_render::gpu::{Context, Offscreen, Pixels, Quality};
+
+/// A viewer without a screen, which waits for its connection itself.
+#[derive(Debug)]
+pub struct Headless {
+    state: ViewerState,
+    parker: Parker,
+    clock: RealClock,
+    /// Whether the camera and trails stand still, so that waiting changes no picture.
+    is_still: bool,
+}
+
+impl Headless {
+    pub fn new(make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerState>) -> anyhow::Result<Self> {
+        let parker = Parker::new();
+        Ok(Self {
+            state: make_state(parker.waker())?,
+            parker,
+            clock: RealClock::new(),
+            is_still: false,
+        })
+    }
+
+    fn resize(&mut self, size: (u32, u32)) {
+        self.state.resize(size, egui::vec2(size.0 as f32, size.1 as f32));
+    }
+
+    /// Updates every `step` at least until `is_done`, and answers the time of the last update.
+    fn run(
+        &mut self,
+        step: RealSpan,
+        mut is_done: impl FnMut(&mut ViewerState, RealTime) -> bool,
+    ) -> RealTime {
+        let mut last = None;
+        loop {
+            let now = self.clock.now();
+            while self.state.source().take_network(now) {}
+            let elapsed = last.filter(|_| !self.is_still).map(|last| now.since(last));
+            self.state.update(elapsed, now);
+            if is_done(&mut self.state, now) {
+                return now;
+            }
+            last = Some(now);
+            self.parker.wait(Some(now + step));
+        }
+    }
+}
 
 /// Runs for as long as `cli` says, and writes a picture of the end to `file`. The time of a demo is set without waiting.
 ///
@@ -72,11 +122,7 @@ const SETTLING: i64 = 16;
 /// A screen in memory, for one picture or many.
 pub struct Studio<'a> {
     context: &'a Context,
-    target: Offscreen,
-    renderer: Renderer,
-    painter: Painter,
-    egui: egui::Context,
-    laid: Laid,
+    painter: FramePainter,
     size: (u32, u32),
     is_settled: bool,
 }
@@ -84,11 +130,7 @@ pub struct Studio<'a> {
 impl<'a> Studio<'a> {
     pub fn new(context: &'a Context, quality: Quality, size: (u32, u32)) -> Self {
         Self {
-            target: Offscreen::new(&context.device, Offscreen::FORMAT, size),
-            renderer: Renderer::new(context, quality, Offscreen::FORMAT, size),
-            painter: Painter::new(context, Offscreen::FORMAT),
-            egui: egui::Context::default(),
-            laid: Laid::empty(),
+            painter: FramePainter::new(context, quality, Offscreen::FORMAT, size),
             context,
             size,
             is_settled: false,
@@ -96,11 +138,8 @@ impl<'a> Studio<'a> {
     }
 
     /// Draws the present state; panels animate by `now`.
-    ///
-    /// # Errors
-    /// If the device is lost.
     pub fn picture(&mut self, state: &mut ViewerState, now: RealTime) -> anyhow::Result<Pixels> {
-        state.detail = self.renderer.quality().detail();
+        state.detail = self.painter.renderer.quality().detail();
         state.finish_paint();
         state.compose();
         if !std::mem::replace(&mut self.is_settled, true) {
@@ -112,23 +151,12 @@ impl<'a> Studio<'a> {
             }
         }
         self.lay_out(state, now + STEP * SETTLING);
-        let Context { device, queue, .. } = self.context;
-        let mut encoder = device.create_command_encoder(&Default::default());
-        let view = self.target.view();
-        let (list, paint) = state.drawing();
-        self.renderer.upload(device, queue, list, paint);
-        self.renderer.encode(&mut encoder, list, &view);
-        let onto = (&mut encoder, &view, self.size);
-        self.painter.paint(self.context, &mut self.laid, Some(onto));
-        self.target.encode_copy(&mut encoder);
-        queue.submit([encoder.finish()]);
-        Ok(self.target.read(self.context)?)
+        Ok(self.painter.picture(self.context, state, self.size)?)
     }
 
     fn lay_out(&mut self, state: &mut ViewerState, now: RealTime) {
-        let output = lay_out(state, &self.egui, self.size, &Figures::default(), now, Vec::new());
-        self.laid.textures.append(output.textures_delta);
-        self.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
-        self.laid.pixels_per_point = output.pixels_per_point;
+        let figures = Figures::default();
+        let output = lay_out(state, &self.painter.egui, self.size, &figures, now, Vec::new());
+        self.painter.lay(output);
     }
 }

@@ -1,12 +1,12 @@
-//! Draws the panels over the picture.
+//! Draws a frame: the picture, and the panels over it.
 //!
-//! The painter that comes with egui asks for each pixel how to filter textures and dither colours: on a software adapter
-//! that costs five times as much as this one, more than the rest of a frame. This one knows one case: colour times
-//! texture, blended over what is there.
+//! The painter of panels that comes with egui asks for each pixel how to filter textures and dither colours: on a
+//! software adapter that costs five times as much as this one, more than the rest of a frame. This one knows one case:
+//! colour times texture, blended over what is there.
 
 use std::collections::BTreeMap;
 
-use egui::epaint::{ImageDelta, Primitive, Vertex};
+use egui::epaint::{ClippedShape, ImageDelta, Primitive, Vertex};
 use egui::{ClippedPrimitive, ImageData, TextureFilter, TextureId, TexturesDelta};
 use wgpu::{
     BindGroup, BindGroupLayout, BindingResource, BlendState, Buffer, CommandEncoder, Device, IndexFormat,
@@ -14,26 +14,110 @@ use wgpu::{
     vertex_attr_array,
 };
 
-use trantor_render::gpu::Context;
-use trantor_render::gpu::bindings;
-use trantor_render::gpu::buffers::InstanceBuffer;
 use trantor_render::gpu::pipelines::{Kind, pipeline};
-use trantor_render::gpu::shaders;
-use trantor_render::gpu::targets::{texture, view};
+use trantor_render::gpu::resources::{self, Lists, texture, view};
+use trantor_render::gpu::{Context, Offscreen, Pixels, Quality, Renderer};
+
+use crate::state::ViewerState;
+
+/// The renderer of the picture and the painter of the panels on one device, and the panels as they are laid out now.
+/// Another device has others, since textures belong to it.
+pub struct FramePainter {
+    pub renderer: Renderer,
+    painter: Painter,
+    pub egui: egui::Context,
+    /// The last layout, and its triangles.
+    shapes: Vec<ClippedShape>,
+    laid: Laid,
+    format: TextureFormat,
+}
+
+impl FramePainter {
+    /// For frames of `size` pixels in `format`.
+    pub fn new(context: &Context, quality: Quality, format: TextureFormat, size: (u32, u32)) -> Self {
+        Self {
+            renderer: Renderer::new(context, quality, format, size),
+            painter: Painter::new(context, format),
+            egui: egui::Context::default(),
+            shapes: Vec::new(),
+            laid: Laid::default(),
+            format,
+        }
+    }
+
+    /// Draws with another quality from now on.
+    pub fn set_quality(&mut self, context: &Context, quality: Quality, size: (u32, u32)) {
+        if quality != self.renderer.quality() {
+            self.renderer = Renderer::new(context, quality, self.format, size);
+        }
+    }
+
+    /// Takes over the panels as egui has laid them out; answers whether they look different.
+    pub fn lay(&mut self, output: egui::FullOutput) -> bool {
+        let is_other = !output.textures_delta.is_empty()
+            || self.laid.pixels_per_point != output.pixels_per_point
+            || self.shapes != output.shapes;
+        // Textures that no frame has uploaded yet must be kept.
+        self.laid.textures.append(output.textures_delta);
+        if is_other {
+            self.shapes.clone_from(&output.shapes);
+            self.laid.primitives = self.egui.tessellate(output.shapes, output.pixels_per_point);
+            self.laid.pixels_per_point = output.pixels_per_point;
+        }
+        is_other
+    }
+
+    /// Takes changes of the panels' textures over without a frame.
+    pub fn skip(&mut self, context: &Context) {
+        self.painter.paint(context, &mut self.laid, None);
+    }
+
+    /// Draws what was composed, and the panels over it, on `view` of `size` pixels.
+    pub fn encode(
+        &mut self,
+        context: &Context,
+        state: &mut ViewerState,
+        view: &TextureView,
+        size: (u32, u32),
+    ) -> CommandEncoder {
+        let Context { device, queue, .. } = context;
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let (list, paint) = state.drawing();
+        self.renderer.upload(device, queue, list, paint);
+        self.renderer.encode(&mut encoder, list, view);
+        let onto = Some((&mut encoder, view, size));
+        self.painter.paint(context, &mut self.laid, onto);
+        encoder
+    }
+
+    /// Draws the same into memory.
+    pub fn picture(
+        &mut self,
+        context: &Context,
+        state: &mut ViewerState,
+        size: (u32, u32),
+    ) -> std::io::Result<Pixels> {
+        let target = Offscreen::new(&context.device, self.format, size);
+        let mut encoder = self.encode(context, state, &target.view(), size);
+        target.encode_copy(&mut encoder);
+        context.queue.submit([encoder.finish()]);
+        target.read(context)
+    }
+}
 
 #[derive(Debug)]
-pub struct Painter {
+struct Painter {
     pipeline: RenderPipeline,
     layout: BindGroupLayout,
     /// Linear and nearest.
     samplers: [Sampler; 2],
     screen: Buffer,
     textures: BTreeMap<TextureId, (Texture, BindGroup)>,
-    corners: InstanceBuffer,
-    indices: InstanceBuffer,
+    /// Corners, and indices of them.
+    lists: Lists,
     /// Upload buffers, kept for their memory.
-    all_corners: Vec<Vertex>,
-    all_indices: Vec<u32>,
+    corners: Vec<Vertex>,
+    indices: Vec<u32>,
 }
 
 /// A draw call: one texture in one clip rectangle.
@@ -46,22 +130,13 @@ struct Piece {
 }
 
 /// Panels, laid out and cut into triangles. They may be drawn more than once.
-#[derive(Debug)]
-pub struct Laid {
+#[derive(Debug, Default)]
+struct Laid {
     /// Textures that came, changed and went. All must be applied, in order, drawn or not.
-    pub textures: TexturesDelta,
-    pub primitives: Vec<ClippedPrimitive>,
-    pub pixels_per_point: f32,
-}
-
-impl Laid {
-    pub fn empty() -> Self {
-        Self {
-            textures: TexturesDelta::default(),
-            primitives: Vec::new(),
-            pixels_per_point: 1.0,
-        }
-    }
+    textures: TexturesDelta,
+    primitives: Vec<ClippedPrimitive>,
+    /// 0 before the first layout.
+    pixels_per_point: f32,
 }
 
 impl Drop for Laid {
@@ -73,25 +148,24 @@ impl Drop for Laid {
 }
 
 impl Painter {
-    pub fn new(context: &Context, format: TextureFormat) -> Self {
+    fn new(context: &Context, format: TextureFormat) -> Self {
         let device = &context.device;
         let entries = [
-            bindings::uniform(0, wgpu::ShaderStages::VERTEX),
-            bindings::picture(1),
-            bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
+            resources::uniform(0, wgpu::ShaderStages::VERTEX),
+            resources::picture(1),
+            resources::sampler(2, wgpu::SamplerBindingType::Filtering),
         ];
-        let layout = bindings::layout(device, "panels", &entries);
-        let sampler = |filter| bindings::filter(device, "panels", filter);
+        let layout = resources::layout(device, "panels", &entries);
+        let sampler = |filter| resources::filter(device, "panels", filter);
         Self {
             pipeline: panels_pipeline(device, &layout, format),
             layout,
             samplers: [wgpu::FilterMode::Linear, wgpu::FilterMode::Nearest].map(sampler),
-            screen: bindings::uniform_buffer(device, "panels", size_of::<[f32; 4]>()),
+            screen: resources::uniform_buffer(device, "panels", size_of::<[f32; 4]>()),
             textures: BTreeMap::new(),
-            corners: InstanceBuffer::new(device, "panels"),
-            indices: InstanceBuffer::new(device, "panels"),
-            all_corners: Vec::new(),
-            all_indices: Vec::new(),
+            lists: Lists::new(device, "panels"),
+            corners: Vec::new(),
+            indices: Vec::new(),
         }
     }
 
@@ -100,7 +174,7 @@ impl Painter {
         clippy::iter_over_hash_type,
         reason = "egui keeps changes of textures by texture; which texture is changed first cannot be seen"
     )]
-    pub fn paint(
+    fn paint(
         &mut self,
         context: &Context,
         laid: &mut Laid,
@@ -113,7 +187,7 @@ impl Painter {
         }
         if let Some((encoder, view, size)) = target {
             let pieces = self.upload(context, laid, size);
-            let mut pass = bindings::color_pass(encoder, "panels", view, true);
+            let mut pass = resources::color_pass(encoder, "panels", view, true);
             self.draw(&mut pass, &pieces);
         }
         for id in laid.textures.free.drain() {
@@ -124,8 +198,8 @@ impl Painter {
     /// Uploads all triangles; returns the draw calls in order.
     fn upload(&mut self, context: &Context, laid: &Laid, size: (u32, u32)) -> Vec<Piece> {
         let Context { device, queue, .. } = context;
-        self.all_corners.clear();
-        self.all_indices.clear();
+        self.corners.clear();
+        self.indices.clear();
         let mut pieces = Vec::with_capacity(laid.primitives.len());
         for ClippedPrimitive { clip_rect, primitive } in &laid.primitives {
             let Primitive::Mesh(mesh) = primitive else {
@@ -136,27 +210,32 @@ impl Painter {
             if mesh.indices.is_empty() || clip[2] == 0 || clip[3] == 0 {
                 continue;
             }
-            let first = self.all_indices.len() as u32;
+            let first = self.indices.len() as u32;
             pieces.push(Piece {
                 texture: mesh.texture_id,
                 clip,
                 indices: first..first + mesh.indices.len() as u32,
-                first_corner: self.all_corners.len() as i32,
+                first_corner: self.corners.len() as i32,
             });
-            self.all_corners.extend_from_slice(&mesh.vertices);
-            self.all_indices.extend_from_slice(&mesh.indices);
+            self.corners.extend_from_slice(&mesh.vertices);
+            self.indices.extend_from_slice(&mesh.indices);
         }
-        self.corners.upload(device, queue, &self.all_corners);
-        self.indices.upload(device, queue, &self.all_indices);
+        let corners: &[u8] = bytemuck::cast_slice(&self.corners);
+        let indices: &[u8] = bytemuck::cast_slice(&self.indices);
+        let lists = [(corners, self.corners.len()), (indices, self.indices.len())];
+        self.lists.upload(device, queue, lists.into_iter());
         let [width, height] = [size.0, size.1].map(|side| side.max(1) as f32 / laid.pixels_per_point);
         queue.write_buffer(&self.screen, 0, bytemuck::cast_slice(&[width, height, 0.0, 0.0]));
         pieces
     }
 
     fn draw(&self, pass: &mut RenderPass<'_>, pieces: &[Piece]) {
+        let (Some((corners, _)), Some((indices, _))) = (self.lists.of(0), self.lists.of(1)) else {
+            return;
+        };
         pass.set_pipeline(&self.pipeline);
-        pass.set_vertex_buffer(0, self.corners.slice());
-        pass.set_index_buffer(self.indices.slice(), IndexFormat::Uint32);
+        pass.set_vertex_buffer(0, corners);
+        pass.set_index_buffer(indices, IndexFormat::Uint32);
         for piece in pieces {
             // A texture that egui never set has nothing to show.
             let Some((_, group)) = self.textures.get(&piece.texture) else {
@@ -181,7 +260,7 @@ impl Painter {
             }
         };
         if let Some((texture, _)) = self.textures.get(&id) {
-            bindings::write_texels(&context.queue, texture, 0, at, width, &image.pixels);
+            resources::write_texels(&context.queue, texture, 0, at, width, &image.pixels);
         }
     }
 
@@ -197,7 +276,7 @@ impl Painter {
             BindingResource::TextureView(&view(&texture)),
             BindingResource::Sampler(sampler),
         ];
-        let group = bindings::group(device, "panels", &self.layout, &resources);
+        let group = resources::group(device, "panels", &self.layout, &resources);
         (texture, group)
     }
 }
@@ -211,7 +290,7 @@ fn clip_of(rect: egui::Rect, size: (u32, u32)) -> [u32; 4] {
 }
 
 fn panels_pipeline(device: &Device, group: &BindGroupLayout, format: TextureFormat) -> RenderPipeline {
-    let module = shaders::module(device, "panels", include_str!("panels.wgsl"));
+    let module = resources::shader(device, "panels", include_str!("painter/panels.wgsl"));
     let corners = wgpu::VertexBufferLayout {
         array_stride: size_of::<Vertex>() as u64,
         step_mode: VertexStepMode::Vertex,
