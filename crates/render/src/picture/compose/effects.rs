@@ -1,19 +1,18 @@
-//! What happened lately: waves of words, births, deaths, pushes, things picked up and put down.
+//! What passes and what shines: waves of words, births, deaths, pushes, things picked up and put down; elevations under way;
+//! and what is seen once a team has won.
 
-use glam::Vec2;
+use glam::{Vec2, Vec3};
 use trantor_client::{EffectKind, SceneEffect, Spread};
 use trantor_model::{AgentId, Level, Resource};
 
-use super::super::draw_list::{Decal, DecalKind, DrawList, Instance, Wave};
+use super::super::draw_list::{Decal, DecalKind, DrawList, Glow, GlowKind, Instance, Wave};
 use super::super::palette::{self, Rgb};
 use super::super::shapes::Shape;
-use super::particles::Particles;
 use super::places::scale_of;
-use super::rituals::{beam, color_of, stones};
-use super::{Frame, grounded, smoothstep};
+use super::{Frame, grounded, middle_of, scramble, signed, smoothstep};
 
 /// How fast things rise in a column of light.
-pub(super) const COLUMN_PACE: f32 = 0.03;
+const COLUMN_PACE: f32 = 0.03;
 const WHITE: Rgb = Rgb::hex(0xFF_FF_FF);
 const BLACK: Rgb = Rgb::hex(0);
 /// The mark of a message that was lost: no team has this colour.
@@ -338,5 +337,261 @@ fn carried(at: &mut Particles<'_>, resource: Resource, progress: f32) {
                 .glowing(0.35)
         };
         at.list.body(Shape::of(resource), thing);
+    }
+}
+
+/// Sparks around a column at its end.
+const SPARKS: u16 = 34;
+
+/// Half of a beam's width in pixels at least, and its height for each level: it is seen from an overview.
+const BEAM_PIXELS: f32 = 12.0;
+const BEAM_LEVEL_PIXELS: f32 = 26.0;
+
+/// Elevations under way: a circle of signs in the team's colour, a beam that is seen from afar, stones that rise around it.
+pub(super) fn rituals(frame: &Frame<'_>, list: &mut DrawList) {
+    for ritual in &frame.scene.rituals {
+        let participants = frame.scene.participants(ritual);
+        let team = participants.first().and_then(|id| frame.scene.agent(*id));
+        let light = color_of(ritual.level);
+        let color = team.map_or(light, |agent| frame.colors.team(agent.team));
+        let progress = ritual.progress;
+        for position in frame.window.copies(middle_of(ritual.tile)) {
+            if !frame.view.sees(grounded(position), 5.0) {
+                continue;
+            }
+            let risen = smoothstep(0.0, 0.08, progress);
+            let mut at = Particles {
+                frame,
+                position,
+                list,
+            };
+            let [width, height] = beam(&at, ritual.level);
+            let [width, height] = [
+                width * (0.6 + 0.4 * progress),
+                height * (0.55 + 0.45 * progress) * risen,
+            ];
+            let strength = (1.3 + 1.7 * progress * progress) * risen;
+            let halo =
+                [1.0 + 0.7 * progress, 0.75 + 0.45 * progress].map(|side| side * frame.places.enlarged());
+            let halo_strength = 0.2 + 0.55 * progress * pulse(frame.units, progress);
+            at.rune(
+                0.98 * frame.places.enlarged() * (0.6 + 0.4 * risen),
+                progress,
+                color.mix(light, 0.25),
+            );
+            at.column(width, height, strength, color.mix(WHITE, 0.3), 0.02);
+            at.column(
+                width * 0.3,
+                height * 0.9,
+                strength * (0.3 + 0.7 * progress),
+                light,
+                0.02,
+            );
+            at.light(GlowKind::Halo, 0.3, halo, halo_strength, color);
+            sparks(&mut at, progress, height, light);
+            stones(&mut at, ritual.level, progress, 1.0);
+        }
+    }
+}
+
+/// Width and height of the beam of an elevation from this level, in tiles: higher for a higher level, and as many pixels from
+/// afar as it takes to be seen.
+fn beam(at: &Particles<'_>, level: Level) -> [f32; 2] {
+    let level = f32::from(level.get());
+    let pixels = 110.0 + BEAM_LEVEL_PIXELS * level;
+    [
+        at.at_least(0.26 + 0.03 * level, BEAM_PIXELS + level),
+        at.at_least(1.4 + 0.55 * level, pixels),
+    ]
+}
+
+/// The stones that an elevation takes rise from the ground and circle, a ring for each kind; `aloft` is how much of their
+/// height they have. At the end they are drawn in.
+fn stones(at: &mut Particles<'_>, level: Level, progress: f32, aloft: f32) {
+    let Some(needs) = level.requirement() else { return };
+    let frame = at.frame;
+    let large = frame.places.enlarged();
+    let drawn_in = 1.0 - smoothstep(0.94, 1.0, progress);
+    let risen = smoothstep(0.02, 0.25, progress) * aloft;
+    for (ring, (resource, count)) in needs.stones.iter().filter(|&(_, count)| count > 0).enumerate() {
+        let turn = if ring % 2 == 0 { 1.0 } else { -1.0 };
+        for stone in 0..count {
+            let share = stone as f32 / count as f32 + 0.13 * ring as f32;
+            let angle = (share + turn * frame.units * 0.004 * (1.0 + progress)) * std::f32::consts::TAU;
+            let reach = (0.42 + 0.1 * ring as f32) * large * drawn_in;
+            let place = at.position + Vec2::new(angle.sin(), angle.cos()) * reach;
+            let height = (0.45 + 0.22 * ring as f32) * large * risen;
+            let stone = Instance {
+                position: [place.x, height, place.y],
+                ..Instance::at(place, large.sqrt(), palette::resource(resource))
+                    .facing(angle)
+                    .glowing(0.15 * risen)
+            };
+            at.list.body(Shape::of(resource), stone);
+        }
+    }
+}
+
+fn sparks(at: &mut Particles<'_>, progress: f32, height: f32, color: Rgb) {
+    let units = at.frame.units;
+    let color = color.mix(WHITE, 0.35);
+    let count = (f32::from(SPARKS) * (0.2 + 0.8 * progress) * at.frame.lively()) as u16;
+    for spark in 0..count {
+        let own = f32::from(spark) * 0.618_034;
+        let rise = (own + units * 0.006 * (1.0 + 0.5 * own.fract())).fract();
+        let angle = own * std::f32::consts::TAU + units * 0.03;
+        let radius = 0.42 * (1.0 - 0.55 * rise) + 0.06 * (own * 7.0).sin();
+        let size = 0.034 + 0.026 * own.fract();
+        let strength = 2.2 * (rise * std::f32::consts::PI).sin();
+        at.beside(Vec2::new(angle.sin(), angle.cos()) * radius).spark(
+            0.08 + rise * height * 0.8,
+            size,
+            strength,
+            color,
+        );
+    }
+}
+
+/// A heartbeat that quickens towards the end: from 0.75 to 1.
+fn pulse(units: f32, progress: f32) -> f32 {
+    let beat = (units * (0.1 + 0.12 * progress)).sin() * 0.5 + 0.5;
+    0.75 + 0.25 * beat * beat
+}
+
+/// From a cool light for the first elevation to gold for the last.
+fn color_of(level: Level) -> Rgb {
+    let share = f32::from(level.get() - 1) / 6.0;
+    Rgb::hex(0x5C_C8_FF).mix(palette::GOLD, share.min(1.0))
+}
+
+const CONFETTI: u32 = 22;
+/// How long they fall, in seconds of the viewer: after that the picture stands still and costs nothing.
+pub(super) const VICTORY_SECONDS: f32 = 30.0;
+const FADE_SECONDS: f32 = 3.0;
+const UNITS_PER_SECOND: f32 = 100.0;
+/// How high they begin, in tiles.
+const CONFETTI_HEIGHT: f32 = 2.4;
+/// Agents that are celebrated: those who win, and a few who come too late to count.
+const CELEBRATED_MAX: usize = 12;
+
+/// Once a team has won: light on its highest agents, and a rain of confetti around them.
+pub(super) fn victory(frame: &Frame<'_>, list: &mut DrawList) {
+    let Some(winner) = frame.scene.winner else { return };
+    let team = frame.colors.team(winner);
+    let celebrated = (frame.scene.agents.iter())
+        .filter(|agent| agent.team == winner && agent.level == Level::LAST)
+        .take(CELEBRATED_MAX);
+    for agent in celebrated {
+        let home = Vec2::new(agent.x, agent.y) + frame.places.beside(agent.id);
+        for position in frame.window.copies(home) {
+            if !frame.view.sees(grounded(position), 3.0) {
+                continue;
+            }
+            let mut at = Particles {
+                frame,
+                position,
+                list,
+            };
+            at.column(0.16, 3.2, 0.4, palette::GOLD, COLUMN_PACE);
+            at.halo(0.9, 0.14, palette::GOLD);
+            for piece in 0..CONFETTI {
+                confetti(&mut at, scramble(agent.id.0 * CONFETTI + piece), team);
+            }
+        }
+    }
+}
+
+/// One piece: falls, sways, and begins again at the top.
+fn confetti(at: &mut Particles<'_>, lots: u32, team: Rgb) {
+    let (own, units) = (signed(lots, 0), at.frame.won_seconds * UNITS_PER_SECOND);
+    let left = ((VICTORY_SECONDS - at.frame.won_seconds) / FADE_SECONDS).min(1.0);
+    let fallen = (units * (0.006 + 0.002 * own) + own * 7.0).rem_euclid(1.0);
+    let sway = (units * 0.05 + own * 20.0).sin() * 0.12;
+    let color = match lots >> 24 & 3 {
+        0 => palette::GOLD,
+        1 => Rgb::hex(0xFF_FF_FF),
+        _ => team,
+    };
+    let off = Vec2::new(signed(lots, 8) + sway, signed(lots, 16) - sway) * 0.75;
+    let height = CONFETTI_HEIGHT * (1.0 - fallen) + 0.03;
+    let strength = 2.2 * left * (fallen * std::f32::consts::PI).sin().sqrt();
+    at.beside(off)
+        .light(GlowKind::Spark, height, [0.036, 0.05], strength, color);
+}
+
+/// A place at which rings, sparks and columns of light are drawn.
+struct Particles<'a> {
+    frame: &'a Frame<'a>,
+    position: Vec2,
+    list: &'a mut DrawList,
+}
+
+impl Particles<'_> {
+    /// The same at a place `off` from this one.
+    fn beside(&mut self, off: Vec2) -> Particles<'_> {
+        Particles {
+            frame: self.frame,
+            position: self.position + off,
+            list: self.list,
+        }
+    }
+
+    /// So many tiles, or as many as are that many pixels here.
+    fn at_least(&self, tiles: f32, pixels: f32) -> f32 {
+        tiles.max(pixels / self.frame.view.pixels_per_tile(grounded(self.position)).max(1.0))
+    }
+
+    /// A ring on the ground that grows to `reach`.
+    fn ring(&mut self, reach: f32, progress: f32, width: f32, color: Rgb, opacity: f32) {
+        let ring = Decal::at(self.position, reach, color.with(opacity)).with([progress.sqrt(), width]);
+        self.list.decal(DecalKind::Ring, ring);
+    }
+
+    /// A circle of signs that turns slowly.
+    fn rune(&mut self, reach: f32, progress: f32, color: Rgb) {
+        let turn = self.frame.units * 0.012;
+        let rune = Decal::at(self.position, reach, color.with(1.0)).with([progress, turn]);
+        self.list.decal(DecalKind::Rune, rune);
+    }
+
+    fn spark(&mut self, height: f32, size: f32, strength: f32, color: Rgb) {
+        self.light(GlowKind::Spark, height, [size, size], strength, color);
+    }
+
+    fn halo(&mut self, width: f32, strength: f32, color: Rgb) {
+        self.light(GlowKind::Halo, 0.5, [width, width * 0.75], strength, color);
+    }
+
+    /// A light of `[width, height]` so far above the ground.
+    fn light(&mut self, kind: GlowKind, above: f32, sides: [f32; 2], strength: f32, color: Rgb) {
+        let at = grounded(self.position) + Vec3::Y * above;
+        self.list.glow(kind, Glow::at(at, sides, strength, color));
+    }
+
+    /// A column of light, in which things rise at `pace`.
+    fn column(&mut self, width: f32, height: f32, strength: f32, color: Rgb, pace: f32) {
+        let column = Glow {
+            param: self.frame.units * pace,
+            ..Glow::at(grounded(self.position), [width, height], strength, color)
+        };
+        self.list.glow(GlowKind::Column, column);
+    }
+
+    /// Sparks thrown up and out that fall again.
+    fn burst(&mut self, progress: f32, count: u16, reach: f32, color: Rgb) {
+        let count = (f32::from(count) * self.frame.lively()) as u16;
+        for number in 0..count {
+            let own = f32::from(number) * 2.399_963;
+            let speed = 0.6 + 0.4 * (own * 3.1).sin();
+            let out = reach * speed * (1.0 - (1.0 - progress) * (1.0 - progress));
+            let height =
+                0.25 + reach * 1.1 * speed * (progress * std::f32::consts::PI).sin() - 0.2 * progress;
+            self.beside(Vec2::new(own.sin(), own.cos()) * out).spark(
+                height.max(0.03),
+                0.034,
+                1.8 * (1.0 - progress),
+                color,
+            );
+        }
     }
 }

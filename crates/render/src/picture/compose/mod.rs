@@ -7,12 +7,8 @@
 mod agents;
 mod effects;
 mod marks;
-mod particles;
 mod places;
 mod resources;
-mod rituals;
-mod shown;
-mod victory;
 
 use glam::{Vec2, Vec3};
 use trantor_client::Scene;
@@ -146,7 +142,7 @@ impl Compose {
         let window = options.middle.map_or(whole, |middle| whole.around(middle));
         let view = pose.view(width, height);
         self.follow_speed(scene, options.elapsed_seconds);
-        let won_seconds = (self.won_seconds + options.elapsed_seconds).min(victory::SECONDS);
+        let won_seconds = (self.won_seconds + options.elapsed_seconds).min(effects::VICTORY_SECONDS);
         self.won_seconds = scene.winner.map_or(0.0, |_| won_seconds);
         let [near, far] = AFAR_TILES;
         let afar = smoothstep(near, far, view.eye.distance(view.target));
@@ -217,15 +213,15 @@ impl Compose {
                 .min(whole.half.length() + 1.0),
             ground: GroundGrid::cover(least, most),
         });
-        shown::compose(&frame, marks, list);
+        marks::shown(&frame, marks, list);
         marks::compose(&frame, marks, list);
         resources::compose(&frame, ground, list);
         self.births.clear();
         effects::compose(&frame, &mut self.births, list);
         self.births.sort_unstable_by_key(|&(id, _)| id);
         agents::compose(&frame, &self.births, list);
-        rituals::compose(&frame, list);
-        victory::compose(&frame, list);
+        effects::rituals(&frame, list);
+        effects::victory(&frame, list);
     }
 
     /// Where the agents of the last picture stand in it.

@@ -6,7 +6,7 @@ use trantor_model::{Counts, Level, Resource, TeamId};
 use super::*;
 use crate::picture::Shape;
 
-pub(super) fn scene(width: u32, height: u32) -> Scene {
+pub(crate) fn scene(width: u32, height: u32) -> Scene {
     let size = MapSize::new(width, height).unwrap();
     Scene {
         ground: Some(SceneGround {
