@@ -1,29 +1,23 @@
 //! Where scenes come from: a server's game ([`mod@live`]), or a synthetic one ([`demo`]).
 
-mod connection;
 mod live;
-mod playing;
-mod repeat;
 
+use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use trantor_client::{
-    Client, ClientStats, ControlRequest, FeedEntry, Language, Recording, Scene, SceneClock,
+    Client, ClientStats, ControlRequest, EffectKind, FeedEntry, FeedKind, Language, Recording, Scene,
+    SceneClock, Who,
 };
 use trantor_model::{AgentId, CommandKind};
-use trantor_protocol::wire::{LinkState, ScorePoint};
+use trantor_protocol::wire::{LinkState, ScorePoint, StepKind};
 use trantor_runtime::wait::Waker;
-use trantor_time::{GameTime, RealTime};
+use trantor_time::{GameSpan, GameTime, RealTime};
 
-use crate::demo::Demo;
+use crate::demo::{self, Demo};
 use live::Live;
-pub(crate) use playing::Playing;
-pub use repeat::Repeat;
 
 /// Watches the server at `host` and `port`, and shows it a token if there is one. `waker` is called when data came.
-///
-/// # Errors
-/// If the operating system refuses a thread.
 pub fn live(
     host: &str,
     port: u16,
@@ -47,16 +41,19 @@ pub trait Source: Debug {
     fn scene(&mut self, now: RealTime, scene: &mut Scene);
 
     /// Asks for another speed, a pause or a step.
-    ///
-    /// # Errors
-    /// If it cannot be asked; the text is for the user.
     fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String>;
 
     /// Writes speed and pause as they were asked for, without waiting for the next scene.
-    fn fill_speed(&self, clock: &mut SceneClock);
+    fn fill_speed(&self, clock: &mut SceneClock) {
+        if let Some(client) = self.client() {
+            client.fill_speed(clock);
+        }
+    }
 
     /// The oldest entry of the feed that was shown and not yet read.
-    fn poll_feed(&mut self) -> Option<FeedEntry>;
+    fn poll_feed(&mut self) -> Option<FeedEntry> {
+        self.client_mut()?.poll_feed()
+    }
 
     fn as_demo(&self) -> Option<&Demo> {
         None
@@ -119,7 +116,6 @@ pub trait Source: Debug {
     /// Says goodbye to the server.
     fn leave(&mut self) {}
 
-    /// The timeline of a recording.
     fn recording(&self) -> Option<&Recording> {
         self.client()?.recording()
     }
@@ -154,9 +150,146 @@ pub trait Source: Debug {
         self.client_mut()?.take_scores()
     }
 
-    /// Figures about the connection.
     fn stats(&self, now: RealTime) -> Option<ClientStats> {
         Some(self.client()?.stats(now))
+    }
+}
+
+/// A synthetic scene that is played, with the little control that makes sense for one.
+#[derive(Debug)]
+pub(crate) struct Playing {
+    demo: Demo,
+    units: f64,
+    frequency: u32,
+    paused: bool,
+    last: Option<RealTime>,
+    /// Entries to be read.
+    pub(crate) feed: VecDeque<FeedEntry>,
+    /// Handles a piece from a network, and answers whether there was one; for tests of the loop.
+    network: fn(RealTime) -> bool,
+}
+
+impl Playing {
+    pub(crate) fn new(demo: Demo, network: fn(RealTime) -> bool) -> Self {
+        Self {
+            demo,
+            units: 0.0,
+            frequency: demo::FREQUENCY,
+            paused: false,
+            last: None,
+            feed: VecDeque::with_capacity(FEED_MAX),
+            network,
+        }
+    }
+}
+
+impl Source for Playing {
+    fn name(&self) -> &str {
+        "a synthetic scene"
+    }
+
+    fn as_demo(&self) -> Option<&Demo> {
+        Some(&self.demo)
+    }
+
+    fn take_network(&mut self, now: RealTime) -> bool {
+        (self.network)(now)
+    }
+
+    fn poll_feed(&mut self) -> Option<FeedEntry> {
+        self.feed.pop_front()
+    }
+
+    fn scene(&mut self, now: RealTime, scene: &mut Scene) {
+        let elapsed = now.since(self.last.unwrap_or(now));
+        self.last = Some(now);
+        if !self.paused {
+            self.units += elapsed.as_secs_f64() * f64::from(self.frequency);
+        }
+        self.demo.scene(self.units, scene);
+        add_to_feed(scene, &mut self.feed);
+        self.fill_speed(&mut scene.clock);
+    }
+
+    fn fill_speed(&self, clock: &mut SceneClock) {
+        clock.frequency = self.frequency;
+        clock.paused = self.paused;
+    }
+
+    fn request(&mut self, request: ControlRequest, _: RealTime) -> Result<(), String> {
+        match request {
+            ControlRequest::SetFrequency(frequency) => self.frequency = frequency.max(1),
+            ControlRequest::SetLag(_) | ControlRequest::SetTeamLag(..) => {
+                return Err("nobody is connected to a synthetic scene".to_owned());
+            }
+            ControlRequest::Pause => self.paused = true,
+            ControlRequest::Resume => self.paused = false,
+            ControlRequest::Step(StepKind::Unit) => self.units = self.units.floor() + 1.0,
+            ControlRequest::Step(StepKind::Event | StepKind::Action) => {
+                self.units = (self.units / 7.0).floor() * 7.0 + 7.0
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Entries that wait for a reader; one that reads once a frame never misses one.
+const FEED_MAX: usize = 256;
+
+/// Adds the effects of `scene` that began since the scene before it; without room the oldest entries go.
+fn add_to_feed(scene: &Scene, feed: &mut VecDeque<FeedEntry>) {
+    for effect in &scene.effects {
+        if effect.age_units >= scene.clock.elapsed_units {
+            continue;
+        }
+        let who = effect.agent.map(|(agent, team)| Who { agent, team });
+        let kind = match (effect.kind, who) {
+            (EffectKind::Birth, Some(who)) => FeedKind::Joined(who),
+            (EffectKind::Death { level, .. }, Some(who)) => FeedKind::Died(who, level),
+            (EffectKind::Push { .. }, Some(who)) => FeedKind::Pushed(who),
+            (EffectKind::Rose { level }, Some(who)) => FeedKind::Rose(who, level),
+            (EffectKind::Broadcast { text, .. }, Some(who)) => FeedKind::Said(who, scene.text(text).into()),
+            _ => continue,
+        };
+        if feed.len() == FEED_MAX {
+            feed.pop_front();
+        }
+        feed.push_back(FeedEntry {
+            at: scene.clock.game - GameSpan::from_nanounits((f64::from(effect.age_units) * 1e9) as i128),
+            kind,
+        });
+    }
+}
+
+/// A span of a recording that is shown again and again; either end may be missing yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repeat {
+    from: Option<GameTime>,
+    to: Option<GameTime>,
+}
+
+impl Repeat {
+    /// It begins here. An end that lies before goes.
+    pub fn begin(&mut self, at: GameTime) {
+        self.from = Some(at);
+        self.to = self.to.filter(|to| *to > at);
+    }
+
+    /// It ends here. A beginning that lies behind goes.
+    pub fn end(&mut self, at: GameTime) {
+        self.to = Some(at);
+        self.from = self.from.filter(|from| *from < at);
+    }
+
+    /// Where it begins and ends, as far as that is chosen.
+    pub fn ends(&self) -> (Option<GameTime>, Option<GameTime>) {
+        (self.from, self.to)
+    }
+
+    /// Where to jump when `shown` is shown: back to the beginning from the end on.
+    pub fn jump(&self, shown: GameTime) -> Option<GameTime> {
+        let (from, to) = (self.from?, self.to?);
+        (shown >= to).then_some(from)
     }
 }
 

@@ -11,8 +11,7 @@ use trantor_model::{
 };
 use trantor_protocol::wire::EggState;
 
-use super::DemoScene;
-use super::path::Path;
+use super::{ACTION_UNITS, DemoScene, Path};
 
 /// Where the elevation of its demo is held, as a tile position.
 pub(super) const RITUAL: Vec2 = Vec2::new(6.0, 6.0);
@@ -34,8 +33,8 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
     }
     match which {
         DemoScene::Overview | DemoScene::Close | DemoScene::Minds => {
-            ritual(scene, Tile { x: 6, y: 7 }, Level::new(4), units + 170.0, 4);
-            ritual(scene, Tile { x: 15, y: 4 }, Level::new(1), units + 40.0, 1);
+            ritual(scene, Tile { x: 6, y: 7 }, level(4), units + 170.0, 4);
+            ritual(scene, Tile { x: 15, y: 4 }, level(1), units + 40.0, 1);
             eggs(scene, 7, size);
             what_walkers_did(scene, paths, units, teams);
             life_and_death(scene, units);
@@ -44,7 +43,7 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
             }
         }
         DemoScene::Ritual => {
-            ritual(scene, Tile { x: 6, y: 6 }, Level::new(7), units + 235.0, 6);
+            ritual(scene, Tile { x: 6, y: 6 }, level(7), units + 235.0, 6);
             eggs(scene, 2, size);
         }
         DemoScene::Broadcast => {
@@ -74,7 +73,7 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
                     x: (middle + away * around.sin()) as u16,
                     y: (middle + away * around.cos()) as u16,
                 };
-                let level = Level::new(1 + (number % 7) as u8);
+                let level = level(1 + (number % 7) as u8);
                 ritual(scene, tile, level, units + f64::from(number) * 41.0, 0);
             }
         }
@@ -94,8 +93,11 @@ fn level_of(number: u32, units: f64) -> Level {
     const LEVELS: [u8; 12] = [2, 1, 3, 4, 1, 8, 2, 5, 3, 1, 6, 4];
     let units_a_level = 44.0 + f64::from(number * 37 % 24);
     let risen = (units / units_a_level).min(7.0) as u8;
-    let level = LEVELS[number as usize % LEVELS.len()].min(1 + risen);
-    Level::new(level).expect("one to eight are levels")
+    level(LEVELS[number as usize % LEVELS.len()].min(1 + risen))
+}
+
+fn level(number: u8) -> Level {
+    Level::new(number).expect("one to eight are levels")
 }
 
 fn walker(number: u32, path: &Path, units: f64, teams: u16) -> SceneAgent {
@@ -121,14 +123,7 @@ fn walker(number: u32, path: &Path, units: f64, teams: u16) -> SceneAgent {
 }
 
 /// An elevation of which `since` units have passed; the next one begins when it is done.
-fn ritual(
-    scene: &mut Scene,
-    tile: Tile,
-    level: Result<Level, trantor_model::level::LevelError>,
-    since: f64,
-    held: u32,
-) {
-    let level = level.unwrap_or(Level::FIRST);
+fn ritual(scene: &mut Scene, tile: Tile, level: Level, since: f64, held: u32) {
     let progress = (since.rem_euclid(RITUAL_UNITS) / RITUAL_UNITS) as f32;
     let first = scene.ritual_participants.len() as u32;
     // The first agents that are not held yet come to the ritual.
@@ -181,7 +176,7 @@ fn won(scene: &mut Scene, winner: TeamId, units: f64) {
         effect(scene, rose, stands, Some((id, winner)), units.rem_euclid(200.0));
     }
     let ended = EffectKind::RitualEnded {
-        level: Level::new(7).unwrap_or(Level::FIRST),
+        level: level(7),
         success: true,
     };
     effect(scene, ended, RITUAL, None, units.rem_euclid(200.0));
@@ -265,8 +260,6 @@ fn shown(scene: &Scene, paths: &[Path], size: MapSize, units: f64) -> ShownOwner
         ("trusts", "#9, #24"),
         ("missing", "1 sibur"),
     ];
-    /// A step takes seven units, so that none of the way is left out.
-    const STEP_UNITS: f64 = 7.0;
     let card = |(name, value): (&str, &str)| (Box::from(name), Box::from(value));
     let mark = |colour, tiles: Vec<Tile>, text: &str| {
         let text = text.into();
@@ -286,7 +279,7 @@ fn shown(scene: &Scene, paths: &[Path], size: MapSize, units: f64) -> ShownOwner
     };
     for (number, agent) in scene.agents.iter().filter(is_near).enumerate() {
         let path = &paths[agent.id.0 as usize];
-        let steps = (0..10).map(|step| path.at(units + STEP_UNITS * f64::from(step)).tile);
+        let steps = (0..10).map(|step| path.at(units + ACTION_UNITS * f64::from(step)).tile);
         let mut tiles: Vec<Tile> = steps.collect();
         tiles.dedup();
         let (colour, text) = [([90, 200, 250], "food"), ([250, 120, 170], "sibur")][number % 2];

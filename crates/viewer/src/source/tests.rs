@@ -1,4 +1,4 @@
-//! A viewer of a server that is only a socket of the test.
+//! A viewer of a server that is only a socket of the test; and spans that are repeated.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use trantor_time::{Clock as _, GameTime, RealSpan, RealTime};
 
 use crate::intent::Selection;
 use crate::settings::Settings;
-use crate::source;
+use crate::source::{self, Repeat};
 use crate::state::ViewerState;
 
 /// How long anything may take on a busy machine, before the test fails.
@@ -233,4 +233,25 @@ fn addresses_of_the_sixth_version_are_written_in_brackets() {
         let source = source::live(host, 4242, Language::Frames, None, waker).unwrap();
         assert_eq!(source.name(), "[::1]:4242");
     }
+}
+
+#[test]
+fn a_span_is_repeated_once_it_has_both_ends() {
+    let units = GameTime::from_units;
+    let mut repeat = Repeat::default();
+    repeat.begin(units(100));
+    assert_eq!(repeat.jump(units(500)), None);
+    repeat.end(units(200));
+    assert_eq!(
+        (repeat.jump(units(199)), repeat.jump(units(200))),
+        (None, Some(units(100)))
+    );
+    repeat.end(units(50));
+    assert_eq!(
+        repeat.ends(),
+        (None, Some(units(50))),
+        "ends change places with nothing"
+    );
+    repeat.begin(units(60));
+    assert_eq!(repeat.ends(), (Some(units(60)), None));
 }

@@ -5,7 +5,7 @@ use trantor_model::Counts;
 use trantor_protocol::wire::MarkKind;
 use trantor_time::GameTime;
 
-use super::text_scene::map;
+use super::text_scene::legend;
 use crate::console::{Console, Output};
 use crate::game_loop::figures::{Figures, Row};
 use crate::input::{Action, Bindings};
@@ -107,7 +107,7 @@ pub(super) fn help_lines(bindings: &Bindings, columns: usize) -> Vec<String> {
         let key = bindings.keys_of(action).next()?;
         Some(format!("{key} {}", action.meaning()))
     });
-    let mut lines = wrapped("map", map::legend(), columns);
+    let mut lines = wrapped("map", legend(), columns);
     lines.extend(wrapped(
         "teams",
         ["12345678 agents of each level".to_owned()],

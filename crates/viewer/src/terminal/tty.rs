@@ -44,9 +44,6 @@ impl Abilities {
 
 impl Terminal {
     /// Takes over the standard output, and the standard input for keys, if they are terminals.
-    ///
-    /// # Errors
-    /// If the terminal's modes cannot be changed.
     pub(super) fn open() -> io::Result<Self> {
         let abilities = Abilities::of(io::stdout().is_terminal(), |name| std::env::var(name).ok());
         let terminal = Self {
@@ -95,9 +92,6 @@ impl Terminal {
     }
 
     /// Writes all of `bytes`.
-    ///
-    /// # Errors
-    /// If the output is closed.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;

@@ -1,25 +1,95 @@
-//! A page of characters as the screen of a game loop. Only rows that changed are written.
+//! The game in a terminal: the same scene, keys and commands as in the window.
+//!
+//! ```text
+//! trantor-viewer --text             draws in this terminal, ten times a second
+//! trantor-viewer --text | less      writes a plain page a second until the pipe is closed
+//! ```
+//!
+//! The game loop is the window's, with another [`Screen`]: a page of characters, of which only rows that changed are written.
+//! It has the scene ([`text_scene`]) and the rows below it ([`below`]) on a grid of characters ([`canvas`]). [`tty`] is the
+//! terminal.
+
+mod below;
+mod canvas;
+mod text_scene;
+mod tty;
 
 use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Context as _;
 use crossterm::cursor::MoveTo;
 use crossterm::queue;
 use crossterm::style::{Attribute, Print, SetAttribute};
 use crossterm::terminal::{Clear, ClearType};
 use trantor_model::{MapSize, Tile};
+use trantor_runtime::real_clock::RealClock;
+use trantor_runtime::signals;
+use trantor_runtime::wait::{Parker, Waker};
 use trantor_time::{Rate, RealSpan, RealTime};
 
-use super::below;
-use super::canvas::{Canvas, PLAIN};
-use super::text_scene::{self, TextScale, TextView};
-use super::tty::Terminal;
+use self::canvas::{Canvas, PLAIN};
+use self::text_scene::{TextScale, TextView};
+use self::tty::Terminal;
 use crate::console::Console;
-use crate::game_loop::Screen;
 use crate::game_loop::figures::Figures;
-use crate::input::Action;
+use crate::game_loop::{GameLoop, Screen, Viewer, Wake};
+use crate::input::{Action, Input};
 use crate::intent::{Intent, Selection};
-use crate::pictures;
 use crate::state::ViewerState;
+use crate::{logging, pictures};
+
+/// Shows what `make_state` makes until the user quits or the pipe is closed.
+pub fn run(make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerState>) -> anyhow::Result<()> {
+    let mut parker = Parker::new();
+    let state = make_state(parker.waker())?;
+    let terminal = Terminal::open().context("this terminal cannot be drawn on")?;
+    let mut is_ending = Arc::<AtomicBool>::default();
+    if terminal.abilities.is_live {
+        logging::set_quiet(true);
+        // The terminal must be restored first, so signals only ask for the end.
+        is_ending = signals::end_flag(false)?;
+    }
+    let mut game_loop = GameLoop::new(state, TextScreen::new(terminal), RealClock::new());
+    while !game_loop.is_over() {
+        // The loop runs one more frame; it must not ask for the end twice.
+        if is_ending.swap(false, Ordering::Relaxed) {
+            game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Quit)));
+        }
+        // Keys count from the next frame on, so it is enough to look for them before each.
+        while let Some(key) = game_loop.viewer().screen.terminal.read_key() {
+            game_loop.event(|viewer, _| handle(viewer, &key));
+        }
+        if let Wake::At(wake) = game_loop.turn() {
+            parker.wait(Some(wake));
+        }
+    }
+    let (screen, settings) = game_loop.finish();
+    // Restores the terminal, so that later messages can be read.
+    drop(screen);
+    logging::set_quiet(false);
+    settings.save();
+    Ok(())
+}
+
+fn handle(viewer: &mut Viewer<TextScreen>, key: &str) {
+    let Viewer { state, screen, .. } = viewer;
+    if screen.is_typing {
+        return screen.type_key(key, &mut state.hud().console);
+    }
+    let action = match key {
+        // As in other programs for terminals.
+        "q" | "ctrl-c" | "ctrl-d" => Some(Action::Quit),
+        key => state.bindings().action_of(key),
+    };
+    match action {
+        Some(Action::Console) => screen.is_typing = true,
+        Some(action) if screen.pans(action, state) => {}
+        Some(action) => viewer.put_input(Input::Act(action)),
+        None => {}
+    }
+}
 
 /// Frames a second in a terminal: enough to follow, and little data for a slow line.
 const LIVE_PER_SECOND: f64 = 10.0;
@@ -30,8 +100,8 @@ const PLAIN_PER_SECOND: f64 = 1.0;
 const FIRST_PAGE: RealSpan = RealSpan::from_secs(1);
 
 #[derive(Debug, Default)]
-pub(super) struct TextScreen {
-    pub(super) terminal: Terminal,
+struct TextScreen {
+    terminal: Terminal,
     canvas: Canvas,
     page: Vec<String>,
     page_size: (usize, usize),
@@ -40,7 +110,7 @@ pub(super) struct TextScreen {
     center: Option<Tile>,
     figures: Figures,
     /// Whether keys are letters of a command.
-    pub(super) is_typing: bool,
+    is_typing: bool,
     /// When the first frame was due.
     since: Option<RealTime>,
     has_shown: bool,
@@ -48,14 +118,14 @@ pub(super) struct TextScreen {
 }
 
 impl TextScreen {
-    pub(super) fn new(terminal: Terminal) -> Self {
+    fn new(terminal: Terminal) -> Self {
         Self {
             terminal,
             ..Self::default()
         }
     }
 
-    pub(super) fn type_key(&mut self, name: &str, console: &mut Console) {
+    fn type_key(&mut self, name: &str, console: &mut Console) {
         match name {
             "enter" if console.line.trim().is_empty() => self.is_typing = false,
             "enter" => console.enter(),
@@ -77,7 +147,7 @@ impl TextScreen {
     }
 
     /// Pans or zooms if `action` does that; returns whether it does.
-    pub(super) fn pans(&mut self, action: Action, state: &ViewerState) -> bool {
+    fn pans(&mut self, action: Action, state: &ViewerState) -> bool {
         let Some(size) = map_size(state) else { return false };
         let whole = TextScale::whole(size, self.page_size.0, self.page_size.1);
         let scale = self.scale.unwrap_or(whole);
