@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::burst::Answer;
 use crate::engine::Engine;
 use crate::limits;
-use crate::replicate::Answer;
 use crate::session::{Role, Session};
 
 impl Engine {

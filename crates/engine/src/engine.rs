@@ -21,9 +21,10 @@ use trantor_game::{Game, Snapshot};
 use trantor_model::AgentId;
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerQueue};
 
+use crate::burst::Answer;
 use crate::config::EngineConfig;
 use crate::minds::Minds;
-use crate::replicate::{Answer, FrameUpdates, TextUpdates};
+use crate::replicate::{FrameUpdates, TextUpdates};
 use crate::session::{Feed, Role, Sessions, TokenBucket};
 use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 use crate::shown::Board;

@@ -18,6 +18,7 @@
 //! The same engine runs behind sockets, in a simulation on a manual clock, and without any clock. It decides
 //! nothing about the rules (that is [`trantor_game`]) and nothing about bytes (that is [`trantor_protocol`]).
 
+mod burst;
 mod check;
 mod config;
 mod engine;

@@ -19,6 +19,7 @@
 pub mod app;
 pub mod console;
 pub mod demo;
+pub mod figures;
 pub mod film;
 pub mod game_loop;
 pub mod input;

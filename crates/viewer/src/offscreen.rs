@@ -11,7 +11,7 @@ use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::{Parker, Waker};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
-use crate::game_loop::figures::Figures;
+use crate::figures::Figures;
 use crate::game_loop::pretend::lay_out;
 use crate::options::Cli;
 use crate::painter::FramePainter;

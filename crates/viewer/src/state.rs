@@ -17,7 +17,7 @@ use trantor_protocol::limits::HISTORY_EVENTS_MAX;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::demo::{Demo, DemoScene};
-use crate::game_loop::figures::Figures;
+use crate::figures::Figures;
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::Settings;

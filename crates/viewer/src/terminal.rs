@@ -33,7 +33,7 @@ use self::canvas::{Canvas, PLAIN};
 use self::text_scene::{TextScale, TextView};
 use self::tty::Terminal;
 use crate::console::Console;
-use crate::game_loop::figures::Figures;
+use crate::figures::Figures;
 use crate::game_loop::{GameLoop, Screen, Viewer, Wake};
 use crate::input::{Action, Input};
 use crate::intent::{Intent, Selection};

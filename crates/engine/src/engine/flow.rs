@@ -10,8 +10,8 @@ use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
 
 use super::Engine;
 use super::deadlines::Timer;
+use crate::burst::{AnswerKind, ViewerQuirks};
 use crate::limits::{self, Limits};
-use crate::replicate::{AnswerKind, ViewerQuirks};
 use crate::session::{Observer, Request, Role, Session, Throttle};
 use crate::shell::{CloseReason, ConnId, Output};
 

@@ -9,8 +9,8 @@ use trantor_time::{NANOS, RealSpan, RealTime};
 use super::Engine;
 use super::admin::{AdminRefusal, AdminRequest};
 use super::deadlines::Timer;
+use crate::burst::{Answer, AnswerKind, ground, inventory, level, position, write_teams};
 use crate::limits;
-use crate::replicate::{Answer, AnswerKind, ground, inventory, level, position, write_teams};
 use crate::session::{Inbox, Observer, Request, Role, TokenShown};
 use crate::shell::{CloseReason, ConnId};
 

@@ -7,7 +7,6 @@
 //!
 //! Nothing here decides anything about the game, and nothing here knows sockets.
 
-mod burst;
 mod frames;
 mod text;
 
@@ -19,9 +18,8 @@ use crate::config::{EngineConfig, FoodTold};
 use crate::limits;
 use crate::session::Sessions;
 
-pub(crate) use burst::{Answer, AnswerKind, ViewerQuirks, ground, inventory, level, position, write_teams};
 pub(crate) use frames::{FrameUpdates, clock_anchor, send, send_at_once};
-pub(crate) use text::{Lines, TextUpdates};
+pub(crate) use text::TextUpdates;
 
 /// Queues the line for an agent about `event`, as a piece of its own. Returns the agent and the length of the line in
 /// bytes; `None` for a long look, which answers the agent's own command and is written as the agent reads it.

@@ -11,7 +11,7 @@ use trantor_game::{GameEvent, GroundChange, MoveKind};
 use trantor_model::{AgentId, Counts, EggId, MapSize, Tile};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
-use super::burst::{Subject, carried, joined};
+use crate::burst::{Lines, Subject, carried, joined};
 use crate::config::{EngineConfig, RefillNews};
 use crate::session::Sessions;
 use trantor_game::Game;
@@ -211,55 +211,4 @@ fn is_part_of_an_outcome(event: &GameEvent) -> bool {
                 ..
             }
     )
-}
-
-/// Lines, each with what it is about if that is part of the world.
-#[derive(Debug, Default)]
-pub(crate) struct Lines {
-    bytes: Vec<u8>,
-    /// Each with where it ends.
-    subjects: Vec<(Option<Subject>, usize)>,
-}
-
-impl Lines {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Those that are about nothing in the world, and about what `is_sent` says.
-    pub(crate) fn only(&self, is_sent: impl Fn(Subject) -> bool) -> Vec<u8> {
-        let lines = self.iter().filter(|(subject, _)| subject.is_none_or(&is_sent));
-        lines.flat_map(|(_, line)| line).copied().collect()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (Option<Subject>, &[u8])> {
-        let mut from = 0;
-        self.subjects.iter().map(move |&(subject, end)| {
-            let line = &self.bytes[from..end];
-            from = end;
-            (subject, line)
-        })
-    }
-
-    pub(crate) fn write(&mut self, subject: Option<Subject>, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.bytes);
-        self.subjects.push((subject, self.bytes.len()));
-    }
-
-    pub(crate) fn append(&mut self, behind: &mut Self) {
-        let before = self.bytes.len();
-        self.bytes.append(&mut behind.bytes);
-        let subjects = behind.subjects.drain(..);
-        self.subjects
-            .extend(subjects.map(|(subject, end)| (subject, before + end)));
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
-        self.subjects.clear();
-    }
 }

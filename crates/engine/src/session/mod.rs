@@ -28,8 +28,8 @@ pub(crate) use token_bucket::TokenBucket;
 
 use send::{DelayQueue, DirtyState};
 
+use crate::burst::Answer;
 use crate::limits::Limits;
-use crate::replicate::Answer;
 use crate::shell::{CloseReason, ConnId};
 
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use trantor_time::{RealSpan, RealTime};
 
 use super::log::Log;
 use super::{Session, Sessions};
+use crate::burst::{Answer, AnswerKind, Lines};
 use crate::limits;
-use crate::replicate::{Answer, AnswerKind, Lines};
 use crate::shell::{CloseReason, ConnId};
 
 /// Viewers in text, in the order they came.

@@ -10,7 +10,7 @@ use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
-use crate::game_loop::figures::Figures;
+use crate::figures::Figures;
 use crate::painter::FramePainter;
 use crate::state::ViewerState;
 use trantor_render::gpu::surface::{Fault, Recovery, Status, SurfaceState};

@@ -10,9 +10,9 @@ use winit::window::{Fullscreen, Window, WindowId};
 
 use super::canvas::{Canvas, Drawn};
 use super::refresh::{HIDDEN_PER_SECOND, RefreshRate};
+use crate::figures::Figures;
 use crate::film::recording::Recording;
 use crate::game_loop::Screen;
-use crate::game_loop::figures::Figures;
 use crate::input::Action;
 use crate::intent::Intent;
 use crate::options::Cli;

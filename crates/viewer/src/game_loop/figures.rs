@@ -1,65 +1,15 @@
-//! The figures of the debugging view, in the window and in the terminal, and of the command `values`.
-//!
-//! They are collected in the frames in which the view is open, and when they are asked for. Rates are counted once a
-//! second.
+//! Collects the figures of the loop, in the frames in which the debugging view is open and when they are asked for. Rates
+//! are counted once a second.
 
 use trantor_client::ClientStats;
-use trantor_protocol::wire::LinkTotals;
-use trantor_time::{Due, GameSpan, Pace, RealSpan, RealTime};
+use trantor_time::{Due, Pace, RealSpan, RealTime};
 
 use super::Viewer;
+use crate::figures::{Group, judged, messages_sent, row};
 use crate::logging;
 
 /// Lines of the log that are shown.
 const LOG_LINES: usize = 5;
-
-/// Frames in the plot and in its percentiles: four seconds at 60 a second.
-pub const FRAMES_KEPT: usize = 240;
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
-    /// Groups in the order in which they are shown.
-    pub groups: Vec<Group>,
-    pub log: Vec<String>,
-    /// Milliseconds of the last frames, oldest first.
-    pub frame_ms: Vec<f32>,
-    /// The frame interval aimed at, in milliseconds.
-    pub period_ms: f32,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
-    pub title: &'static str,
-    pub rows: Vec<Row>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    pub name: String,
-    pub value: String,
-    pub is_bad: bool,
-}
-
-impl Group {
-    pub fn new(title: &'static str, rows: impl IntoIterator<Item = Row>) -> Self {
-        Self {
-            title,
-            rows: rows.into_iter().collect(),
-        }
-    }
-}
-
-pub fn row(name: &str, value: impl ToString) -> Row {
-    judged(name, value, false)
-}
-
-pub fn judged(name: &str, value: impl ToString, is_bad: bool) -> Row {
-    Row {
-        name: name.to_owned(),
-        value: value.to_string(),
-        is_bad,
-    }
-}
 
 /// Frames drawn and calls of each system a second, over the time between the last two counts.
 #[derive(Debug, Default)]
@@ -278,20 +228,4 @@ fn server(stats: Option<&ClientStats>) -> Group {
         ),
     ];
     Group::new("Server", rows)
-}
-
-/// What became of the messages of a link, or of all.
-pub fn messages_sent(totals: &LinkTotals) -> [Row; 8] {
-    let LinkTotals { counts, .. } = totals;
-    let [p50, p99] = [totals.delay_p50, totals.delay_p99].map(GameSpan::as_units_f64);
-    [
-        row("sent", counts.sent),
-        row("delivered", counts.delivered),
-        row("lost", counts.lost),
-        row("copied", counts.duplicated),
-        row("out of range", counts.out_of_range),
-        row("queue full", counts.line_full),
-        row("in flight", counts.in_flight),
-        row("delay p50, p99", format!("{p50:.1}, {p99:.1} u")),
-    ]
 }

@@ -25,13 +25,14 @@ use trantor_runtime::fault::caught;
 use trantor_time::frame_budget::target_rate;
 use trantor_time::{Clock, FrameBudget, Rate, RealSpan, RealTime, Turn};
 
+use crate::figures::{FRAMES_KEPT, Figures};
 use crate::input::{Input, InputQueue};
 use crate::intent::Intent;
 use crate::settings::Settings;
 use crate::sound::Sound;
 use crate::state::{Pointer, ViewerState};
 
-use self::figures::{FRAMES_KEPT, Figures, Rates};
+use self::figures::Rates;
 use self::systems::Schedule;
 
 /// What a loop draws on: a window, a terminal, memory.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use trantor_time::{Rate, RealSpan, RealTime};
 
 use super::Screen;
-use super::figures::Figures;
+use crate::figures::Figures;
 use crate::intent::Intent;
 use crate::state::ViewerState;
 

@@ -7,7 +7,7 @@ use trantor_time::GameTime;
 
 use super::text_scene::legend;
 use crate::console::{Console, Output};
-use crate::game_loop::figures::{Figures, Row};
+use crate::figures::{Figures, Row};
 use crate::input::{Action, Bindings};
 use crate::intent::Selection;
 use crate::state::ViewerState;
@@ -181,7 +181,7 @@ fn cut(line: &str, columns: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::game_loop::figures::{Group, judged, row};
+    use crate::figures::{Group, judged, row};
 
     use super::*;
 

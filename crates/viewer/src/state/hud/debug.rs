@@ -11,7 +11,7 @@ use super::PanelContext;
 use super::layout::{EDGE, KEYS_HEIGHT};
 use super::theme::{self, Colors, text, truncated};
 use crate::console::{Console, Output};
-use crate::game_loop::figures::{FRAMES_KEPT, Figures, Group};
+use crate::figures::{FRAMES_KEPT, Figures, Group};
 
 const WIDTH: f32 = 640.0;
 const PALETTE_WIDTH: f32 = 560.0;

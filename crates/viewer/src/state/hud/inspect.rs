@@ -9,7 +9,7 @@ use super::activity::ActivityLog;
 use super::icons::{PERSON, Pen};
 use super::theme::{self, Colors, grouped, text, truncated};
 use super::{PanelContext, words};
-use crate::game_loop::figures::messages_sent;
+use crate::figures::messages_sent;
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
 

@@ -37,7 +37,7 @@ use self::layout::Plan;
 use self::report::Report;
 use self::theme::Colors;
 use crate::console::Console;
-use crate::game_loop::figures::Figures;
+use crate::figures::Figures;
 use crate::intent::Intent;
 use crate::state::ViewerState;
 

@@ -266,7 +266,7 @@ fn write_agent(out: &mut Vec<u8>, quirks: ViewerQuirks, game: &Game, agent: &Age
     }
 }
 
-pub(super) fn joined<'a>(game: &'a Game, agent: &AgentView) -> GuiEvent<'a> {
+pub(crate) fn joined<'a>(game: &'a Game, agent: &AgentView) -> GuiEvent<'a> {
     GuiEvent::Joined {
         agent: agent.id,
         tile: agent.tile,
@@ -285,7 +285,7 @@ pub(crate) fn inventory(agent: &Agent) -> GuiEvent<'static> {
     carried(agent.id, agent.tile, agent.inventory)
 }
 
-pub(super) fn carried(agent: AgentId, tile: Tile, inventory: Counts) -> GuiEvent<'static> {
+pub(crate) fn carried(agent: AgentId, tile: Tile, inventory: Counts) -> GuiEvent<'static> {
     GuiEvent::Inventory {
         agent,
         tile: Some(tile),
@@ -379,4 +379,55 @@ fn keep_sent<T: Copy>(all: &mut Vec<T>, known: &[T], is_sent: impl Fn(&T) -> boo
 fn known_from<T: Copy, Id: Ord>(known: &[T], id_of: impl Fn(&T) -> Id, from: Id) -> Option<T> {
     let first = known.partition_point(|one| id_of(one) < from);
     known.get(first).copied()
+}
+
+/// Lines, each with what it is about if that is part of the world.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    bytes: Vec<u8>,
+    /// Each with where it ends.
+    subjects: Vec<(Option<Subject>, usize)>,
+}
+
+impl Lines {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Those that are about nothing in the world, and about what `is_sent` says.
+    pub(crate) fn only(&self, is_sent: impl Fn(Subject) -> bool) -> Vec<u8> {
+        let lines = self.iter().filter(|(subject, _)| subject.is_none_or(&is_sent));
+        lines.flat_map(|(_, line)| line).copied().collect()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Option<Subject>, &[u8])> {
+        let mut from = 0;
+        self.subjects.iter().map(move |&(subject, end)| {
+            let line = &self.bytes[from..end];
+            from = end;
+            (subject, line)
+        })
+    }
+
+    pub(crate) fn write(&mut self, subject: Option<Subject>, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
+        self.subjects.push((subject, self.bytes.len()));
+    }
+
+    pub(crate) fn append(&mut self, behind: &mut Self) {
+        let before = self.bytes.len();
+        self.bytes.append(&mut behind.bytes);
+        let subjects = behind.subjects.drain(..);
+        self.subjects
+            .extend(subjects.map(|(subject, end)| (subject, before + end)));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.subjects.clear();
+    }
 }
