@@ -1,4 +1,4 @@
-//! Where scenes come from: a server's game ([`mod@live`]), or a synthetic one ([`demo`]).
+//! Where scenes come from: a server's game ([`mod@live`]), or a synthetic one ([`mod@demo`]).
 
 mod live;
 
