@@ -22,10 +22,11 @@ fn server_at(hertz: u64) -> Background {
     })
 }
 
-/// Twelve agents over TCP, from the first egg to the victory.
+/// Agents over TCP, from the first egg to the victory. At this speed a command takes 35 ms, so that bots win also where other
+/// programs hold them up for some milliseconds; at 1,000 they did not.
 #[test]
 fn two_teams_play_to_the_end_of_a_game() {
-    let server = server_at(1_000);
+    let server = server_at(200);
     let red = bot(server.address(), "-n red --team-size 6 --seed 1");
     let blue = bot(server.address(), "-n blue --team-size 6 --seed 2");
     let winner = lines(&viewer(server.address())).find(|line| line.starts_with("seg "));
