@@ -58,7 +58,9 @@ impl Desktop {
         let listen = SocketAddr::new(options.bind, 0);
         let server = Background::start(listen, options.engine_config(7)).unwrap();
         let folder = std::env::temp_dir().join(format!("trantor-window-test-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(folder.join("trantor")).unwrap();
+        // It begins after 20 seconds without input, which a busy machine may take to draw what a test waits for.
+        std::fs::write(folder.join("trantor/viewer.toml"), "director = false\n").unwrap();
         let (host, port) = (server.address().ip(), server.address().port());
         let mut viewer = Command::new(env!("CARGO_BIN_EXE_trantor-viewer"))
             .args(["-h", &host.to_string(), "-p", &port.to_string()])
