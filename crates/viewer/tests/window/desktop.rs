@@ -15,7 +15,7 @@ use trantor_time::{Clock as _, RealSpan};
 
 const TOOLS: [&str; 3] = ["Xvfb", "xdotool", "xrandr"];
 /// How long anything may take on a busy machine that draws with its processors, before the test fails.
-const PATIENCE: RealSpan = RealSpan::from_secs(30);
+const PATIENCE: RealSpan = RealSpan::from_secs(90);
 /// Lines of the viewer that are read while one is waited for; it writes a line only when something changes.
 const LINES_MAX: usize = 100_000;
 /// Rows of a picture, from above, that may show a notice.
@@ -152,7 +152,7 @@ impl Desktop {
     }
 
     pub(crate) fn click(&self, at: (f32, f32)) {
-        self.mouse(at, "sleep 0.3 mousedown 1 sleep 0.3 mouseup 1");
+        self.mouse(at, "sleep 1 mousedown 1 sleep 1 mouseup 1");
     }
 
     /// Reads lines until `find` finds what it looks for in all of them.
