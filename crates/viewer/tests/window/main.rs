@@ -136,7 +136,7 @@ fn a_frame_is_drawn_only_if_the_window_is_seen_and_the_picture_has_changed() {
     // Frames go on at their rate, though the window shows the last one.
     desktop.wait_for("frames-target 60.0");
     desktop.wait_for("drawn true");
-    for key in ["h", "l"] {
+    for key in ["h", "F4"] {
         desktop.keys(key);
         desktop.wait_for("resting false");
         desktop.wait_for("resting true");
