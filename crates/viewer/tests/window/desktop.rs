@@ -152,7 +152,7 @@ impl Desktop {
     }
 
     pub(crate) fn click(&self, at: (f32, f32)) {
-        self.mouse(at, "sleep 1 mousedown 1 sleep 1 mouseup 1");
+        self.mouse(at, "sleep 0.3 mousedown 1 sleep 0.3 mouseup 1");
     }
 
     /// Reads lines until `find` finds what it looks for in all of them.
