@@ -99,16 +99,10 @@ fn a_stopped_program_slips_says_so_and_goes_on() {
     rustix::process::kill_process(pid, Signal::STOP).unwrap();
     Parker::new().wait(Some(now() + stopped_for));
     rustix::process::kill_process(pid, Signal::CONT).unwrap();
-    let went_on = now();
     for _ in 0..9 {
         assert_eq!(agent.line(), "ok");
     }
-    // Nine moves of seven units take 0.6 s, a quarter of a second of which may be made up for; all of it made up for, they would come at once.
-    assert!(
-        now() - went_on > RealSpan::from_millis(300),
-        "{:?}",
-        now() - went_on
-    );
+    // Of 200 units, a quarter of a second's worth may be made up for.
     assert!(program.metric("trantor_game_slips_total") >= 1.0);
     assert!(program.metric("trantor_game_slipped_units_total") >= 100.0);
     let log = program.stop();
