@@ -48,7 +48,7 @@ fn death_and_refusal_are_distinct_errors() {
 #[test]
 fn an_eleventh_open_command_is_refused_here_and_not_lost_there() {
     let server = serve(&Options {
-        frequency: Frequency::new(10_000).unwrap(),
+        frequency: Frequency::new(500).unwrap(),
         ..Options::default()
     });
     let mut session = Session::join(server.address(), "red").unwrap();

@@ -30,7 +30,7 @@ fn reads(server: &mut Program) -> f64 {
 /// streams, and what they are sent at one time leaves in one.
 #[test]
 fn each_reply_to_an_agent_leaves_in_a_write_of_its_own() {
-    let mut server = server("-c 3 -f 10000");
+    let mut server = server("-c 3 -f 1000");
     let mut peer = server.join("red").0;
     let before = (writes(&mut server), reads(&mut server));
     peer.send("Connect_nbr\nnonsense\nConnect_nbr\nInventory\nConnect_nbr\nRight\n");
