@@ -132,7 +132,11 @@ pub(super) fn apply(context: &Context, theme: Theme) {
     };
     context.set_theme(base);
     // The viewer's own keys change the size.
-    context.options_mut(|options| options.zoom_with_keyboard = false);
+    context.options_mut(|options| {
+        options.zoom_with_keyboard = false;
+        // A machine that draws two frames a second sees long presses only.
+        options.input_options.max_click_duration = f64::INFINITY;
+    });
     context.style_mut_of(base, |style| {
         style.text_styles = [
             (TextStyle::Small, FontId::proportional(11.5)),
