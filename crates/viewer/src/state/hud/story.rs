@@ -55,7 +55,7 @@ const LINES_MAX: usize = 10;
 const PICTURE: egui::Vec2 = vec2(208.0, 96.0);
 /// Least width of a picture whose words can be read, and height of its words.
 const PICTURE_WIDTH_LEAST: f32 = 160.0;
-const PICTURE_WORDS: f32 = 40.0;
+const PICTURE_WORDS: f32 = 58.0;
 /// Teams from which on they stand in two columns; the gap between these, and the width of a figure.
 const TWO_COLUMNS_FROM: usize = 4;
 const COLUMN_GAP: f32 = 32.0;
@@ -200,7 +200,7 @@ fn content(ui: &mut Ui, cx: &mut PanelContext<'_>, hud: &Hud, height: f32) {
             true => ui.columns(KEYS.len(), |columns| {
                 for (ui, line) in columns.iter_mut().zip(&points) {
                     let is_chosen = picture(ui, cx, line).clicked();
-                    chosen.push(feed::show_line(ui, cx, line, 2).clicked() || is_chosen);
+                    chosen.push(feed::show_line(ui, cx, line, 3).clicked() || is_chosen);
                 }
             }),
             false => chosen.extend(
