@@ -120,6 +120,18 @@ impl Agenda {
         row.front().map(|pending| pending.due)
     }
 
+    /// Who eats at the instant of the first deadline, if that is a meal before `before`; in order.
+    pub(crate) fn next_meals(&self, before: GameTime) -> impl Iterator<Item = AgentId> {
+        let row = self.meals.rows.first_key_value();
+        let row = row.filter(|((at, _), _)| *at < before && self.is_meal_next());
+        row.into_iter()
+            .flat_map(|(_, row)| row)
+            .filter_map(|meal| match meal.due {
+                Due::Hunger(agent) => Some(agent),
+                _ => None,
+            })
+    }
+
     pub(crate) fn take_first(&mut self) -> Option<(GameTime, Due)> {
         match self.is_meal_next() {
             true => self.meals.take_first(),

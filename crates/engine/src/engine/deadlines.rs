@@ -179,9 +179,7 @@ impl Engine {
         let timer_at = self.timers.next_deadline().filter(|at| *at <= now);
         let before = timer_at.map_or(self.pace.game_now(), |at| self.pace.game_at(at));
         let before = self.next_mind_wake().map_or(before, |wake| before.min(wake));
-        while let Some(fired) = self.game.fire_meal(before) {
-            self.note_fired(fired);
-        }
+        while self.fire_meals(before, limits::MEALS_AT_ONCE) > 0 {}
     }
 
     pub(super) fn fire_game(&mut self, now: RealTime) -> Option<Fired> {
@@ -197,12 +195,7 @@ impl Engine {
         let mut count = 1;
         if fired.kind == DueKind::Hunger {
             let after = fired.at + GameSpan::from_nanounits(1);
-            while count < limits::MEALS_AT_ONCE
-                && let Some(meal) = self.game.fire_meal(after)
-            {
-                self.note_fired(meal);
-                count += 1;
-            }
+            count += self.fire_meals(after, limits::MEALS_AT_ONCE - 1);
         }
         self.meters.lateness.note(now, lateness_ns, count);
         Some(Fired {
@@ -210,6 +203,21 @@ impl Engine {
             lateness_ns,
             count,
         })
+    }
+
+    /// Carries out the next meals of one instant before `before`; answers how many.
+    fn fire_meals(&mut self, before: GameTime, most: u32) -> u32 {
+        let meals = self.game.meals_before(before, most as usize);
+        let mut count = 0;
+        for _ in 0..meals {
+            // A scenario may have changed what comes next.
+            let Some(fired) = self.game.fire_next(before) else {
+                break;
+            };
+            self.note_fired(fired);
+            count += 1;
+        }
+        count
     }
 
     fn note_fired(&mut self, fired: trantor_game::Fired) {
