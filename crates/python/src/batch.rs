@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -31,7 +31,8 @@ use crate::setup;
 const GAMES_MAX: usize = 65_536;
 /// Threads of one batch: as many cores as large machines have.
 const THREADS_MAX: usize = 256;
-/// A thread that has done its share stays awake so long: what it takes to wake it. The next step often comes earlier.
+/// A thread that has done its share stays awake so long: what it takes to wake it. The others are often done earlier, and so is
+/// the caller with what it does between two steps.
 const AWAKE_MAX: RealSpan = RealSpan::from_micros(50);
 
 /// How long viewers are waited for between two looks for Ctrl-C.
@@ -328,11 +329,11 @@ fn in_range(name: &str, value: usize, max: usize) -> PyResult<()> {
     }
 }
 
-/// Keeps a thread of the pool awake until the next round, or for [`AWAKE_MAX`].
-fn stay_awake(rounds: &AtomicU64, round: u64) {
+/// Keeps a thread awake until something has happened, but no longer than [`AWAKE_MAX`].
+fn stay_awake(has_happened: impl Fn() -> bool) {
     let clock = RealClock::new();
     let until = clock.now() + AWAKE_MAX;
-    while rounds.load(Ordering::Relaxed) == round && clock.now() < until {
+    while !has_happened() && clock.now() < until {
         std::hint::spin_loop();
     }
 }
@@ -374,16 +375,19 @@ impl Batch {
         Ok(py.detach(|| match &players.helpers {
             None => vec![here(0)],
             Some(helpers) => {
-                let results = Mutex::new(Vec::new());
+                let (results, done) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
                 let round = players.rounds.fetch_add(1, Ordering::Relaxed) + 1;
                 let first = helpers.in_place_scope(|scope| {
                     scope.spawn_broadcast(|_, context| {
                         let result = here(1 + context.index());
                         results.lock().expect("no other holds it in a panic").push(result);
                         let rounds = Arc::clone(&players.rounds);
-                        rayon::spawn(move || stay_awake(&rounds, round));
+                        rayon::spawn(move || stay_awake(|| rounds.load(Ordering::Relaxed) != round));
+                        done.fetch_add(1, Ordering::Relaxed);
                     });
-                    here(0)
+                    let first = here(0);
+                    stay_awake(|| done.load(Ordering::Relaxed) == helpers.current_num_threads());
+                    first
                 });
                 let mut results = results.into_inner().expect("no other holds it in a panic");
                 results.push(first);
