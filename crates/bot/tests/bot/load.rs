@@ -32,11 +32,11 @@ fn agents_and_viewers_of_both_kinds_are_served_and_measured() {
         places_per_team: 10,
         ..Options::default()
     });
-    let flags = "-a 20 --text-viewers 2 --frame-viewers 2 -f 1000 -d 0.7 --warm-up 0.2";
+    let flags = "-a 20 --text-viewers 2 --frame-viewers 2 -f 500 -d 0.7 --warm-up 0.2";
     let (status, report, stderr) = found(start(server.address(), flags));
     assert_eq!(status, 0, "{stderr}");
     assert_eq!(number(&report, "agents"), 20.0);
-    assert_eq!(number(&report, "frequency"), 1_000.0, "the speed was set");
+    assert_eq!(number(&report, "frequency"), 500.0, "the speed was set");
     assert_eq!(
         number(&report, "connections_lost") + number(&report, "deaths"),
         0.0
@@ -74,8 +74,9 @@ fn a_load_that_cannot_be_says_why_in_one_line() {
     // The speed is as it was, and all places are free.
     let speed = lines(&viewer(server.address())).find(|line| line.starts_with("sgt "));
     assert_eq!(speed.as_deref(), Some("sgt 100"));
-    let (status, report, stderr) = found(start(server.address(), "-a 12 -d 0.1 --warm-up 0"));
-    assert_eq!((status, number(&report, "agents")), (0, 12.0), "{stderr}");
+    let (status, report, stderr) = found(start(server.address(), "-a 12 -d 0.5 --warm-up 0"));
+    assert_eq!(status, 0, "{stderr}");
+    assert_eq!(number(&report, "agents"), 12.0);
 }
 
 /// Serves the control viewer: sends the speed at the start, answers queries with 100 and echoes a set speed, or closes.
