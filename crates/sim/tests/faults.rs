@@ -2,6 +2,7 @@
 
 #![cfg(feature = "faults")]
 
+use trantor_runtime::threads;
 use trantor_sim::{Fault, run, sweep_seed};
 
 /// Seeds within which each fault must be detected.
@@ -119,7 +120,7 @@ fn check(fault: Fault, reasons: &[&str]) -> Result<(), String> {
 fn every_injected_fault_is_detected() {
     let checks = FAULTS
         .iter()
-        .map(|(fault, reasons)| std::thread::spawn(|| check(*fault, reasons)));
+        .map(|(fault, reasons)| threads::spawn("check", || check(*fault, reasons)).unwrap());
     let checks: Vec<_> = checks.collect();
     let outcomes = checks
         .into_iter()
