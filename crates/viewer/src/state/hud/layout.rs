@@ -18,12 +18,16 @@ pub(super) const GAP: f32 = 8.0;
 /// Least width of a window with columns, and with two cards side by side, in points.
 const COLUMNS_FROM: f32 = 900.0;
 const TWO_CARDS_FROM: f32 = COLUMN_WIDTH * 2.0 + EDGE * 3.0;
+/// Least width of a stage with the board beside the race, and room for a banner in the middle, in points.
+const BESIDE_FROM: f32 = COLUMN_WIDTH * 2.0 + EDGE * 14.0;
 /// Least height of a window that has the map in the corner and the inspector at once, in points.
 const MAP_AND_INSPECTOR_FROM: f32 = 960.0;
 /// Height of the card of time in a strip, with its sound, in points.
 const TIME_HEIGHT: f32 = 172.0;
 /// Least height of a window with the card of time above that of the race, in points; lower ones have keys for it.
 const STACK_TIME_FROM: f32 = 400.0;
+/// Least height of a window with the time-line of a recording, in points: lower ones have keys for it, and a board instead.
+const TIMELINE_FROM: f32 = 320.0;
 /// Height of the line of keys with its margins, and of the time-line with its gap, in points.
 pub(super) const KEYS_HEIGHT: f32 = 58.0;
 const TIMELINE_HEIGHT: f32 = 76.0;
@@ -112,6 +116,11 @@ impl Plan {
         self.shape == Shape::Columns
     }
 
+    /// Whether the board is beside the race instead of below it: nothing else is up there on a stage.
+    fn is_beside(&self) -> bool {
+        self.is_stage && self.shape == Shape::Pair && self.size.x >= BESIDE_FROM
+    }
+
     fn has_time(&self) -> bool {
         !self.is_stage && (self.shape != Shape::Stack || self.size.y >= STACK_TIME_FROM)
     }
@@ -121,6 +130,7 @@ impl Plan {
         let teams = RACE_HEIGHT + (teams::ROW + teams::ROW_GAP) * self.rows as f32;
         match self.shape {
             Shape::Columns | Shape::Nothing => 0.0,
+            Shape::Pair if self.is_beside() => 0.0,
             Shape::Pair => EDGE + teams.max(TIME_HEIGHT),
             Shape::Stack if self.has_time() => EDGE + TIME_HEIGHT + GAP + teams,
             Shape::Stack => EDGE + teams,
@@ -129,7 +139,7 @@ impl Plan {
 
     /// Width of a column with its margins, on either side.
     fn aside(&self) -> f32 {
-        match self.is_wide() {
+        match self.is_wide() || self.is_beside() {
             true => COLUMN_WIDTH + EDGE * 2.0,
             false => EDGE,
         }
@@ -151,6 +161,18 @@ impl Plan {
         }
     }
 
+    /// Whether there is room for the time-line of a recording.
+    pub(super) fn has_timeline(&self) -> bool {
+        self.size.y >= TIMELINE_FROM
+    }
+
+    fn timeline_height(&self, has_timeline: bool) -> f32 {
+        match has_timeline && self.has_timeline() {
+            true => TIMELINE_HEIGHT,
+            false => 0.0,
+        }
+    }
+
     /// Left, right and lower edge of the room between the columns, above the time-line if there is one.
     pub(super) fn bottom(&self, has_timeline: bool, selection: Selection) -> (f32, f32, f32) {
         let right = match (self.shape, selection) {
@@ -159,9 +181,9 @@ impl Plan {
             // The inspector reaches down to the window's edge.
             (Shape::Columns | Shape::Pair, _) => COLUMN_WIDTH + EDGE * 2.0,
         };
-        let above = if has_timeline { TIMELINE_HEIGHT } else { 0.0 };
-        let bottom = self.size.y - self.keys_height() - above;
-        (self.aside(), self.size.x - right, bottom)
+        let bottom = self.size.y - self.keys_height() - self.timeline_height(has_timeline);
+        let left = if self.is_wide() { self.aside() } else { EDGE };
+        (left, self.size.x - right, bottom)
     }
 
     /// The lower edge of the column on the right.
@@ -176,7 +198,7 @@ impl Plan {
 
     /// The part of the window that panels leave free.
     fn clear(&self, has_timeline: bool) -> Rect {
-        let below = self.keys_height() + if has_timeline { TIMELINE_HEIGHT } else { 0.0 };
+        let below = self.keys_height() + self.timeline_height(has_timeline);
         // A window full of panels still has a middle.
         let above = (self.middle_top() + BANNER_HEIGHT).min(self.size.y * 0.4);
         let below = below.min(self.size.y * 0.4);

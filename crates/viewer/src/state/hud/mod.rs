@@ -281,9 +281,7 @@ impl Hud {
         self.cards.extend(banner);
         self.cards.extend(lag);
         if tells_story {
-            if points.y >= story::WITH_TIMELINE_FROM {
-                self.cards.extend(timeline::show(context, cx));
-            }
+            self.cards.extend(timeline::show(context, cx));
             self.cards.extend(help::hints(context, cx));
             let card = story::show(context, cx, self);
             self.cards.push(card);

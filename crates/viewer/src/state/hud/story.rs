@@ -39,8 +39,6 @@ const BEFORE: GameSpan = GameSpan::from_units(150);
 /// The keys of the turning points that lead there, and so how many there are.
 const KEYS: [Key; 3] = [Key::Num1, Key::Num2, Key::Num3];
 
-/// Least height of a window with the timeline of a recording below the story, in points.
-pub(super) const WITH_TIMELINE_FROM: f32 = 320.0;
 /// Width of what is in the card, in points: wider, lines of the plot and rows of the table are hard to follow.
 const WIDTH_MAX: f32 = 640.0;
 /// Heights of the sections with their headings, in points.

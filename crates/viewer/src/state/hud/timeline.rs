@@ -26,9 +26,10 @@ const NEAR_POINTS: f32 = 3.0;
 /// Marks named at once: a longer list covers the picture.
 const NAMED_MAX: usize = 4;
 
-/// Shows the time-line of a recording; returns its rectangle.
+/// Shows the time-line of a recording, where there is room for it; returns its rectangle.
 pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) -> Option<Rect> {
-    let recording = cx.state.source.recording()?;
+    let recording = cx.state.source.recording();
+    let recording = recording.filter(|_| cx.plan.has_timeline())?;
     let margin = Margin::symmetric(12, 7);
     let (left, right, bottom) = cx.plan.bottom(false, cx.state.selection);
     let room = right - left - margin.sum().x - 2.0;
