@@ -1,4 +1,4 @@
-//! A summary of the past for late viewers: the course of the score, and the last events.
+//! A summary of the past for late viewers: the course of the score, the last events, and when teams first reached a level.
 //!
 //! The reader of a game's events keeps it beside the game, which does not depend on it. Broken eggs are left out, since
 //! their event does not name the team.
@@ -15,6 +15,8 @@ use crate::game::Game;
 pub const EVENTS_MAX: usize = 200;
 /// Broadcasts among them: bots send them all the time, which would push out all other events.
 const SAID_MAX: usize = 50;
+/// Events among them that stay whatever comes after: the first of each team to reach each level. Fourteen teams have so many.
+const FIRSTS_MAX: usize = 98;
 /// Bytes of a broadcast: as many as viewers are sent.
 const SAID_BYTES_MAX: usize = 256;
 /// Scores kept, of all moments and teams together: 128 KB.
@@ -31,13 +33,21 @@ const SCORE_EVERY: GameSpan = GameSpan::from_units(10);
 pub struct History {
     /// Living agents; events of removed ones need their team and level.
     living: BTreeMap<AgentId, (TeamId, Level)>,
-    /// Of each team the living agents by level.
+    /// Of each team the living agents by level, and the highest level so far.
     by_level: Vec<[u32; 8]>,
+    highest: Vec<Level>,
     points: Vec<(GameTime, Vec<u64>)>,
     /// Moments are at least so far apart; twice as far each time they became too many.
     every: GameSpan,
-    events: VecDeque<(GameTime, FeedKind)>,
+    events: VecDeque<Past>,
     is_over: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Past {
+    event: (GameTime, FeedKind),
+    /// It stays.
+    is_first: bool,
 }
 
 impl History {
@@ -46,6 +56,7 @@ impl History {
         let mut history = Self {
             living: BTreeMap::new(),
             by_level: vec![[0; 8]; game.world().teams().len()],
+            highest: vec![Level::FIRST; game.world().teams().len()],
             points: Vec::new(),
             every: SCORE_EVERY,
             events: VecDeque::new(),
@@ -53,6 +64,7 @@ impl History {
         };
         for agent in game.world().agents() {
             history.insert(agent.id, agent.team, agent.level);
+            history.note_level(agent.team, agent.level);
         }
         history.points.push((game.now(), history.scores()));
         history.is_over = game.winner().is_some();
@@ -70,9 +82,9 @@ impl History {
         self.by_level.iter().map(Level::score).collect()
     }
 
-    /// The last events, oldest first.
+    /// The last events, and before them those that stay; oldest first.
     pub fn events(&self) -> impl Iterator<Item = &(GameTime, FeedKind)> {
-        self.events.iter()
+        self.events.iter().map(|past| &past.event)
     }
 
     /// About how much memory it takes.
@@ -89,8 +101,9 @@ impl History {
         self.points = joined;
         self.every = self.every.max(before.every);
         self.thin();
+        self.highest.clone_from(&before.highest);
         let own = std::mem::replace(&mut self.events, before.events.clone());
-        for (at, kind) in own {
+        for (at, kind) in own.into_iter().map(|past| past.event) {
             self.push(at, kind);
         }
     }
@@ -162,15 +175,31 @@ impl History {
     }
 
     fn push(&mut self, at: GameTime, kind: FeedKind) {
+        let is_first = match kind {
+            FeedKind::Rose(who, level) => {
+                let firsts = self.events.iter().filter(|past| past.is_first).count();
+                self.note_level(who.team, level) && firsts < FIRSTS_MAX
+            }
+            _ => false,
+        };
         let is_said = |kind: &FeedKind| matches!(kind, FeedKind::Said(..));
-        let said = self.events.iter().filter(|(_, kind)| is_said(kind)).count();
+        let said = self.events().filter(|(_, kind)| is_said(kind)).count();
+        let mut oldest = None;
         if is_said(&kind) && said == SAID_MAX {
-            let oldest = self.events.iter().position(|(_, kind)| is_said(kind));
-            oldest.map(|place| self.events.remove(place));
+            oldest = self.events().position(|(_, kind)| is_said(kind));
         } else if self.events.len() == EVENTS_MAX {
-            self.events.pop_front();
+            oldest = self.events.iter().position(|past| !past.is_first);
         }
-        self.events.push_back((at, kind));
+        oldest.map(|place| self.events.remove(place));
+        let event = (at, kind);
+        self.events.push_back(Past { event, is_first });
+    }
+
+    /// A team has reached a level: answers whether for the first time.
+    fn note_level(&mut self, team: TeamId, level: Level) -> bool {
+        let highest = &mut self.highest[usize::from(team.0)];
+        let before = std::mem::replace(highest, level.max(*highest));
+        level > before
     }
 
     /// The team of a living agent.
@@ -280,6 +309,26 @@ mod tests {
         assert_eq!(scores, [0, 6 * 8]);
         let (_, last) = history.events().last().unwrap();
         assert_eq!(*last, FeedKind::Won(TeamId(1)));
+    }
+
+    /// However much comes after it, and not because it happens again.
+    #[test]
+    fn the_first_of_a_team_to_reach_a_level_stays() {
+        let mut game = game(2);
+        let mut history = History::of(&game);
+        let level = Level::new(2).unwrap();
+        for id in 0..300 {
+            game.advance_to(GameTime::from_units(i64::from(id)));
+            history.note(&game, &joined(id, (id % 2) as u16));
+            let agent = AgentId(id);
+            history.note(&game, &GameEvent::LevelChanged { agent, level });
+        }
+        let rises = history
+            .events()
+            .filter(|(_, kind)| matches!(kind, FeedKind::Rose(..)));
+        let at: Vec<_> = rises.map(|(at, _)| at.whole_units()).collect();
+        assert_eq!(at[..3], [0, 1, 201]);
+        assert_eq!(history.events().count(), EVENTS_MAX);
     }
 
     #[test]

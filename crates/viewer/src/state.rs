@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, VecDeque};
 use glam::Vec2;
 use trantor_client::{FeedEntry, Scene};
 use trantor_model::MapSize;
-use trantor_protocol::limits::HISTORY_EVENTS_MAX;
 use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::demo::{Demo, DemoScene};
@@ -266,9 +265,7 @@ impl ViewerState {
         let scores = self.source.take_scores();
         let entries: Vec<FeedEntry> = std::iter::from_fn(|| self.source.poll_feed()).collect();
         if let Some(scores) = scores {
-            let is_whole = entries.len() < HISTORY_EVENTS_MAX;
-            let reached = if is_whole { &[] } else { &self.scene.teams[..] };
-            self.hud.begin_with(scores, reached);
+            self.hud.begin_with(scores, &self.scene.teams, &entries);
         }
         for entry in &entries {
             self.hud.add_event(entry, &self.scene);

@@ -183,7 +183,8 @@ pub struct LinkState {
 pub struct History {
     /// How the score went, in order of time; at most [`crate::limits::HISTORY_SCORES_MAX`] scores in all.
     pub scores: Vec<ScorePoint>,
-    /// The last events, oldest first; at most [`crate::limits::HISTORY_EVENTS_MAX`].
+    /// The last events, and before them the first of each team to reach each level, oldest first; at most
+    /// [`crate::limits::HISTORY_EVENTS_MAX`].
     pub events: Vec<FeedEntry>,
 }
 

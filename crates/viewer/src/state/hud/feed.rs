@@ -241,15 +241,21 @@ impl Line {
 }
 
 impl EventFeed {
-    /// Begins with the levels that teams have reached before: no later team is the first to get there.
-    pub(super) fn new(teams: &[SceneTeam]) -> Self {
+    /// Begins with the levels that teams have reached before what is known of the past: no later team is the first to get
+    /// there.
+    pub(super) fn new(teams: &[SceneTeam], past: &[FeedEntry]) -> Self {
         let mut feed = Self::default();
+        let is_told = |key: &(TeamId, Level)| {
+            let is_rise = |entry: &FeedEntry| matches!(entry.kind, FeedKind::Rose(who, level) if (who.team, level) == *key);
+            past.iter().any(is_rise)
+        };
         for (team, id) in teams.iter().zip(0..) {
             let best = team.by_level.iter().rposition(|&agents| agents > 0);
             let levels = (1..).map_while(|level| Level::new(level).ok());
             let passed = levels.take(best.map_or(0, |place| place + 1));
-            feed.reached
-                .extend(passed.map(|level| ((TeamId(id), level), i128::MIN)));
+            let passed = passed.map(|level| (TeamId(id), level));
+            let untold = passed.filter(|key| !is_told(key));
+            feed.reached.extend(untold.map(|key| (key, i128::MIN)));
         }
         feed
     }
@@ -532,7 +538,7 @@ mod tests {
     #[test]
     fn an_elevation_is_one_line_that_says_what_it_means() {
         let level = |number| Level::new(number).unwrap();
-        let mut feed = EventFeed::new(&[]);
+        let mut feed = EventFeed::new(&[], &[]);
         let rises = |feed: &mut EventFeed, units, team, number, agents: u32| {
             let rose = |agent| FeedKind::Rose(who(agent, team), level(number));
             (0..agents)
@@ -577,12 +583,16 @@ mod tests {
             rises(&mut feed, 2_300, 0, 6, 1),
             " 0:23 red reached level 6, first to get there"
         );
-        let mut late = EventFeed::new(&teams([0, 0, 0, 0, 1, 0, 0, 0]));
+        let late_teams = teams([0, 0, 0, 0, 1, 0, 0, 0]);
+        let mut late = EventFeed::new(&late_teams, &[]);
         assert_eq!(rises(&mut late, 10, 0, 5, 1), " 0:00 red: 1 reached level 5");
         assert_eq!(
             rises(&mut late, 10, 0, 6, 1),
             " 0:00 red reached level 6, first to get there"
         );
+        let (at, kind) = (GameTime::from_units(9), FeedKind::Rose(who(1, 0), level(5)));
+        let mut told = EventFeed::new(&late_teams, &[FeedEntry { at, kind }]);
+        assert_eq!(rises(&mut told, 10, 0, 5, 1), " 0:00 red reached level 5");
     }
 
     #[test]

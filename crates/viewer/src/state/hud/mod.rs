@@ -192,17 +192,17 @@ impl Hud {
         self.activity = activity::ActivityLog::default();
     }
 
-    /// Takes over the score so far, which comes with a snapshot; the last events follow as entries. `reached`: teams as they
-    /// stand, if the entries do not begin with the match.
-    pub fn begin_with(&mut self, scores: Vec<ScorePoint>, reached: &[SceneTeam]) {
-        self.feed = EventFeed::new(reached);
+    /// Takes over the score so far, which comes with a snapshot. The past events, which are to be added, have the first of
+    /// each team to reach each level.
+    pub fn begin_with(&mut self, scores: Vec<ScorePoint>, teams: &[SceneTeam], past: &[FeedEntry]) {
+        self.feed = EventFeed::new(teams, past);
         self.tallies.clear();
         self.score = score::ScoreHistory::new(scores);
     }
 
     /// Forgets everything about the match before.
     pub fn reset_match(&mut self, teams: &[SceneTeam]) {
-        self.begin_with(Vec::new(), teams);
+        self.begin_with(Vec::new(), teams, &[]);
         self.forget_commands();
     }
 
