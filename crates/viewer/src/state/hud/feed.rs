@@ -334,8 +334,8 @@ impl EventFeed {
             _ => 0,
         };
         let mut lines: Vec<&Line> = self.lines.iter().filter(|line| weight(line) > 0).collect();
-        // Of equals the later ones.
-        lines.sort_by_key(|line| Reverse((weight(line), line.units)));
+        // Of equals those who were first to get there, then the later ones.
+        lines.sort_by_key(|line| Reverse((weight(line), line.is_first, line.units)));
         let mut points: Vec<&Line> = Vec::new();
         for line in lines {
             let is_apart = |point: &&Line| (point.units - line.units).abs() >= POINTS_APART;
@@ -624,7 +624,7 @@ mod tests {
         let points =
             |most| -> Vec<i128> { feed.turning_points(most).iter().map(|line| line.units).collect() };
         assert_eq!(points(3), [1_500, 2_000, 2_300]);
-        assert_eq!(points(9), [100, 1_000, 1_500, 2_000, 2_300]);
+        assert_eq!(points(9), [100, 900, 1_500, 2_000, 2_300]);
     }
 
     #[test]
