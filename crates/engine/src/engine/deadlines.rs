@@ -209,11 +209,11 @@ impl Engine {
     fn fire_meals(&mut self, before: GameTime, most: u32) -> u32 {
         let meals = self.game.meals_before(before, most as usize);
         let mut count = 0;
-        for _ in 0..meals {
-            // A scenario may have changed what comes next.
-            let Some(fired) = self.game.fire_next(before) else {
-                break;
-            };
+        // A scenario may change what comes next.
+        while (count as usize) < meals
+            && self.game.meals_before(before, 1) == 1
+            && let Some(fired) = self.game.fire_next(before)
+        {
             self.note_fired(fired);
             count += 1;
         }
