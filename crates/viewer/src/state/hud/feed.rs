@@ -245,17 +245,17 @@ impl EventFeed {
     /// there.
     pub(super) fn new(teams: &[SceneTeam], past: &[FeedEntry]) -> Self {
         let mut feed = Self::default();
-        let is_told = |key: &(TeamId, Level)| {
-            let is_rise = |entry: &FeedEntry| matches!(entry.kind, FeedKind::Rose(who, level) if (who.team, level) == *key);
-            past.iter().any(is_rise)
-        };
         for (team, id) in teams.iter().zip(0..) {
             let best = team.by_level.iter().rposition(|&agents| agents > 0);
             let levels = (1..).map_while(|level| Level::new(level).ok());
             let passed = levels.take(best.map_or(0, |place| place + 1));
-            let passed = passed.map(|level| (TeamId(id), level));
-            let untold = passed.filter(|key| !is_told(key));
-            feed.reached.extend(untold.map(|key| (key, i128::MIN)));
+            feed.reached
+                .extend(passed.map(|level| ((TeamId(id), level), i128::MIN)));
+        }
+        for entry in past {
+            if let FeedKind::Rose(who, level) = entry.kind {
+                feed.reached.remove(&(who.team, level));
+            }
         }
         feed
     }
@@ -591,8 +591,8 @@ mod tests {
             " 0:00 red reached level 6, first to get there"
         );
         let (at, kind) = (GameTime::from_units(9), FeedKind::Rose(who(1, 0), level(5)));
-        let mut told = EventFeed::new(&late_teams, &[FeedEntry { at, kind }]);
-        assert_eq!(rises(&mut told, 10, 0, 5, 1), " 0:00 red reached level 5");
+        let mut with_past = EventFeed::new(&late_teams, &[FeedEntry { at, kind }]);
+        assert_eq!(rises(&mut with_past, 10, 0, 5, 1), " 0:00 red reached level 5");
     }
 
     #[test]
