@@ -18,9 +18,9 @@ pub struct Options {
     only: Option<String>,
 }
 
-/// Has Clippy compile our crates: it does so as rustc does, and lints what it compiles. To run it by itself would check all libraries,
-/// which are then compiled for the tests: a third of the time from nothing. It denies every warning. A run from nothing gains
-/// nothing by being incremental.
+/// Has Clippy compile our crates: it does so as rustc does, and lints what it compiles. Run by itself it would check all
+/// libraries, and the tests would then compile them again. It denies every warning. A run from nothing gains nothing by being
+/// incremental.
 const BUILDS: [(&str, &str); 3] = [
     ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
     (
