@@ -125,6 +125,7 @@ pub fn make(mut watch: Headless, cli: &Cli, film: &FilmOptions, file: &Path) -> 
     let size = cli.size.unwrap_or(SIZE);
     watch.resize(size);
     watch.is_still = true;
+    watch.state.hud().panels.film = true;
     let is_demo = watch.state.source().as_demo().is_some();
     let plan = match is_demo {
         // A demo begins at 0 and goes on for ever; ten seconds show what it is about.

@@ -151,7 +151,7 @@ pub(super) fn lag(context: &Context, cx: &mut PanelContext<'_>, banner: Option<R
 pub(super) fn director(context: &Context, cx: &mut PanelContext<'_>, banner: Option<Rect>) {
     let is_on = cx.state.director.has_camera();
     cx.report.state("director", is_on);
-    if !is_on || banner.is_some() {
+    if !is_on || banner.is_some() || cx.plan.is_film {
         return;
     }
     let area = area(context, "director", Align2::CENTER_TOP, cx.plan.middle_top());

@@ -3,7 +3,7 @@
 use egui::{Align2, Order, Rect, Ui, pos2, vec2};
 use glam::Vec2;
 
-use super::{Hud, PanelContext, feed, help, inspect, minimap, speed, teams, theme};
+use super::{Hud, PanelContext, Panels, feed, help, inspect, minimap, speed, teams, theme};
 use crate::intent::Selection;
 
 /// Size of a window, in points of the display, from which on panels grow with it, and how much at most.
@@ -11,6 +11,8 @@ const GROWS_FROM: egui::Vec2 = vec2(1_600.0, 900.0);
 const GROWS_TO: f32 = 1.6;
 /// How much larger panels are on a stage: text of 20 points instead of 13.
 const STAGE_SCALE: f32 = 20.0 / 13.0;
+/// How small panels of a film become, so that it has the board beside the race.
+const FILM_SCALE_LEAST: f32 = 0.8;
 pub const COLUMN_WIDTH: f32 = 256.0;
 /// From the window's edge to the first card, and between panels side by side, in points.
 pub(super) const EDGE: f32 = 16.0;
@@ -59,12 +61,16 @@ pub(super) struct Plan {
     pub has_score: bool,
     /// Whether the events have a card; else the newest is a line at the bottom.
     has_feed: bool,
+    /// Whether an audience watches: the race and the events alone.
     pub is_stage: bool,
+    /// Whether nobody can use the mouse.
+    pub is_film: bool,
 }
 
 impl Plan {
     /// For a window of `size` points, whose left column has a card of the scenario that is so high.
-    pub(super) fn new(size: egui::Vec2, teams: usize, scenario: f32, is_stage: bool) -> Self {
+    pub(super) fn new(size: egui::Vec2, teams: usize, scenario: f32, panels: Panels) -> Self {
+        let is_stage = panels.stage || panels.film;
         let shown = teams.min(ROWS_MAX);
         let rows_height = |row: f32| (row + teams::ROW_GAP) * shown as f32;
         let (shape, room) = if size.x >= COLUMNS_FROM {
@@ -90,6 +96,7 @@ impl Plan {
             has_score: fits(teams::ROW),
             has_feed,
             is_stage,
+            is_film: panels.film,
         }
     }
 
@@ -108,7 +115,7 @@ impl Plan {
     pub(super) fn without_panels(size: egui::Vec2) -> Self {
         Self {
             shape: Shape::Nothing,
-            ..Self::new(size, 0, 0.0, false)
+            ..Self::new(size, 0, 0.0, Panels::default())
         }
     }
 
@@ -131,6 +138,7 @@ impl Plan {
         match self.shape {
             Shape::Columns | Shape::Nothing => 0.0,
             Shape::Pair if self.is_beside() => 0.0,
+            Shape::Pair if self.is_stage => EDGE + teams,
             Shape::Pair => EDGE + teams.max(TIME_HEIGHT),
             Shape::Stack if self.has_time() => EDGE + TIME_HEIGHT + GAP + teams,
             Shape::Stack => EDGE + teams,
@@ -163,7 +171,7 @@ impl Plan {
 
     /// Whether there is room for the time-line of a recording.
     pub(super) fn has_timeline(&self) -> bool {
-        self.size.y >= TIMELINE_FROM
+        self.size.y >= TIMELINE_FROM && !self.is_film
     }
 
     fn timeline_height(&self, has_timeline: bool) -> f32 {
@@ -212,7 +220,12 @@ impl Hud {
     /// The size of the panels in a window of so many points of the display, as a multiple of the display's scale.
     pub fn zoom(&self, points: egui::Vec2) -> f32 {
         let grown = (points / GROWS_FROM).min_elem().clamp(1.0, GROWS_TO);
-        self.scale * grown * if self.panels.stage { STAGE_SCALE } else { 1.0 }
+        let audience = match self.panels {
+            Panels { stage: true, .. } => STAGE_SCALE,
+            Panels { film: true, .. } => (points.x / BESIDE_FROM).clamp(FILM_SCALE_LEAST, 1.0),
+            _ => 1.0,
+        };
+        self.scale * grown * audience
     }
 
     /// The part of a window of `points` that no panel covers: its corners, from 0 to 1.
@@ -222,7 +235,7 @@ impl Hud {
         }
         let points = (points / self.zoom(points)).max(egui::Vec2::splat(1.0));
         // The scenario's card is in the column and changes nothing beside it.
-        let clear = Plan::new(points, teams, 0.0, self.panels.stage).clear(has_timeline);
+        let clear = Plan::new(points, teams, 0.0, self.panels).clear(has_timeline);
         let share = |at: egui::Pos2| Vec2::new(at.x / points.x, at.y / points.y);
         (share(clear.min), share(clear.max))
     }

@@ -94,6 +94,8 @@ pub struct Panels {
     pub labels: bool,
     /// For projectors: large, the race and the events alone.
     pub stage: bool,
+    /// The same for a film, in the usual size and without what only a mouse can use.
+    pub film: bool,
 }
 
 /// The panels and their state.
@@ -262,7 +264,7 @@ impl Hud {
                     points,
                     teams.len(),
                     inspect::scenario_height(&state.scene),
-                    self.panels.stage,
+                    self.panels,
                 ),
                 false => Plan::without_panels(points),
             },

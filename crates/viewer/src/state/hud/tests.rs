@@ -85,7 +85,7 @@ impl Fixture {
     }
 
     fn window(&self) -> Rect {
-        Rect::from_min_size(Pos2::ZERO, self.size)
+        Rect::from_min_size(Pos2::ZERO, self.size / self.state.hud.zoom(self.size))
     }
 
     fn count(&self, text: &str) -> usize {
@@ -144,6 +144,7 @@ fn cards_stay_in_the_window_and_apart() {
                 let mut fixture = Fixture::new(scene, size);
                 fixture.state.selection = selection;
                 fixture.state.hud.panels.stage = teams == 4 && size.0 >= 480.0;
+                fixture.state.hud.panels.film = teams == 8;
                 fixture.state.paint_mode = PaintMode::Heat(Resource::Food);
                 fixture.state.scene.teams = (0..teams).map(team_of_long_name).collect();
                 fixture.run();
