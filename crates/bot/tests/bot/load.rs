@@ -169,7 +169,8 @@ fn servers_that_change_speed_hang_or_go_are_measured_or_named() {
         };
         let (got, report, stderr) = load_on_scripted(&format!("-a 1 {flags}"), [before, play, after]);
         assert_eq!(got.to_string(), status, "{line}: {stderr}");
-        let is_said = message.split('…').all(|part| stderr.contains(part)) && stderr.is_empty() == message.is_empty();
+        let is_said =
+            message.split('…').all(|part| stderr.contains(part)) && stderr.is_empty() == message.is_empty();
         assert!(is_said, "{line}: {stderr}");
         let figures: Vec<&str> = figures.split_whitespace().collect();
         for figure in figures.chunks_exact(2) {
