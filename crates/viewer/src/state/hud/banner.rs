@@ -29,7 +29,7 @@ pub(super) fn show(context: &Context, cx: &PanelContext<'_>, tells_story: bool) 
         }
         let shade = context.global_style().visuals.strong_text_color();
         let text = format!("{} wins", cx.team_name(winner));
-        let size = (cx.plan.middle_width() / 12.0)
+        let size = (cx.plan.middle().span() / 12.0)
             .min(context.content_rect().height() / 18.0)
             .clamp(20.0, VICTORY_TEXT);
         let text = words::job(&text, FontId::proportional(size), shade);
@@ -82,7 +82,7 @@ fn banner(
     if is_victory {
         card = card.stroke(Stroke::new(2.0, cx.colors.gold_fill));
     }
-    let mut room = cx.plan.middle_width() - card.total_margin().sum().x;
+    let mut room = cx.plan.middle().span() - card.total_margin().sum().x;
     let content = |ui: &mut Ui| {
         let gap = ui.spacing().item_spacing.x;
         room -= SWATCH + gap;
@@ -103,14 +103,14 @@ fn banner(
         true => (Align2::CENTER_BOTTOM, bottom - GAP),
         false => (Align2::CENTER_TOP, top),
     };
-    let area = area(context, "banner", edge, at);
+    let area = area(cx, "banner", edge, at);
     let laid = theme::show_card(context, area, card, |ui| ui.horizontal(content));
     laid.response.rect
 }
 
-/// An area that takes no clicks, in the middle between left and right, with its `edge` at `y`.
-fn area(context: &Context, name: &'static str, edge: Align2, y: f32) -> Area {
-    let at = pos2(context.content_rect().center().x, y);
+/// An area that takes no clicks, in the middle between the columns, with its `edge` at `y`.
+fn area(cx: &PanelContext<'_>, name: &'static str, edge: Align2, y: f32) -> Area {
+    let at = pos2(cx.plan.middle().center(), y);
     theme::area(name, Order::Foreground, edge, at).interactable(false)
 }
 
@@ -132,7 +132,7 @@ pub(super) fn lag(context: &Context, cx: &mut PanelContext<'_>, banner: Option<R
     let colors = &cx.colors;
     let top = next_top(context, cx, banner);
     let card = colors.upper_card().inner_margin(Margin::symmetric(12, 6));
-    let room = cx.plan.middle_width() - card.total_margin().sum().x - RADIO_SIDE - 12.0;
+    let room = cx.plan.middle().span() - card.total_margin().sum().x - RADIO_SIDE - 12.0;
     let mut words = LayoutJob::default();
     for (text, color) in [("LAG  ", colors.gold), (&*lag, colors.text)] {
         words.append(text, 0.0, TextFormat::simple(FontId::proportional(11.5), color));
@@ -142,7 +142,7 @@ pub(super) fn lag(context: &Context, cx: &mut PanelContext<'_>, banner: Option<R
         theme::icon(ui, Vec2::splat(RADIO_SIDE), RADIO_SIDE, draw);
         wrapped(ui, words.into(), room);
     };
-    let area = area(context, "lag", Align2::CENTER_TOP, top);
+    let area = area(cx, "lag", Align2::CENTER_TOP, top);
     let laid = theme::show_card(context, area, card, |ui| ui.horizontal(content));
     Some(laid.response.rect)
 }
@@ -154,7 +154,7 @@ pub(super) fn director(context: &Context, cx: &mut PanelContext<'_>, banner: Opt
     if !is_on || banner.is_some() || cx.plan.is_film {
         return;
     }
-    let area = area(context, "director", Align2::CENTER_TOP, cx.plan.middle_top());
+    let area = area(cx, "director", Align2::CENTER_TOP, cx.plan.middle_top());
     let card = cx.colors.card().inner_margin(Margin::symmetric(10, 3));
     let word = RichText::new("director").size(11.5).color(cx.colors.text);
     theme::show_card(context, area, card, |ui| ui.label(word));
@@ -170,8 +170,8 @@ fn wrapped(ui: &mut Ui, text: WidgetText, room: f32) {
 pub(super) fn notice(context: &Context, cx: &PanelContext<'_>, banner: Option<Rect>, text: &str) {
     let top = next_top(context, cx, banner);
     let card = cx.colors.upper_card();
-    let room = cx.plan.middle_width() - card.total_margin().sum().x;
+    let room = cx.plan.middle().span() - card.total_margin().sum().x;
     let text = RichText::new(text).color(cx.colors.text);
-    let area = area(context, "notice", Align2::CENTER_TOP, top).fade_in(true);
+    let area = area(cx, "notice", Align2::CENTER_TOP, top).fade_in(true);
     theme::show_card(context, area, card, |ui| wrapped(ui, text.into(), room));
 }

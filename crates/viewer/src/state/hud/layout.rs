@@ -1,6 +1,6 @@
 //! Where panels are: two columns and a map in a corner, or cards along the top of a small window.
 
-use egui::{Align2, Order, Rect, Ui, pos2, vec2};
+use egui::{Align2, Order, Rangef, Rect, Ui, pos2, vec2};
 use glam::Vec2;
 
 use super::{Hud, PanelContext, Panels, feed, help, inspect, minimap, speed, teams, theme};
@@ -157,8 +157,10 @@ impl Plan {
         (self.above() + GAP).max(EDGE)
     }
 
-    pub(super) fn middle_width(&self) -> f32 {
-        self.size.x - self.aside() * 2.0
+    /// Left and right edge of the room between the columns.
+    pub(super) fn middle(&self) -> Rangef {
+        let right = if self.is_stage { EDGE } else { self.aside() };
+        Rangef::new(self.aside(), self.size.x - right)
     }
 
     /// Height of the line of keys along the bottom, with its margins.
