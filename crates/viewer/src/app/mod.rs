@@ -132,11 +132,11 @@ impl ApplicationHandler<Woken> for App {
             return;
         }
         self.game_loop.event(|viewer, _| {
-            // The panels get it first, and may use it.
-            let canvas = viewer.screen.canvas.as_mut();
-            let is_used =
-                canvas.is_some_and(|canvas| canvas.input.on_window_event(&canvas.window, &event).consumed);
-            take(viewer, event, is_used);
+            // The panels get it first.
+            if let Some(canvas) = &mut viewer.screen.canvas {
+                let _ = canvas.input.on_window_event(&canvas.window, &event);
+            }
+            take(viewer, event);
         });
         if self.game_loop.is_over() {
             event_loop.exit();
@@ -168,7 +168,11 @@ impl ApplicationHandler<Woken> for App {
     }
 }
 
-fn take(viewer: &mut Viewer<WindowScreen>, event: WindowEvent, is_used: bool) {
+fn take(viewer: &mut Viewer<WindowScreen>, event: WindowEvent) {
+    if let WindowEvent::CursorMoved { position, .. } = event {
+        viewer.screen.pointer = position;
+    }
+    let is_over_panel = viewer.screen.is_over_panel();
     let canvas = viewer.screen.canvas.as_mut();
     let input = match event {
         WindowEvent::CloseRequested => Input::Act(Action::Quit),
@@ -202,17 +206,17 @@ fn take(viewer: &mut Viewer<WindowScreen>, event: WindowEvent, is_used: bool) {
         WindowEvent::Focused(false) => Input::FocusLost,
         WindowEvent::CursorMoved { position, .. } => Input::Moved {
             to: position,
-            is_over_panel: canvas.is_some_and(|canvas| canvas.frame.egui.is_pointer_over_egui()),
+            is_over_panel,
         },
         WindowEvent::CursorLeft { .. } => Input::Left,
         WindowEvent::MouseInput { state, button, .. } => Input::Button {
             button,
             state,
-            is_over_panel: is_used,
+            is_over_panel,
         },
-        WindowEvent::MouseWheel { delta, .. } if !is_used => Input::Wheel(delta),
-        WindowEvent::PinchGesture { delta, .. } if !is_used => Input::Pinch(delta),
-        WindowEvent::RotationGesture { delta, .. } if !is_used => Input::Rotate(delta),
+        WindowEvent::MouseWheel { delta, .. } if !is_over_panel => Input::Wheel(delta),
+        WindowEvent::PinchGesture { delta, .. } if !is_over_panel => Input::Pinch(delta),
+        WindowEvent::RotationGesture { delta, .. } if !is_over_panel => Input::Rotate(delta),
         _ => return,
     };
     viewer.put_input(input);

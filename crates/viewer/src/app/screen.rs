@@ -42,6 +42,8 @@ pub(super) struct WindowScreen {
     is_full: bool,
     /// Whether the control key is held.
     pub(super) has_control: bool,
+    /// Where the mouse is, in pixels.
+    pub(super) pointer: PhysicalPosition<f64>,
 }
 
 /// Losses of a device in a row that end the program: another one would be lost as well.
@@ -57,6 +59,7 @@ impl WindowScreen {
             place: settings.place,
             is_full: settings.full_screen,
             has_control: false,
+            pointer: PhysicalPosition::default(),
             quality: cli.quality.or(settings.quality),
             cli,
             refresh: RefreshRate::new(),
@@ -67,6 +70,17 @@ impl WindowScreen {
             last_loss: None,
             recording: None,
         }
+    }
+
+    /// Whether the mouse is on a panel, as the panels were laid out last. egui itself knows where the mouse was at that layout, and
+    /// with few frames a second a press comes before the next.
+    pub(super) fn is_over_panel(&self) -> bool {
+        self.canvas.as_ref().is_some_and(|canvas| {
+            let egui = &canvas.frame.egui;
+            let at = self.pointer.to_logical::<f32>(f64::from(egui.pixels_per_point()));
+            let layer = egui.layer_id_at(egui::pos2(at.x, at.y));
+            layer.is_some_and(|layer| layer.order != egui::Order::Background)
+        })
     }
 
     /// Opens the window, or replaces its canvas, if there is none.
