@@ -136,7 +136,8 @@ impl Desktop {
     /// Types a line into the widget with the focus.
     pub(crate) fn type_line(&self, line: &str) {
         self.run_with("xdotool", &["type", "--delay", "40", line]);
-        self.keys("Return");
+        // Where a frame takes a second, line and Return would come in one: people do not type so fast.
+        self.run("xdotool", "sleep 1 key Return");
     }
 
     /// Types a line into the command line once it has the focus.
