@@ -63,7 +63,7 @@ pub(super) struct Plan {
     has_feed: bool,
     /// Whether an audience watches: the race and the events alone.
     pub is_stage: bool,
-    /// Whether nobody can use the mouse.
+    /// Whether it is a film, in which there is no mouse.
     pub is_film: bool,
 }
 
