@@ -23,6 +23,16 @@ class Rating:
     strength: float
     margin: float
 
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.strength - self.margin
+
+    @property
+    def high(self) -> float:
+        """Its upper end."""
+        return self.strength + self.margin
+
 
 @dataclass
 class Row:
