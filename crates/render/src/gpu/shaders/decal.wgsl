@@ -1,5 +1,7 @@
 // Marks on the ground: flat squares in which each kind draws itself. Colours leave premultiplied: alpha covers,
-// colour beyond alpha shines.
+// colour beyond alpha shines. A mark of one colour, or of few, finds them for a screen at its corners.
+
+const PI = 3.14159265;
 
 struct DecalIn {
     @location(0) position: vec2f,
@@ -12,13 +14,20 @@ struct DecalOut {
     @builtin(position) clip: vec4f,
     @location(0) at: vec2f,                             // -1..1, x to the right and y to the front
     @location(1) @interpolate(flat) params: vec2f,
-    @location(2) @interpolate(flat) color: vec4f,
+    @location(2) @interpolate(flat) color: vec4f,       // as on a screen, but for rings and runes
     @location(3) seen: f32,
+    @location(4) @interpolate(flat) lit: vec3f,         // Standing: its ring, up to the level and from there on
+    @location(5) @interpolate(flat) unlit: vec3f,
+    @location(6) @interpolate(flat) tip: vec3f,
+    @location(7) @interpolate(flat) sector: vec3f,      // Standing: the middle of what is lit, and the cosine of half its angle
 }
 
 @vertex
 fn vertex(@builtin(vertex_index) index: u32, in: DecalIn) -> DecalOut {
-    let at = vec2f(f32(index & 1u), f32(index >> 1u)) * 2.0 - 1.0;
+    var at = vec2f(f32(index & 1u), f32(index >> 1u)) * 2.0 - 1.0;
+    if KIND == 7u { // Standing: its ring is smaller than its square, and only the point in front reaches the edge.
+        at = clamp(at, vec2f(-0.86), vec2f(0.86, 1.0));
+    }
     let s = sin(in.reach_yaw.y);
     let c = cos(in.reach_yaw.y);
     // To the right is (cos, sin) on the map, to the front (sin, -cos).
@@ -30,7 +39,22 @@ fn vertex(@builtin(vertex_index) index: u32, in: DecalIn) -> DecalOut {
     }
     let place = in.position + off;
     let world = vec3f(place.x, 0.006, place.y);
-    return DecalOut(frame.clip_from_world * vec4f(world, 1.0), at, in.params, vec4f(linear(in.color.rgb), in.color.a), seen(world));
+    let color = linear(in.color.rgb);
+    var out = DecalOut(frame.clip_from_world * vec4f(world, 1.0), at, in.params, vec4f(color, in.color.a), seen(world), vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
+    if KIND == 7u { // Standing
+        out.lit = marked(mix(color, vec3f(1.0), 0.45) * 1.35);
+        out.unlit = marked(color * 0.55);
+        out.tip = marked(mix(color, vec3f(1.0), 0.55) * 1.3);
+        // Eight segments; the first is in front.
+        let half = in.params.x * (PI / 8.0);
+        let middle = half - PI / 8.0;
+        out.sector = vec3f(sin(middle), cos(middle), cos(half));
+    }
+    if KIND != 5u && KIND != 6u {
+        let gain = select(select(1.0, 1.2, KIND == 8u), 1.3, KIND == 9u);
+        out.color = vec4f(marked(color * gain), in.color.a);
+    }
+    return out;
 }
 
 // 1 inside of a band of half width `half` around `middle`, with an edge one pixel wide.
@@ -60,7 +84,7 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
     let r = length(in.at);
     let soft = max(fwidth(in.at.x), fwidth(in.at.y)) * 0.9 + 0.002;
     // From the front, clockwise, 0..1.
-    let round = fract(atan2(in.at.x, in.at.y) / 6.2831853 + 1.0);
+    let round = fract(atan2(in.at.x, in.at.y) / (2.0 * PI) + 1.0);
     var out = vec4f(0.0);
     if KIND == 1u { // Aura
         let alpha = in.color.a * (0.5 * smoothstep(0.94 + soft, 0.94 - soft, r) + 0.2 * (1.0 - r) + 0.3 * band(r, 0.95, 0.02, soft));
@@ -103,25 +127,25 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
         let shine = min(ink, 1.6) * (0.7 + 0.9 * grown) + fill;
         out = vec4f(in.color.rgb * shine * 1.5, clamp(ink, 0.0, 1.0) * 0.35) * smoothstep(1.0, 0.985, r);
     } else if KIND == 7u { // Standing
-        let place = fract(round + 0.5 / 8.0) * 8.0;
-        let segment = floor(place);
-        let gap = smoothstep(0.44 + soft * 2.0, 0.44, abs(fract(place) - 0.5));
-        let lit = f32(segment < in.params.x);
+        // From a segment's middle, 0, to its border, 0.5, where it is exact: there the tangent is that of an eighth of pi.
+        let side = abs(in.at);
+        let tangent = min(side.x, side.y) / max(max(side.x, side.y), 1e-4);
+        let gap = smoothstep(0.44 + soft * 2.0, 0.44, 0.5 - 1.087 * abs(tangent - 0.41421356));
+        let lit = step(r * (in.sector.z - 1e-4), dot(in.at, in.sector.xy));
         let ring = band(r, 0.72, 0.075, soft) * gap;
         let disc = smoothstep(0.62 + soft, 0.62 - soft, r);
-        let bright = mix(in.color.rgb * 0.55, mix(in.color.rgb, vec3f(1.0), 0.45) * 1.35, lit);
         let alpha = ring * mix(0.4, 0.95, lit);
-        out = vec4f(bright * alpha, alpha);
+        out = vec4f(mix(in.unlit, in.lit, lit) * alpha, alpha);
         let under = disc * 0.34;
         out += vec4f(in.color.rgb * under, under) * (1.0 - out.a);
         // The point in front.
         let tip = (in.at.y - 0.84) / 0.15;
         let point = smoothstep(soft * 8.0, 0.0, abs(in.at.x) - 0.13 * (1.0 - tip)) * step(0.0, tip) * step(tip, 1.0);
-        out = mix(out, vec4f(mix(in.color.rgb, vec3f(1.0), 0.55) * 1.3, 1.0), point * 0.95);
+        out = mix(out, vec4f(in.tip, 1.0), point * 0.95);
     } else if KIND == 8u { // Selection
         let dash = smoothstep(0.36, 0.32, abs(fract(round * 4.0 + in.params.x) - 0.5));
         let alpha = in.color.a * (band(r, 0.92, 0.035, soft) * dash + band(r, 0.80, 0.01, soft) * 0.7);
-        out = vec4f(in.color.rgb * alpha * 1.2, alpha);
+        out = vec4f(in.color.rgb * alpha, alpha);
     } else if KIND == 9u { // Lost
         // A ring in four pieces that drift apart, around a cross.
         let gap = smoothstep(0.30, 0.26, abs(fract(round * 4.0 + 0.125) - 0.5));
@@ -130,7 +154,10 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
         let arms = max(band(p.x, 0.0, 0.065, soft), band(p.y, 0.0, 0.065, soft)) * (1.0 - smoothstep(0.40, 0.40 + soft, max(abs(p.x), abs(p.y))));
         let alpha = in.color.a * max(ring, arms);
         let under = in.color.a * 0.35 * smoothstep(0.75, 0.3, r);
-        out = vec4f(in.color.rgb * alpha * 1.3, alpha + under * (1.0 - alpha));
+        out = vec4f(in.color.rgb * alpha, alpha + under * (1.0 - alpha));
+    }
+    if KIND != 5u && KIND != 6u {
+        return out * in.seen;
     }
     return marking(out * in.seen);
 }
