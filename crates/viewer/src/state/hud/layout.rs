@@ -212,9 +212,10 @@ impl Plan {
         // A window full of panels still has a middle.
         let above = (self.middle_top() + BANNER_HEIGHT).min(self.size.y * 0.4);
         let below = below.min(self.size.y * 0.4);
-        let aside = self.aside().min(self.size.x * 0.4);
-        let right = if self.is_stage { EDGE } else { aside };
-        Rect::from_min_max(pos2(aside, above), pos2(self.size.x - right, self.size.y - below))
+        let middle = self.middle();
+        let left = middle.min.min(self.size.x * 0.4);
+        let right = middle.max.max(self.size.x * 0.6);
+        Rect::from_min_max(pos2(left, above), pos2(right, self.size.y - below))
     }
 }
 
