@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let grown = |name: &str| after.get(name) - before.get(name);
     let units = grown("game_time_units");
     let decisions = grown("mind_decisions_total{kind=\"random\"}");
-    let wish = units / f64::from(every) * f64::from(each * 2);
+    let target = units / f64::from(every) * f64::from(each * 2);
     let starved = after.get("minds_starved");
     let within = |of: &str, bound: &str| {
         let count = |bound| grown(&format!("{of}_lateness_seconds_bucket{{le=\"{bound}\"}}"));
@@ -74,11 +74,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let frames = measured.report.counts.viewer_frames as f64 / measured.report.measured_s;
     println!(
-        "| Minds | Decisions/s | Of the wish | Starved | Slowed, % | Frames/s to a viewer | % of a core |\n|---:|---:|---:|---:|---:|---:|---:|\n\
+        "| Minds | Decisions/s | Of the target | Starved | Slowed, % | Frames/s to a viewer | % of a core |\n|---:|---:|---:|---:|---:|---:|---:|\n\
         | {} | {:.0} | {:.4} | {starved} | {:.1} | {:.0} | {:.0} |",
         each * 2,
         decisions / units * f64::from(FREQUENCY) * (1.0 - measured.slowed),
-        decisions / wish,
+        decisions / target,
         measured.slowed * 100.0,
         frames / f64::from(VIEWERS),
         measured.core_percent(),
@@ -93,7 +93,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         watched == f64::from(VIEWERS) && frames > 0.0,
         "{watched} viewers watch"
     );
-    ensure!(starved == 0.0 && decisions > 0.99 * wish, "decisions are missing");
+    ensure!(
+        starved == 0.0 && decisions > 0.99 * target,
+        "decisions are missing"
+    );
     ensure!(within("deadline", LATE) >= 0.99, "deadlines are late");
     Ok(())
 }

@@ -13,7 +13,7 @@ pub(crate) const MEETING_AGENTS: u32 = 6;
 
 /// What an agent would like to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct Demand {
     /// How many more of each are worth picking up.
     pub(crate) wanted: Counts,
     /// How much one of each is worth, compared with the others.
@@ -21,7 +21,7 @@ pub(crate) struct Wish {
 }
 
 /// A tour over what is in sight, best things first; or, where nothing is worth a step, a way to elsewhere.
-pub(crate) fn tour(sights: &[Sight], wish: &Wish, rng: &mut impl Rng) -> Vec<Command> {
+pub(crate) fn tour(sights: &[Sight], demand: &Demand, rng: &mut impl Rng) -> Vec<Command> {
     let mut tiles: Vec<(i32, i32, Counts)> = sights
         .iter()
         .enumerate()
@@ -31,12 +31,12 @@ pub(crate) fn tour(sights: &[Sight], wish: &Wish, rng: &mut impl Rng) -> Vec<Com
             (ahead, right, if is_meeting { Counts::ZERO } else { sight.ground })
         })
         .collect();
-    let mut wanted = wish.wanted;
+    let mut wanted = demand.wanted;
     let mut pose = Pose::default();
     let mut commands = Vec::new();
     while commands.len() < TOUR_COMMANDS_MAX {
         let best = (0..tiles.len())
-            .filter_map(|at| stop(&tiles[at], pose, &wanted, wish).map(|stop| (at, stop)))
+            .filter_map(|at| stop(&tiles[at], pose, &wanted, demand).map(|stop| (at, stop)))
             .max_by(|(_, a), (_, b)| a.compare(b));
         let Some((at, stop)) = best else { break };
         commands.extend(stop.route);
@@ -81,13 +81,13 @@ impl Stop {
 }
 
 /// What a visit to a tile would be; `None` if there is nothing to take.
-fn stop(tile: &(i32, i32, Counts), from: Pose, wanted: &Counts, wish: &Wish) -> Option<Stop> {
+fn stop(tile: &(i32, i32, Counts), from: Pose, wanted: &Counts, demand: &Demand) -> Option<Stop> {
     let &(ahead, right, ground) = tile;
     let mut take = Counts::ZERO;
     let mut worth = 0;
     for resource in Resource::ALL {
         take[resource] = ground[resource].min(wanted[resource]);
-        worth += u64::from(take[resource]) * u64::from(wish.worth[resource]);
+        worth += u64::from(take[resource]) * u64::from(demand.worth[resource]);
     }
     if worth == 0 {
         return None;

@@ -139,7 +139,7 @@ impl Engine {
         self.playback.is_some()
     }
 
-    /// Whether somebody has paused time. A game that is being played elsewhere, and of which nothing more has come, only waits.
+    /// Whether an operator has paused time. A game that is being played elsewhere, and of which nothing more has come, only waits.
     pub fn is_paused(&self) -> bool {
         match &self.lock_step {
             Some(lock_step) => lock_step.is_frozen,

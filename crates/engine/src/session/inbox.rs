@@ -105,7 +105,7 @@ impl Session {
             Inbox::Lines(lines) => match lines.next(bytes) {
                 Some(cut) => cut,
                 None => {
-                    // A line without an end is reported as too long once, and counts as an offence.
+                    // A line without an end is reported as too long once, and counts as a violation.
                     let max = &config.limits;
                     let borne = max.message_bytes_max.saturating_mul(max.violations_max as usize);
                     return (lines.discarded_bytes() > borne).then_some(Request::TooManyViolations);

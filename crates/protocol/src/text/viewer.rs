@@ -1,6 +1,6 @@
 //! What a text viewer is sent and what it may ask: one value, one line, written on one side and read on the other.
 //!
-//! The same lines in every dialect. Three habits exist for the numbers of agents and eggs; see [`GuiIds`].
+//! The same lines in every dialect. Servers number agents and eggs in three ways; see [`GuiIds`].
 //!
 //! Events are read tolerantly: numbers with `#` or without, directions as numbers or letters, words after the last one
 //! expected are ignored, and the result of an elevation may be a number or a word. Lines may come in any order; each

@@ -99,7 +99,7 @@ impl Context {
         }
     }
 
-    /// Whether the processor does the drawing, so that beauty has to be paid for in frames.
+    /// Whether the adapter is a software rasterizer, where quality costs frame rate.
     pub fn is_software(&self) -> bool {
         self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
     }

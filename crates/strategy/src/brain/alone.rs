@@ -3,7 +3,7 @@
 use trantor_model::{Command, Counts, Level, Resource, Sight};
 
 use super::{Brain, FOOD_TO_SPARE};
-use crate::forage::{self, Wish};
+use crate::forage::{self, Demand};
 use crate::meeting::{Calling, Laying, Meeting, lay_stones};
 use crate::signal::Verb;
 use crate::team::{Climb, food_for, second_level};
@@ -80,7 +80,7 @@ impl Brain {
             self.diary.next_fork_at = self.body.clock + AFTER_FORK_UNITS;
             self.plan.push_back(Command::Fork);
         } else if !self.rise_alone(&sights) {
-            let tour = forage::tour(&sights, &self.wish(), &mut self.rng);
+            let tour = forage::tour(&sights, &self.demand(), &mut self.rng);
             self.plan.extend(tour);
         }
         self.plan.extend([Command::Inventory, Command::Look]);
@@ -110,7 +110,7 @@ impl Brain {
     }
 
     /// What would be good to have now, and how good.
-    pub(super) fn wish(&self) -> Wish {
+    pub(super) fn demand(&self) -> Demand {
         let food = self.body.food();
         let goal = food_for(self.body.level.max(second_level()), Level::LAST) + 4;
         let mut wanted = self
@@ -128,7 +128,7 @@ impl Brain {
             _ if food < goal + 6 => (goal + 6 - food, 1),
             _ => (0, 0),
         };
-        Wish { wanted, worth }
+        Demand { wanted, worth }
     }
 
     /// Says what it has, and asks for places, each now and then.

@@ -15,7 +15,7 @@ use trantor_model::{Command, Counts, Level, Resource, Sight, Turn};
 
 use super::Brain;
 use crate::body::{Pose, RITUAL_UNITS, direction_after, towards_sound};
-use crate::forage::{self, MEETING_AGENTS, Wish, place_in_sight};
+use crate::forage::{self, Demand, MEETING_AGENTS, place_in_sight};
 use crate::meeting::{Calling, Meeting, put_all_down};
 use crate::signal::Verb;
 use crate::team::{AGENTS_AT_CAMP, Climb};
@@ -221,7 +221,7 @@ impl Brain {
         let has_stone = self.body.stones()[Resource::Linemate] > 0;
         let first_at = if has_stone { FIRST_TURN_UNITS } else { EARLY_UNITS };
         if now < first_at + rank * TURN_UNITS {
-            let mut tour = forage::tour(sights, &self.wish(), &mut self.rng);
+            let mut tour = forage::tour(sights, &self.demand(), &mut self.rng);
             tour.truncate(TOUR_COMMANDS_MAX);
             self.plan.extend(tour);
             self.plan.extend([Command::Inventory, Command::Look]);
@@ -335,7 +335,7 @@ impl Brain {
     }
 
     /// What a camp needs, and what its supplier does.
-    fn supplies(&self, camp: &Camp) -> Wish {
+    fn supplies(&self, camp: &Camp) -> Demand {
         let have = [&camp.ground, &self.body.stones()];
         let mut wanted = self
             .team
@@ -347,6 +347,6 @@ impl Brain {
             _ if camp.ground[Resource::Food] < FOOD_AT_CAMP => (FOOD_MAX.saturating_sub(food), 12),
             _ => (FOOD_MAX.saturating_sub(food), 4),
         };
-        Wish { wanted, worth }
+        Demand { wanted, worth }
     }
 }
