@@ -1,5 +1,5 @@
 // Marks on the ground: flat squares in which each kind draws itself. Colours leave premultiplied: alpha covers,
-// colour beyond alpha shines. A mark of one colour, or of few, finds them for a screen at its corners.
+// colour beyond alpha shines. A mark of one colour, or of few, finds them at its corners.
 
 const PI = 3.14159265;
 
@@ -14,7 +14,7 @@ struct DecalOut {
     @builtin(position) clip: vec4f,
     @location(0) at: vec2f,                             // -1..1, x to the right and y to the front
     @location(1) @interpolate(flat) params: vec2f,
-    @location(2) @interpolate(flat) color: vec4f,       // as on a screen, but for rings and runes
+    @location(2) @interpolate(flat) color: vec4f,       // as it leaves the shader, unless it shades
     @location(3) seen: f32,
     @location(4) @interpolate(flat) lit: vec3f,         // Standing: its ring, up to the level and from there on
     @location(5) @interpolate(flat) unlit: vec3f,
@@ -40,21 +40,28 @@ fn vertex(@builtin(vertex_index) index: u32, in: DecalIn) -> DecalOut {
     let place = in.position + off;
     let world = vec3f(place.x, 0.006, place.y);
     let color = linear(in.color.rgb);
-    var out = DecalOut(frame.clip_from_world * vec4f(world, 1.0), at, in.params, vec4f(color, in.color.a), seen(world), vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
+    var out: DecalOut;
+    out.clip = frame.clip_from_world * vec4f(world, 1.0);
+    out.at = at;
+    out.params = in.params;
+    out.seen = seen(world);
     if KIND == 7u { // Standing
-        out.lit = marked(mix(color, vec3f(1.0), 0.45) * 1.35);
-        out.unlit = marked(color * 0.55);
-        out.tip = marked(mix(color, vec3f(1.0), 0.55) * 1.3);
+        out.lit = covering(mix(color, vec3f(1.0), 0.45) * 1.35).rgb;
+        out.unlit = covering(color * 0.55).rgb;
+        out.tip = covering(mix(color, vec3f(1.0), 0.55) * 1.3).rgb;
         // Eight segments; the first is in front.
         let half = in.params.x * (PI / 8.0);
         let middle = half - PI / 8.0;
         out.sector = vec3f(sin(middle), cos(middle), cos(half));
     }
-    if KIND != 5u && KIND != 6u {
-        let gain = select(select(1.0, 1.2, KIND == 8u), 1.3, KIND == 9u);
-        out.color = vec4f(marked(color * gain), in.color.a);
-    }
+    let gain = select(select(1.0, 1.2, KIND == 8u), 1.3, KIND == 9u);
+    out.color = vec4f(select(covering(color * gain).rgb, color, shades()), in.color.a);
     return out;
+}
+
+// Whether each pixel has a colour of its own: rings and runes, which shine more in some places than in others.
+fn shades() -> bool {
+    return KIND == 5u || KIND == 6u;
 }
 
 // 1 inside of a band of half width `half` around `middle`, with an edge one pixel wide.
@@ -156,8 +163,8 @@ fn fragment(in: DecalOut) -> @location(0) vec4f {
         let under = in.color.a * 0.35 * smoothstep(0.75, 0.3, r);
         out = vec4f(in.color.rgb * alpha, alpha + under * (1.0 - alpha));
     }
-    if KIND != 5u && KIND != 6u {
-        return out * in.seen;
+    if shades() {
+        return marking(out * in.seen);
     }
-    return marking(out * in.seen);
+    return out * in.seen;
 }

@@ -74,14 +74,6 @@ fn marking(color: vec4f) -> vec4f {
     return color;
 }
 
-// The colour of a mark, where it is the same for many pixels.
-fn marked(light: vec3f) -> vec3f {
-    if DIRECT {
-        return encoded(screened(light));
-    }
-    return light;
-}
-
 // What leaves a shader for light that is added.
 fn shining(light: vec3f, pixel: vec2f) -> vec4f {
     if DIRECT {
