@@ -3,7 +3,6 @@
 What it looks like and says is in `report.html`, a template of jinja2; here are the figures that only the report has.
 """
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
@@ -14,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 
 from .league import League
 from .schedule import VOID
-from .store import Store
+from .store import Store, write_whole
 from .tables import Row, level_curve, tables
 from .unit import Outcome, Unit, rules
 
@@ -73,8 +72,7 @@ def write_report(league: League, store: Store) -> Path:
         build=rules(),
     )
     path = store.folder / "report.html"
-    path.with_suffix(".new").write_text(page)
-    os.replace(path.with_suffix(".new"), path)
+    write_whole(path, page.encode())
     return path
 
 

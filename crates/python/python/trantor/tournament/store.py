@@ -18,6 +18,13 @@ CREATE TABLE IF NOT EXISTS results (
 INSERT = "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file that is there whole or as it was, whenever the process ends."""
+    new = path.with_suffix(".new")
+    new.write_bytes(data)
+    os.replace(new, path)
+
+
 class Store:
     """The folder of a league: `results.sqlite`, `results.jsonl` and `recordings/`."""
 
@@ -34,9 +41,7 @@ class Store:
         rows = [row for (row,) in self._table.execute("SELECT json FROM results ORDER BY rowid")]
         # A kill between the table and the lines leaves these one short, or the last one torn.
         lines = folder / "results.jsonl"
-        whole = lines.with_suffix(".new")
-        whole.write_text("".join(f"{row}\n" for row in rows))
-        os.replace(whole, lines)
+        write_whole(lines, "".join(f"{row}\n" for row in rows).encode())
         self._lines = lines.open("a")
         self.outcomes: dict[str, Outcome] = dict(map(from_json, rows))
 
@@ -46,8 +51,7 @@ class Store:
             return
         name = self.recording(unit)
         if recording is not None:
-            (self.folder / name).with_suffix(".new").write_bytes(recording)
-            os.replace((self.folder / name).with_suffix(".new"), self.folder / name)
+            write_whole(self.folder / name, recording)
         first, second = (player.name for player in unit.players)
         row = to_json(unit, outcome)
         values = (unit.key, first, second, *unit.map, str(unit.seed), outcome.winner, outcome.how, outcome.units)
