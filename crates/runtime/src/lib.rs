@@ -15,6 +15,6 @@ pub mod threads;
 pub mod user_token;
 pub mod wait;
 
-pub use real_clock::RealClock;
+pub use real_clock::{RealClock, ThreadClock};
 pub use user_token::UserToken;
 pub use wait::{Parker, StopSignal, WakeGate, Waker, Woken};

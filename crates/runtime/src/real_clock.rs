@@ -111,9 +111,61 @@ pub fn thread_time_for_measurement() -> Option<RealSpan> {
     None
 }
 
+/// The processor time of a thread, as that thread and others read it. Where the system does not tell, the time that has passed.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadClock {
+    /// By its number, which the system gives a new thread once this one has ended.
+    #[cfg(target_os = "linux")]
+    id: i32,
+}
+
+impl ThreadClock {
+    /// The clock of the thread that calls this.
+    pub fn of_this_thread() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            id: rustix::thread::gettid().as_raw_nonzero().get(),
+        }
+    }
+
+    /// Processor time that the thread has used; nothing more once it has ended.
+    pub fn used(&self) -> RealSpan {
+        #[cfg(target_os = "linux")]
+        {
+            // As pthread_getcpuclockid(3) makes it on Linux: the complement of the number, and what kind of time.
+            const OF_THREAD_SCHEDULED: i32 = 4 | 2;
+            let clock = nix::time::ClockId::from_raw((!self.id << 3) | OF_THREAD_SCHEDULED);
+            let used = clock.now().map_or(Duration::ZERO, Duration::from);
+            RealSpan::from_std(used)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            RealClock::new().now() - RealTime::ZERO
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_processor_time_of_a_thread_is_read_by_another() {
+        let (send, clock) = std::sync::mpsc::sync_channel(1);
+        let (stop, stopped) = std::sync::mpsc::sync_channel::<()>(0);
+        let busy = crate::threads::spawn("busy", move || {
+            send.send(ThreadClock::of_this_thread()).unwrap();
+            while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {}
+        })
+        .unwrap();
+        let clock = clock.recv().unwrap();
+        let before = clock.used();
+        while clock.used() <= before {
+            std::thread::yield_now();
+        }
+        drop(stop);
+        busy.join().unwrap();
+    }
 
     #[cfg(target_os = "linux")]
     #[test]
