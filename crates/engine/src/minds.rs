@@ -46,6 +46,16 @@ pub trait Mind {
     /// Takes in one thing that the agent was sent. Decides nothing.
     fn perceive(&mut self, percept: Percept<'_>);
 
+    /// Whether it decides because it was born or has perceived something, at the end of that instant. One that does not decides
+    /// at its rate, and when [`Self::wake_at`] is due.
+    fn decides_after_percepts(&self) -> bool {
+        true
+    }
+
+    /// Begins to decide at `now`, for a mind that computes elsewhere: [`Self::decide`] of the same instant follows, after this was
+    /// called for the other minds of the instant, so that they compute side by side.
+    fn prepare(&mut self, _now: GameTime) {}
+
     /// Decides at `now`: appends to `acts` what the agent does, in order. Called at birth, after it perceived something or
     /// at its rate, and when [`Self::wake_at`] is due.
     fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>);

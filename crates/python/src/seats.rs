@@ -72,6 +72,10 @@ impl Mind for Sitter {
         }
     }
 
+    fn decides_after_percepts(&self) -> bool {
+        false
+    }
+
     fn decide(&mut self, _now: GameTime, _acts: &mut Vec<Act>) {}
 
     fn wake_at(&self) -> Option<GameTime> {

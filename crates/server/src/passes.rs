@@ -348,7 +348,7 @@ impl LoopStats {
         let lateness = RealSpan::from_nanos(lateness_ns);
         self.deadline_lateness.record_n(lateness, fired.count);
         if fired.kind == FiredKind::Mind {
-            self.mind_lateness.record(lateness);
+            self.mind_lateness.record_n(lateness, fired.count);
         }
     }
 }

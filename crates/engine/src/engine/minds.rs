@@ -197,12 +197,13 @@ impl Engine {
 
     pub(super) fn wake_mind(&mut self, wake: GameTime, now: RealTime) -> Fired {
         self.game.advance_to(wake);
-        self.let_minds(Minds::wake);
+        let mut count = 0;
+        self.let_minds(|minds, engine| count = minds.wake(engine));
         self.publish_events(None);
         Fired {
             kind: FiredKind::Mind,
             lateness_ns: self.pace.lateness_ns(now, wake),
-            count: 1,
+            count,
         }
     }
 }

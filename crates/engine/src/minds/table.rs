@@ -1,9 +1,10 @@
 //! Who thinks for which agent, and when.
 //!
-//! A mind without a rate decides right after each percept, within the step of the game that led to it. All else is a wake-up:
-//! at its rate, at the end of its thinking, or when it asked for one. There is one pending for an agent at most. Wake-ups come
-//! after all that the game has due at their instant, in the order of the agents' numbers. They are in no journal and no save:
-//! the inputs that they lead to are.
+//! A built-in mind without a rate decides right after each percept, within the step of the game that led to it. All else is a
+//! wake-up: after percepts of a mind that a factory made, at a rate, at the end of thinking, or when a mind asked for one. There
+//! is one pending for an agent at most. Wake-ups come after all that the game has due at their instant, in the order of the
+//! agents' numbers; those of one instant are carried out together, so that minds that compute elsewhere do so side by side. They
+//! are in no journal and no save: the inputs that they lead to are.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -17,6 +18,10 @@ use super::built_in::BuiltIn;
 use super::scenario::{Director, Scenario};
 use super::{Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, percept_of};
 use crate::{AdminRefusal, AdminRequest};
+
+/// Wake-ups of one instant that are carried out together: enough for minds that compute elsewhere to do so side by side, few
+/// enough for a pass to be cut short between them.
+const WAKES_MAX: usize = 64;
 
 /// The least time between two wake-ups that a mind asks for: one that always asks for the next at once costs ten calls a unit.
 pub(super) const WAKE_SPACING: GameSpan = GameSpan::from_nanounits(100_000_000);
@@ -56,6 +61,18 @@ pub(crate) struct Minds {
     director: Option<Director>,
     /// What happened that is yet to be passed on; empty but while events are published.
     noted: Vec<GameEvent>,
+    /// Room for the wake-ups that are carried out together.
+    woken: Vec<Woken>,
+}
+
+/// A wake-up that is carried out.
+#[derive(Debug)]
+struct Woken {
+    agent: AgentId,
+    /// What the mind does after its thinking.
+    acts: Vec<Act>,
+    /// Whether it decides then.
+    decides: bool,
 }
 
 /// The minds of one team.
@@ -111,7 +128,7 @@ struct Timing {
     next: Option<GameTime>,
     /// Until when it thinks, and what it does then.
     thinking: Option<(GameTime, Vec<Act>)>,
-    /// It perceived something while it was thinking.
+    /// It perceived something that it decides about as soon as it may: at this instant, or after its thinking.
     has_perceived: bool,
     /// The last wake-up that it asked for.
     woken_at: Option<GameTime>,
@@ -287,19 +304,43 @@ impl Minds {
         }
     }
 
-    /// Carries out the earliest wake-up, the scenario's before those of agents. The game must be at its instant.
-    pub(crate) fn wake(&mut self, host: &mut impl Host) {
+    /// Carries out the earliest wake-up and others of its instant, the scenario's before those of agents. The game must be at
+    /// that instant. Answers how many.
+    pub(crate) fn wake(&mut self, host: &mut impl Host) -> u32 {
         if let Some(director) = &mut self.director
             && director
                 .wake
                 .is_some_and(|wake| self.wakes.first().is_none_or(|(at, _)| wake <= *at))
         {
-            return director.wake(host);
+            director.wake(host);
+            return 1;
         }
-        let Some((now, agent)) = self.wakes.pop_first() else {
-            return;
-        };
-        debug_assert_eq!(host.game().now(), now, "a wake-up is carried out at its instant");
+        let now = host.game().now();
+        let mut woken = std::mem::take(&mut self.woken);
+        while woken.len() < WAKES_MAX
+            && let Some((at, agent)) = self.wakes.first().copied()
+            && at <= now
+        {
+            debug_assert_eq!(now, at, "a wake-up is carried out at its instant");
+            self.wakes.pop_first();
+            woken.push(self.begin_wake(agent, now));
+        }
+        let count = woken.len();
+        for Woken { agent, acts, decides } in woken.drain(..) {
+            for act in acts {
+                self.carry_out(host, agent, act);
+            }
+            if decides {
+                self.decide(host, agent);
+            }
+            self.schedule(agent, now);
+        }
+        self.woken = woken;
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    /// What a wake-up of an agent at `now` leads to; a mind that decides begins to.
+    fn begin_wake(&mut self, agent: AgentId, now: GameTime) -> Woken {
         let Some(slot) = &mut self.slots[agent.0 as usize] else {
             unreachable!("a mind that is gone has no wake-up");
         };
@@ -309,27 +350,27 @@ impl Minds {
         timing.wake = None;
         let thought = timing.thinking.take();
         let every = self.groups[slot.group].rate.every;
-        let mut decides = false;
+        let mut decides = std::mem::take(&mut timing.has_perceived);
         if let (Some(next), Some(every)) = (&mut timing.next, every)
             && *next <= now
         {
             *next = first_from(*next, every, now + GameSpan::from_nanounits(1));
             decides = true;
         }
-        decides |= thought.is_some() && std::mem::take(&mut timing.has_perceived);
-        if let Thinker::Made(mind) = &slot.thinker
-            && mind.wake_at().is_some_and(|at| at <= now)
-        {
-            timing.woken_at = Some(now);
-            decides = true;
+        if let Thinker::Made(mind) = &mut slot.thinker {
+            if mind.wake_at().is_some_and(|at| at <= now) {
+                timing.woken_at = Some(now);
+                decides = true;
+            }
+            if decides {
+                mind.prepare(now);
+            }
         }
-        for act in thought.into_iter().flat_map(|(_, acts)| acts) {
-            self.carry_out(host, agent, act);
+        Woken {
+            agent,
+            acts: thought.map_or_else(Vec::new, |(_, acts)| acts),
+            decides,
         }
-        if decides {
-            self.decide(host, agent);
-        }
-        self.schedule(agent, now);
     }
 
     /// Sends a message to the minds of the sender's team, decoded once, and as it is to those made by a factory. All other
@@ -379,7 +420,7 @@ impl Minds {
         self.made.range((from, Bound::Unbounded)).next().copied()
     }
 
-    /// A mind has perceived something: it decides, unless it has a rate or is still thinking.
+    /// A mind has perceived something: it decides now or at the end of this instant, unless it has a rate or is still thinking.
     #[inline]
     fn perceived(&mut self, host: &mut impl Host, agent: AgentId) {
         let Some(slot) = self.slots[agent.0 as usize].as_mut() else {
@@ -388,12 +429,18 @@ impl Minds {
         let Some(timing) = &mut slot.timing else {
             return self.decide(host, agent);
         };
-        if timing.thinking.is_some() {
-            timing.has_perceived = timing.next.is_none();
-            return;
-        }
-        if timing.next.is_none() {
+        let decides_at_once = match &slot.thinker {
+            Thinker::BuiltIn(_) => timing.next.is_none() && timing.thinking.is_none(),
+            Thinker::Made(mind) => {
+                timing.has_perceived |= timing.next.is_none() && mind.decides_after_percepts();
+                false
+            }
+        };
+        if decides_at_once {
             self.decide(host, agent);
+        } else if timing.thinking.is_some() {
+            timing.has_perceived |= timing.next.is_none();
+            return;
         }
         self.schedule(agent, host.game().now());
     }
@@ -572,6 +619,8 @@ impl Minds {
             }),
             Thinker::BuiltIn(_) => None,
         };
+        let perceived = timing.has_perceived.then_some(now);
+        let asked_for = asked_for.into_iter().chain(perceived);
         let wake = thinks_until.or_else(|| timing.next.into_iter().chain(asked_for).min());
         if wake == timing.wake {
             return;
