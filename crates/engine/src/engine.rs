@@ -71,6 +71,8 @@ pub struct Engine {
     sprint: Option<Sprint>,
     /// Lines of operators, for the shell's console.
     operator_lines: VecDeque<OperatorLine>,
+    /// Operators one of whose lines is being carried out.
+    unanswered_operators: BTreeSet<ConnId>,
     counters: Counters,
     meters: Meters,
     /// The journal, while one is recorded.
@@ -159,6 +161,7 @@ impl Engine {
             outputs: VecDeque::new(),
             sprint: None,
             operator_lines: VecDeque::new(),
+            unanswered_operators: BTreeSet::new(),
             counters: Counters::default(),
             recorder: None,
             is_saved: false,

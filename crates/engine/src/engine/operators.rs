@@ -30,18 +30,27 @@ impl Engine {
         );
     }
 
-    /// The next line of an operator, if [`Self::has_operator_line`].
+    /// The next line of an operator, if [`Self::has_operator_line`]. Each is to be answered: until then no other line of that
+    /// operator comes, so that answers are in the order of the lines.
     pub fn poll_operator_line(&mut self) -> Option<OperatorLine> {
-        match self.has_operator_line() {
-            true => self.operator_lines.pop_front(),
-            false => None,
+        if self.is_step_under_way() {
+            return None;
         }
+        let place = self.next_operator_line()?;
+        let line = self.operator_lines.remove(place)?;
+        self.unanswered_operators.insert(line.conn);
+        Some(line)
     }
 
     /// Whether an operator's line can be carried out. After a step it waits until all that became due is done: another
     /// step begins where that one has led to.
     pub fn has_operator_line(&self) -> bool {
-        !self.operator_lines.is_empty() && !self.is_step_under_way()
+        !self.is_step_under_way() && self.next_operator_line().is_some()
+    }
+
+    fn next_operator_line(&self) -> Option<usize> {
+        let is_free = |said: &OperatorLine| !self.unanswered_operators.contains(&said.conn);
+        self.operator_lines.iter().position(is_free)
     }
 
     /// Whether what became due by a step is not all done.
@@ -54,6 +63,7 @@ impl Engine {
     /// Answers an operator in text, ends of lines included. One that was disconnected, perhaps by its own line, and has been
     /// written to for the last time, is sent nothing more.
     pub fn answer_operator(&mut self, conn: ConnId, answer: &str) {
+        self.unanswered_operators.remove(&conn);
         let session = self.sessions.get(conn);
         let is_write_shut = session.is_some_and(
             |session| matches!(&session.role, Role::Leaving { is_write_shut, .. } if *is_write_shut),
