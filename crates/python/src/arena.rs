@@ -239,8 +239,8 @@ impl Arena {
     }
 
     /// The scripts of its minds.
-    pub(crate) fn scripts(&self) -> &Scripts {
-        &self.scripts
+    pub(crate) fn scripts(&mut self) -> &mut Scripts {
+        &mut self.scripts
     }
 
     /// Whether the agent of a seat has lived and is gone.

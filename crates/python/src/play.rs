@@ -153,7 +153,7 @@ impl Match {
         let teams = game.config().teams.iter().zip(deaths);
         result.set_item("deaths", teams.into_py_dict(py)?)?;
         result.set_item("recording", Some(journal).filter(|journal| !journal.is_empty()))?;
-        let reports = self.arena.scripts().reports().into_iter();
+        let reports = self.arena.scripts().reports(false).into_iter();
         result.set_item("reports", reports.map(|report| report.text).collect::<Vec<_>>())?;
         Ok(result)
     }

@@ -13,7 +13,7 @@ use trantor_strategy::flight::AnswerKind;
 use trantor_time::{GameSpan, GameTime, NANOS};
 
 use crate::data::{Data, number};
-use crate::jobs::{self, JOB_UNITS, span};
+use crate::jobs::{self, Job, span};
 use crate::limits::{
     ANSWERS_MAX, DATA_VALUE_STEPS, HEARD_MAX, INBOX_MAX, INSTANT_AGENT_STEPS, INSTANT_STEPS, JOBS_MAX,
     RESTART_UNITS, ROUTINES_MAX, SCENARIO_HEARD_MAX, SCENARIO_UNIT_STEPS_MAX, STEPS_MAX, UNIT_STEPS_MAX,
@@ -77,15 +77,15 @@ enum Heard {
 }
 
 /// What a routine waits for.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 enum Waiting {
     Answer(u64),
     /// With the number of the wait, by which ties go.
     Until(GameTime, u64),
     /// For a message, until then at the latest.
     Message(Option<(GameTime, u64)>),
-    /// For a job's result, or why it was refused.
-    Job(GameTime, u64, Result<Data, String>),
+    /// For what comes of a job.
+    Job(GameTime, u64, Job),
 }
 
 struct Routine {
@@ -163,6 +163,15 @@ impl Drop for Actor {
         if agents.get() == 0 {
             // The next agent may be in another game, with a time of its own.
             self.vm.shared.all_steps.set(StepBucket::default());
+            // A file that was tried out never had an agent.
+            if let Some(State {
+                agent: Some(agent),
+                now,
+                ..
+            }) = self.state.as_deref()
+            {
+                self.vm.shared.reports.no_agents(Some(*agent), *now);
+            }
         }
     }
 }
@@ -193,6 +202,11 @@ impl Actor {
 
     pub(crate) fn state(&mut self) -> &mut State {
         self.state.as_mut().expect("it comes back from every resumption")
+    }
+
+    pub(crate) fn handled_events(&self) -> impl Iterator<Item = &str> {
+        let handlers = self.state.iter().flat_map(|state| &state.handlers);
+        handlers.map(|(event, _)| &**event)
     }
 
     // What is perceived --------------------------------------------------------------------------------------------
@@ -493,14 +507,9 @@ impl Actor {
         let name = name.as_string().map(text).unwrap_or_default();
         let (read, values) = Data::read(data);
         self.pay(DATA_VALUE_STEPS * values);
-        // A refusal comes later too: at once, a script could have its data read again and again at one instant.
-        let (result, length, steps) = match read.and_then(|data| jobs::run(&name, &data)) {
-            Ok((result, length, steps)) => (Ok(result), length, steps),
-            Err(refusal) => (Err(refusal), GameSpan::from_units(JOB_UNITS), 0),
-        };
-        self.pay(steps);
+        let job = jobs::begin(&name, read, self.vm.job_worker.as_ref());
         let state = self.state();
-        Ok(Waiting::Job(state.now + length, state.next_id(), result))
+        Ok(Waiting::Job(state.now + job.length, state.next_id(), job))
     }
 
     /// Ends the routine that failed; an agent's main function begins again later.
@@ -517,6 +526,25 @@ impl Actor {
     fn resume(&mut self, place: usize, values: impl IntoLuaMulti) {
         let routine = self.routines.remove(place);
         self.run(routine.thread, values, routine.is_main);
+    }
+
+    /// Resumes the routine at `place` after its wait: with what came of a job, if it waited for one.
+    fn resume_waited(&mut self, place: usize) {
+        let routine = self.routines.remove(place);
+        let value = match routine.waiting {
+            Waiting::Job(_, _, job) => match job.finish() {
+                Ok((result, steps)) => {
+                    self.pay(steps);
+                    result.write(&self.vm.lua).unwrap_or(Value::Nil)
+                }
+                Err(refusal) => {
+                    let refusal = string(&self.vm.lua, &refusal);
+                    return self.run(routine.thread, (Value::Nil, refusal), routine.is_main);
+                }
+            },
+            _ => Value::Nil,
+        };
+        self.run(routine.thread, value, routine.is_main);
     }
 
     // What is taken in ---------------------------------------------------------------------------------------------
@@ -550,7 +578,8 @@ impl Actor {
 
     fn take_answer(&mut self, ticket: u64, answer: Answer) {
         self.state().send_waiting();
-        let waits = |routine: &Routine| routine.waiting == Waiting::Answer(ticket);
+        let waits =
+            |routine: &Routine| matches!(routine.waiting, Waiting::Answer(waited) if waited == ticket);
         match self.routines.iter().position(waits) {
             Some(place) => {
                 let value = self.answer_value(Some(&answer));
@@ -647,20 +676,7 @@ impl Actor {
                 }
                 self.spawn(&run, ());
             }
-            Due::Routine(place) => {
-                let lua = &self.vm.lua;
-                match &self.routines[place].waiting {
-                    Waiting::Job(_, _, Err(refusal)) => {
-                        let refusal = string(lua, refusal);
-                        self.resume(place, (Value::Nil, refusal));
-                    }
-                    Waiting::Job(_, _, Ok(result)) => {
-                        let result = result.write(lua).unwrap_or(Value::Nil);
-                        self.resume(place, result);
-                    }
-                    _ => self.resume(place, Value::Nil),
-                }
-            }
+            Due::Routine(place) => self.resume_waited(place),
         }
     }
 

@@ -1,9 +1,13 @@
 //! Jobs: work that the host does for scripts, by name, with plain data.
 //!
-//! A job is done at once, on the thread of the game, and charged to the steps of its agent: its result is delivered at a
-//! game time that depends on the request alone, so that the speed of the machine decides nothing.
+//! A job computes on a worker of the host, and its result is delivered at a game time that depends on the request alone, so that
+//! the speed of the machine decides nothing: whoever needs the result earlier waits for it. Without workers it is computed where it
+//! is asked for. Its steps are charged to its agent when the result is delivered.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use trantor_time::GameSpan;
 
@@ -18,22 +22,88 @@ const PATH_RADIUS: i64 = 50;
 const PATH_TILES_MAX: usize = (2 * PATH_RADIUS as usize + 1).pow(2);
 
 /// How long a path takes to be found, and a refusal, in units: as long as a step.
-pub(crate) const JOB_UNITS: i64 = 7;
+const JOB_UNITS: i64 = 7;
 
-/// Does a job; answers the result, how long it takes and the steps that it costs, or why it cannot be done.
-pub(crate) fn run(name: &str, data: &Data) -> Result<(Data, GameSpan, u32), String> {
-    match name {
-        "path" => {
-            let (path, steps) = path(data)?;
-            Ok((path, GameSpan::from_units(JOB_UNITS), steps))
+/// Computes on a worker: it is given the name of the job and what to do.
+pub type JobWorker = Arc<dyn Fn(&'static str, Box<dyn FnOnce() -> Result<(), String> + Send>) + Send + Sync>;
+
+/// What a job leads to: data and the steps that it cost, or why it cannot be done.
+type Outcome = Result<(Data, u32), String>;
+
+/// A job that was begun.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// Game time from the request to the delivery.
+    pub(crate) length: GameSpan,
+    outcome: RefCell<Pending>,
+}
+
+#[derive(Debug)]
+enum Pending {
+    Here(Outcome),
+    OnWorker(Receiver<Outcome>),
+}
+
+impl Job {
+    /// What came of it; waits for a worker that is still at it.
+    pub(crate) fn finish(self) -> Outcome {
+        match self.outcome.into_inner() {
+            Pending::Here(outcome) => outcome,
+            Pending::OnWorker(outcome) => outcome
+                .recv()
+                .unwrap_or_else(|_| Err("the job has failed in the server".to_owned())),
         }
-        // For tests: nothing, after so many units.
-        "sleep" => {
-            let units = data.get("units").and_then(Data::as_number).unwrap_or(0.0);
-            Ok((Data::Nil, span(units), 0))
-        }
-        _ => Err(format!("no such job: {name}")),
     }
+
+    fn refused(why: String) -> Self {
+        Self {
+            length: GameSpan::from_units(JOB_UNITS),
+            outcome: RefCell::new(Pending::Here(Err(why))),
+        }
+    }
+}
+
+/// Begins a job. One that cannot be done is refused when it would have been delivered: at once, a script could have its data
+/// read again and again at one instant.
+pub(crate) fn begin(name: &str, data: Result<Data, String>, worker: Option<&JobWorker>) -> Job {
+    match (name, data) {
+        (_, Err(why)) => Job::refused(why),
+        ("path", Ok(data)) => Job {
+            length: GameSpan::from_units(JOB_UNITS),
+            outcome: RefCell::new(compute("script_path", worker, move || path(&data))),
+        },
+        // For tests: nothing, after so many units.
+        ("sleep", Ok(data)) => {
+            let units = data.get("units").and_then(Data::as_number).unwrap_or(0.0);
+            Job {
+                length: span(units),
+                outcome: RefCell::new(Pending::Here(Ok((Data::Nil, 0)))),
+            }
+        }
+        _ => Job::refused(format!("no such job: {name}")),
+    }
+}
+
+fn compute(
+    name: &'static str,
+    worker: Option<&JobWorker>,
+    work: impl FnOnce() -> Outcome + Send + 'static,
+) -> Pending {
+    let Some(worker) = worker else {
+        return Pending::Here(work());
+    };
+    let (send, outcome) = sync_channel(1);
+    worker(
+        name,
+        Box::new(move || {
+            let outcome = work();
+            let failed = outcome.as_ref().err().cloned();
+            // The routine that has asked may be gone.
+            let _is_wanted = send.send(outcome);
+            failed.map_or(Ok(()), Err)
+        }),
+    );
+    Pending::OnWorker(outcome)
 }
 
 /// A number of units as a span, within the limits of a wait.

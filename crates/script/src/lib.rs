@@ -23,6 +23,7 @@ mod state;
 mod vm;
 
 pub use data::Data;
+pub use jobs::JobWorker;
 pub use scenario::{Scenario, ScenarioAct};
 pub use script::{Script, ScriptCounts, ScriptEvent, ScriptNews};
-pub use vm::ScriptError;
+pub use vm::{Bytecode, Host, ScriptError, TimeLimit};

@@ -7,7 +7,7 @@ use crate::actor::{Actor, Answer, Role};
 use crate::data::Data;
 use crate::script::Script;
 use crate::state::{Deed, State};
-use crate::vm::ScriptError;
+use crate::vm::{Bytecode, Host, ScriptError};
 
 /// A scenario that runs. Its [`Script`] is reloaded and resumed like one of agents.
 pub struct Scenario {
@@ -32,7 +32,12 @@ pub enum ScenarioAct {
 impl Scenario {
     /// A scenario whose randomness comes from `seed`. `file` is how errors call it.
     pub fn load(file: &str, source: &[u8], seed: u64) -> Result<Self, ScriptError> {
-        let script = Script::load_as(Role::Scenario, file, source)?;
+        Self::start(file, &Bytecode::compile(file, source)?, seed, Host::default())
+    }
+
+    /// As [`Self::load`], of a source that was compiled; for a host.
+    pub fn start(file: &str, bytecode: &Bytecode, seed: u64, host: Host) -> Result<Self, ScriptError> {
+        let script = Script::start_as(Role::Scenario, file, bytecode, host)?;
         let vm = std::rc::Rc::clone(&script.vm);
         let actor = Actor::new(vm, Role::Scenario, 0, State::new(None, "", None, seed));
         Ok(Self { script, actor })
@@ -63,6 +68,11 @@ impl Scenario {
             Deed::Command(_) | Deed::Join => None,
         };
         acts.extend(self.actor.resume_due(now).into_iter().filter_map(act));
+    }
+
+    /// The events that it has handlers for.
+    pub fn handled_events(&self) -> impl Iterator<Item = &str> {
+        self.actor.handled_events()
     }
 
     /// When it wants to decide again without having perceived anything.

@@ -12,7 +12,7 @@ use crate::actor::{self, Actor, Role};
 use crate::data::Data;
 use crate::limits::{ERROR_WINDOW_UNITS, ERRORS_MAX, EVENTS_MAX, VALUES_MAX};
 use crate::state::{Birth, State};
-use crate::vm::{ScriptError, Vm};
+use crate::vm::{Bytecode, Host, ScriptError, Vm};
 
 /// Something that people should know of.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +32,10 @@ pub enum ScriptNews {
     Log(Box<str>),
     /// A routine failed, and has ended.
     Failed(ScriptError),
-    /// It failed too often, and rests until it is resumed.
+    /// It failed too often or kept the match waiting, and rests until it is resumed.
     Suspended,
+    /// The last of its agents is gone.
+    NoAgents,
 }
 
 /// Totals since a script was loaded.
@@ -41,6 +43,8 @@ pub enum ScriptNews {
 pub struct ScriptCounts {
     /// Resumptions of its routines.
     pub resumptions: u64,
+    /// Steps that they took.
+    pub steps: u64,
     /// Routines that failed.
     pub errors: u64,
     /// Events that were not kept, since the host did not take them.
@@ -62,17 +66,29 @@ pub(crate) struct Reports {
     /// When the last errors came.
     errors: RefCell<VecDeque<GameTime>>,
     is_suspended: Cell<bool>,
+    /// The next error is one too many.
+    suspends_at_error: Cell<bool>,
     /// Rises when all agents should begin anew.
     epoch: Cell<u64>,
     resumptions: Cell<u64>,
+    steps: Cell<u64>,
     error_count: Cell<u64>,
     dropped_events: Cell<u64>,
     pub(crate) agents: Cell<usize>,
 }
 
 impl Reports {
-    pub(crate) fn resumed(&self) {
+    pub(crate) fn resumed(&self, steps: u32) {
         self.resumptions.set(self.resumptions.get() + 1);
+        self.steps.set(self.steps.get() + u64::from(steps));
+    }
+
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    pub(crate) fn suspend_after_next_error(&self) {
+        self.suspends_at_error.set(true);
     }
 
     pub(crate) fn epoch(&self) -> u64 {
@@ -121,10 +137,16 @@ impl Reports {
         {
             errors.pop_front();
         }
-        if errors.len() >= ERRORS_MAX && !self.is_suspended.replace(true) {
+        let is_too_many = self.suspends_at_error.take() || errors.len() >= ERRORS_MAX;
+        if is_too_many && !self.is_suspended.replace(true) {
             let news = ScriptNews::Suspended;
             self.push(ScriptEvent { agent, at, news });
         }
+    }
+
+    pub(crate) fn no_agents(&self, agent: Option<AgentId>, at: GameTime) {
+        let news = ScriptNews::NoAgents;
+        self.push(ScriptEvent { agent, at, news });
     }
 
     /// Answers whether there was room.
@@ -158,11 +180,21 @@ pub struct Script {
 impl Script {
     /// A script whose minds play. `file` is how errors call it.
     pub fn load(file: &str, source: &[u8]) -> Result<Self, ScriptError> {
-        Self::load_as(Role::Agent, file, source)
+        Self::start(file, &Bytecode::compile(file, source)?, Host::default())
     }
 
-    pub(crate) fn load_as(role: Role, file: &str, source: &[u8]) -> Result<Self, ScriptError> {
-        let vm = Rc::new(Vm::new(file, source)?);
+    /// As [`Self::load`], of a source that was compiled; for a host.
+    pub fn start(file: &str, bytecode: &Bytecode, host: Host) -> Result<Self, ScriptError> {
+        Self::start_as(Role::Agent, file, bytecode, host)
+    }
+
+    pub(crate) fn start_as(
+        role: Role,
+        file: &str,
+        bytecode: &Bytecode,
+        host: Host,
+    ) -> Result<Self, ScriptError> {
+        let vm = Rc::new(Vm::new(file, bytecode, host)?);
         actor::try_out(&vm, role)?;
         Ok(Self { vm, role })
     }
@@ -170,9 +202,22 @@ impl Script {
     /// Has another source take over: each agent begins anew when it next decides, so the minds should be asked then. A
     /// source that does not compile, or whose file does not run to its end, changes nothing.
     pub fn reload(&self, source: &[u8]) -> Result<(), ScriptError> {
-        self.vm.replace(source, || actor::try_out(&self.vm, self.role))?;
+        self.replace(&Bytecode::compile(self.file(), source)?)
+    }
+
+    /// As [`Self::reload`], of a source that was compiled.
+    pub fn replace(&self, bytecode: &Bytecode) -> Result<(), ScriptError> {
+        self.vm
+            .replace(bytecode, || actor::try_out(&self.vm, self.role))?;
         self.resume();
         Ok(())
+    }
+
+    /// Suspends it for a reason that its host has, which is reported as an error at `at`.
+    pub fn suspend(&self, at: GameTime, reason: &str) {
+        let reports = &self.vm.shared.reports;
+        reports.suspend_after_next_error();
+        reports.failed(None, at, self.vm.error(reason));
     }
 
     /// Has all agents of a suspended script begin anew when they next decide.
@@ -195,6 +240,7 @@ impl Script {
         let reports = &self.vm.shared.reports;
         ScriptCounts {
             resumptions: reports.resumptions.get(),
+            steps: reports.steps.get(),
             errors: reports.error_count.get(),
             dropped_events: reports.dropped_events.get(),
             memory_bytes: self.vm.lua.used_memory(),

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mlua::chunk::{ChunkMode, Compiler};
 use mlua::state::{GcIncParams, GcMode};
@@ -12,6 +14,7 @@ use trantor_model::show::shown_text;
 
 use crate::actor::StepBucket;
 use crate::api;
+use crate::jobs::JobWorker;
 use crate::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, RESUMPTION_STEPS};
 use crate::script::Reports;
 use crate::source;
@@ -86,12 +89,49 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
+/// A source that was compiled. It may be made on any thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bytecode(Vec<u8>);
+
+impl Bytecode {
+    /// Compiles a source. `file` is how errors call it.
+    pub fn compile(file: &str, source: &[u8]) -> Result<Self, ScriptError> {
+        let compiled = source::compile(&compiler(), source);
+        compiled.map(Self).map_err(|(line, column, message)| ScriptError {
+            file: file.into(),
+            line,
+            column,
+            message: message.into(),
+        })
+    }
+}
+
+/// Ends a resumption that keeps others waiting, where a clock runs. It is asked at every step of a script once `is_awaited`.
+pub struct TimeLimit {
+    /// Set while somebody waits for the script for longer than they should.
+    pub is_awaited: Arc<AtomicBool>,
+    /// Whether the script has used more time than it may, given all the steps that it has taken since it was loaded.
+    pub is_exceeded: Box<dyn Fn(u64) -> bool>,
+}
+
+/// What a script has of its host besides the match.
+#[derive(Default)]
+pub struct Host {
+    /// Where a clock runs.
+    pub time_limit: Option<TimeLimit>,
+    /// Where there are workers.
+    pub job_worker: Option<JobWorker>,
+}
+
 /// What the functions of the host reach while a script runs.
 pub(crate) struct Shared {
     /// Steps that the resumption has left.
     steps: Cell<u32>,
-    /// Whether it needed more.
-    is_over: Cell<bool>,
+    /// Steps that it had at its beginning.
+    granted: Cell<u32>,
+    /// Why it may not go on, once it may not.
+    exceeded: Cell<Option<&'static str>>,
+    time_limit: Option<TimeLimit>,
     /// Of all agents of the file, at the rate of all of them.
     pub(crate) all_steps: Cell<StepBucket>,
     /// Whom the running script acts for.
@@ -102,17 +142,38 @@ pub(crate) struct Shared {
 impl Shared {
     /// Takes steps off the resumption; says no once none are left.
     pub(crate) fn charge(&self, steps: u32) -> mlua::Result<()> {
-        if let Some(left) = self.steps.get().checked_sub(steps) {
-            self.steps.set(left);
-            return Ok(());
+        let left = self.steps.get().checked_sub(steps);
+        self.steps.set(left.unwrap_or(0));
+        if left.is_none() {
+            return Err(self.exceed(STEPS_EXCEEDED));
         }
+        match &self.time_limit {
+            Some(limit) if limit.is_awaited.load(Ordering::Relaxed) && self.has_used_up(limit) => {
+                Err(self.exceed(TIME_EXCEEDED))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn has_used_up(&self, limit: &TimeLimit) -> bool {
+        let steps = u64::from(self.granted.get() - self.steps.get());
+        (limit.is_exceeded)(self.reports.steps() + steps)
+    }
+
+    fn exceed(&self, reason: &'static str) -> mlua::Error {
         self.steps.set(0);
-        self.is_over.set(true);
-        Err(mlua::Error::runtime(STEPS_EXCEEDED))
+        if self.exceeded.get().is_none() {
+            self.exceeded.set(Some(reason));
+        }
+        mlua::Error::runtime(reason)
     }
 }
 
 const STEPS_EXCEEDED: &str = "the routine ran for more steps than it may between two waits";
+
+/// A script that errs so is suspended at once.
+const TIME_EXCEEDED: &str = "the routine kept the match waiting for longer than a script may";
 
 /// What a resumption came to.
 pub(crate) enum Ran {
@@ -126,7 +187,8 @@ pub(crate) enum Ran {
 pub(crate) struct Vm {
     pub(crate) lua: Lua,
     pub(crate) shared: Rc<Shared>,
-    compiler: Compiler,
+    /// Computes jobs; they are computed here without one.
+    pub(crate) job_worker: Option<JobWorker>,
     chunk: RefCell<Function>,
     /// The first function of a main routine.
     pub(crate) start: Function,
@@ -141,31 +203,29 @@ pub(crate) struct Vm {
 }
 
 impl Vm {
-    /// A VM that runs `source`, which compiles.
-    pub(crate) fn new(file: &str, source: &[u8]) -> Result<Self, ScriptError> {
-        let compiler = Compiler::new()
-            .set_optimization_level(1)
-            .set_debug_level(1)
-            // Replaced in the prelude, which fast calls would pass by.
-            .set_disabled_builtins(["setmetatable", "next", "pairs", "table.insert", "tonumber"])
-            .set_mutable_globals(["next", "pairs"]);
-        let bytecode = compile(&compiler, file, source)?;
-        let broken = |error: mlua::Error| ScriptError {
+    /// A VM that runs a source that was compiled.
+    pub(crate) fn new(file: &str, bytecode: &Bytecode, host: Host) -> Result<Self, ScriptError> {
+        Self::assemble(file, bytecode, host).map_err(|error| ScriptError {
             file: file.into(),
             line: 0,
             column: None,
             message: error.to_string().into(),
-        };
-        Self::assemble(file, compiler, &bytecode).map_err(broken)
+        })
     }
 
-    fn assemble(file: &str, compiler: Compiler, bytecode: &[u8]) -> mlua::Result<Self> {
+    fn assemble(file: &str, bytecode: &Bytecode, host: Host) -> mlua::Result<Self> {
+        let Host {
+            time_limit,
+            job_worker,
+        } = host;
         let libraries =
             StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::BIT | StdLib::MATH | StdLib::DEBUG;
         let lua = Lua::new_with(libraries, LuaOptions::new())?;
         let shared = Rc::new(Shared {
             steps: Cell::new(u32::MAX),
-            is_over: Cell::new(false),
+            granted: Cell::new(u32::MAX),
+            exceeded: Cell::new(None),
+            time_limit,
             all_steps: Cell::default(),
             current: RefCell::new(None),
             reports: Reports::default(),
@@ -209,8 +269,8 @@ impl Vm {
             scenario_meta: classes.scenario,
             collect_at: Cell::new(2 * lua.used_memory()),
             file: file.into(),
-            compiler,
             chunk: RefCell::new(chunk),
+            job_worker,
             shared,
             lua,
         })
@@ -219,11 +279,10 @@ impl Vm {
     /// Has another source run from the next environment on, if it compiles and `try_out` accepts it.
     pub(crate) fn replace(
         &self,
-        source: &[u8],
+        bytecode: &Bytecode,
         try_out: impl FnOnce() -> Result<(), ScriptError>,
     ) -> Result<(), ScriptError> {
-        let bytecode = compile(&self.compiler, &self.file, source)?;
-        let chunk = load(&self.lua, &self.file, &bytecode).map_err(|error| self.describe(&error, None))?;
+        let chunk = load(&self.lua, &self.file, bytecode).map_err(|error| self.describe(&error, None))?;
         let before = self.chunk.replace(chunk);
         try_out().inspect_err(|_| {
             self.chunk.replace(before);
@@ -248,8 +307,10 @@ impl Vm {
         state: &mut Option<Box<State>>,
         steps: &mut u32,
     ) -> Result<Ran, ScriptError> {
+        let steps_before = *steps;
+        self.shared.granted.set(steps_before);
         self.shared.steps.set(steps.saturating_sub(RESUMPTION_STEPS));
-        self.shared.is_over.set(false);
+        self.shared.exceeded.set(None);
         *self.shared.current.borrow_mut() = state.take();
         let before = self.lua.used_memory();
         let limit = MEMORY_BYTES_MAX.min(before + GROWTH_BYTES_MAX);
@@ -258,18 +319,23 @@ impl Vm {
         let resumed = thread.resume::<(Value, Value, Value)>(arguments);
         let _ = self.lua.set_memory_limit(0);
         *steps = self.shared.steps.replace(u32::MAX);
+        self.shared.granted.set(u32::MAX);
         *state = self.shared.current.borrow_mut().take();
-        self.shared.reports.resumed();
-        let ran = match resumed {
+        self.shared.reports.resumed(steps_before - *steps);
+        let exceeded = self.shared.exceeded.get();
+        if exceeded == Some(TIME_EXCEEDED) {
+            self.shared.reports.suspend_after_next_error();
+        }
+        let ran = match (exceeded, resumed) {
             // An error that the script has caught ends it all the same.
-            _ if self.shared.is_over.get() => {
-                Err(self.describe(&mlua::Error::runtime(STEPS_EXCEEDED), Some(thread)))
-            }
-            Err(error) => Err(self.describe(&error, Some(thread))),
-            Ok((first, second, third)) if thread.status() == ThreadStatus::Resumable => {
-                Ok(Ran::Asked(first.as_i32().unwrap_or(0), second, third))
-            }
-            Ok((first, ..)) => Ok(Ran::Returned(first)),
+            (Some(reason), _) => Err(self.describe(&mlua::Error::runtime(reason), Some(thread))),
+            (None, resumed) => match resumed {
+                Err(error) => Err(self.describe(&error, Some(thread))),
+                Ok((first, second, third)) if thread.status() == ThreadStatus::Resumable => {
+                    Ok(Ran::Asked(first.as_i32().unwrap_or(0), second, third))
+                }
+                Ok((first, ..)) => Ok(Ran::Returned(first)),
+            },
         };
         if ran.is_err() {
             // A call that found no memory for its frame leaves a stack that the collector should not see.
@@ -348,8 +414,8 @@ impl Vm {
     }
 }
 
-fn load(lua: &Lua, file: &str, bytecode: &[u8]) -> mlua::Result<Function> {
-    lua.load(bytecode)
+fn load(lua: &Lua, file: &str, bytecode: &Bytecode) -> mlua::Result<Function> {
+    lua.load(&bytecode.0[..])
         .set_name(format!("={file}"))
         .set_mode(ChunkMode::Binary)
         .into_function()
@@ -361,11 +427,11 @@ fn split_place<'a>(file: &str, said: &'a str) -> Option<(u32, &'a str)> {
     Some((line.parse().ok()?, message.trim_start()))
 }
 
-fn compile(compiler: &Compiler, file: &str, source: &[u8]) -> Result<Vec<u8>, ScriptError> {
-    source::compile(compiler, source).map_err(|(line, column, message)| ScriptError {
-        file: file.into(),
-        line,
-        column,
-        message: message.into(),
-    })
+fn compiler() -> Compiler {
+    Compiler::new()
+        .set_optimization_level(1)
+        .set_debug_level(1)
+        // Replaced in the prelude, which fast calls would pass by.
+        .set_disabled_builtins(["setmetatable", "next", "pairs", "table.insert", "tonumber"])
+        .set_mutable_globals(["next", "pairs"])
 }

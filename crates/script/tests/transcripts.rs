@@ -142,6 +142,7 @@ impl Stage {
             out.push(match event.news {
                 ScriptNews::Log(line) => format!("log: {line}"),
                 ScriptNews::Failed(error) => format!("error: {error}"),
+                ScriptNews::NoAgents => "no agents".to_owned(),
                 ScriptNews::Suspended => "suspended".to_owned(),
             });
         }

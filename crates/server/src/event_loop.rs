@@ -25,7 +25,7 @@ use crate::passes::{Passes, REAL_KINDS};
 use crate::recorder::Recorder;
 use crate::reload::Reload;
 use crate::service_manager::ServiceManager;
-use crate::shell::disk::Work;
+use crate::shell::jobs::Work;
 use crate::shell::tasks::TaskSender;
 use crate::shell::{Shell, TOKEN_SIGNALS};
 use crate::stages::{self, STAGES};
@@ -111,7 +111,7 @@ impl EventLoop {
     pub fn record(&mut self, recorder: Recorder) -> io::Result<()> {
         self.shell.storage.recorder = Some(recorder);
         self.shell.engine.start_recording();
-        self.shell.disk.start()
+        self.shell.jobs.start_disk()
     }
 
     /// Saves the game at this interval, and once more at the end.
@@ -123,7 +123,7 @@ impl EventLoop {
                 log::warn!("{reason}");
             }
         });
-        self.shell.disk.start()
+        self.shell.jobs.start_disk()
     }
 
     pub fn log_metrics(&mut self, level: log::Level, every: RealSpan) {
@@ -158,7 +158,7 @@ impl EventLoop {
     /// Closes all connections, and ends journal and saves.
     fn end(mut self, why: EndReason) -> Ended {
         log::info!("the loop ended: {why:?}");
-        self.shell.disk.stop(match why {
+        self.shell.jobs.stop(match why {
             EndReason::Stopped => ENDING_SPAN,
             EndReason::StopLimit | EndReason::Failed(_) => RealSpan::ZERO,
         });
@@ -184,7 +184,7 @@ impl EventLoop {
         self.begin_stop();
         let fault = self.run_stages();
         self.shell.stats.count_pass(&self.passes);
-        let (tasks, jobs) = (self.shell.tasks.len(), self.shell.disk.in_flight());
+        let (tasks, jobs) = (self.shell.tasks.len(), self.shell.jobs.in_flight());
         let unwritten = self.shell.unwritten;
         self.passes
             .log_if_long(format_args!("tasks {tasks}, jobs {jobs}, flush {unwritten}"));
@@ -251,7 +251,7 @@ impl EventLoop {
             self.stopping_until = Some(self.shell.now.saturating_add(ENDING_SPAN));
             self.shell.refuse_input();
             self.shell.tasks.close();
-            self.shell.disk.close();
+            self.shell.jobs.close();
         }
     }
 
@@ -306,7 +306,7 @@ impl EventLoop {
         let mut listener = Listener::of(acceptor, address);
         listener.limit_rate(engine.config().limits.accepts_per_second);
         let mut shell = Shell::new(engine, listener, clock.now())?;
-        shell.disk.simulate();
+        shell.jobs.simulate();
         Ok(Self::of(shell, clock, address))
     }
 
@@ -340,7 +340,7 @@ impl EventLoop {
 
     /// The next disk job that waits for a worker: its name and its work. Its end comes to the next pass.
     pub fn take_disk_job(&mut self) -> Option<(&'static str, Work)> {
-        self.shell.disk.take_work()
+        self.shell.jobs.take_work()
     }
 
     pub fn finish(self, why: EndReason) -> Ended {

@@ -174,7 +174,7 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
     };
     let mut scripts = Scripts::default();
     let leap = asked.leap(&mut scripts)?;
-    let summary = play(&asked, leap, &scripts).map_err(|error| {
+    let summary = play(&asked, leap, &mut scripts).map_err(|error| {
         let file = asked.record.clone().unwrap_or_default();
         OptionError::new(
             format!("{WORD}: cannot record in {}", file.display()),
@@ -240,7 +240,7 @@ impl SimAsked {
     }
 }
 
-fn play(asked: &SimAsked, mut leap: Leap, scripts: &Scripts) -> io::Result<Summary> {
+fn play(asked: &SimAsked, mut leap: Leap, scripts: &mut Scripts) -> io::Result<Summary> {
     let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
@@ -258,7 +258,7 @@ fn play(asked: &SimAsked, mut leap: Leap, scripts: &Scripts) -> io::Result<Summa
         if let Some(journal) = &mut journal {
             journal.write_all(&leap.take_journal())?;
         }
-        for report in scripts.reports() {
+        for report in scripts.reports(false) {
             standard_error::say(format_args!("{WORD}: {}", report.text));
         }
         progress.set_position(units(leap.game().now()));

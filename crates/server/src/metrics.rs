@@ -22,6 +22,7 @@ use crate::passes::{Histogram, LoopStats, REAL_KINDS, StageTotals, bounds_second
 use crate::recorder::Recorder;
 use crate::scripts::ScriptTotals;
 use crate::shell::Shell;
+use crate::shell::jobs::JobStats;
 
 const PREFIX: &str = "trantor";
 
@@ -339,9 +340,6 @@ fn collect_journal(m: &mut Table, shell: &Shell) {
 fn collect_saves(m: &mut Table, shell: &Shell) {
     let autosave = shell.storage.autosave.as_ref();
     let saves = autosave.map(Autosave::stats).unwrap_or_default();
-    let (disk, running) = (shell.disk.stats, shell.disk.running());
-    let waiting = (shell.disk.in_flight() - running) as f64;
-    let oldest = shell.disk.oldest_age(shell.now);
     m.help("Saves written").counter("saves", saves.saved);
     m.help("Saves not written, since the same state was on the disk")
         .counter("saves_unchanged", saves.unchanged);
@@ -353,20 +351,7 @@ fn collect_saves(m: &mut Table, shell: &Shell) {
         .histogram("save_capture_seconds", &shell.stats.save_capture);
     m.help("How long a save took on the disk worker")
         .histogram("save_write_seconds", &shell.stats.save_write);
-    m.help("Jobs that the disk worker did")
-        .counter("disk_jobs", disk.done);
-    m.help("Jobs of the disk worker that failed")
-        .counter("disk_jobs_failed", disk.failed);
-    m.help("Jobs refused, since one of the kind was under way")
-        .counter("disk_jobs_refused", disk.refused);
-    m.help("Jobs that wait for the disk worker")
-        .gauge("disk_jobs_waiting", waiting);
-    m.help("Jobs that the disk worker is at")
-        .gauge("disk_jobs_running", running as f64);
-    m.help("How long the oldest job has waited")
-        .gauge("disk_jobs_oldest_seconds", seconds(oldest));
-    m.help("Longest wait of a job")
-        .gauge("disk_jobs_wait_max_seconds", seconds(disk.waited_max));
+    collect_jobs(m, shell);
 }
 
 fn collect_game(m: &mut Table, engine: &mut Engine, stats: &EngineStats) {
@@ -428,6 +413,73 @@ fn collect_lag(m: &mut Table, engine: &Engine) {
         .add("lag_delay_units", Value::Delays(Box::new(delays)));
 }
 
+/// What the workers do, by name.
+fn collect_jobs(m: &mut Table, shell: &Shell) {
+    let stats = shell.jobs.stats();
+    let by_name = |of: fn(&JobStats) -> f64| stats.iter().map(|(name, stats)| (*name, of(stats))).collect();
+    let mut family = |help, kind, name, values| {
+        m.help(help).add(name, Value::Family(kind, "name", values));
+    };
+    let counter = MetricType::Counter;
+    let gauge = MetricType::Gauge;
+    family(
+        "Jobs done off the loop",
+        counter,
+        "jobs",
+        by_name(|stats| stats.runs as f64),
+    );
+    family(
+        "Jobs that failed",
+        counter,
+        "job_failures",
+        by_name(|stats| stats.failed as f64),
+    );
+    family(
+        "Jobs refused, since one of the name was under way",
+        counter,
+        "jobs_refused",
+        by_name(|stats| stats.refused as f64),
+    );
+    family(
+        "Jobs that wait for a worker",
+        gauge,
+        "jobs_waiting",
+        by_name(|stats| stats.waiting as f64),
+    );
+    family(
+        "Jobs that a worker is at",
+        gauge,
+        "jobs_running",
+        by_name(|stats| stats.running as f64),
+    );
+    family(
+        "Time that jobs took",
+        counter,
+        "job_seconds",
+        by_name(|stats| seconds(stats.took)),
+    );
+    family(
+        "The longest job",
+        gauge,
+        "job_max_seconds",
+        by_name(|stats| seconds(stats.took_max)),
+    );
+    family(
+        "The longest wait for a worker",
+        gauge,
+        "job_wait_max_seconds",
+        by_name(|stats| seconds(stats.waited_max)),
+    );
+    let now = shell.now;
+    let oldest = stats
+        .iter()
+        .map(|(name, stats)| (*name, seconds(stats.oldest_age(now))));
+    m.help("How long the oldest job has waited").add(
+        "jobs_oldest_seconds",
+        Value::Family(gauge, "name", oldest.collect()),
+    );
+}
+
 fn collect_scripts(m: &mut Table, totals: &ScriptTotals) {
     let errors = vec![("run", totals.errors as f64), ("source", totals.mistakes as f64)];
     m.help("Scripts of minds and scenarios that are loaded")
@@ -443,6 +495,8 @@ fn collect_scripts(m: &mut Table, totals: &ScriptTotals) {
         "script_errors",
         Value::Family(MetricType::Counter, "kind", errors),
     );
+    m.help("Decisions of scripts that took too long, which the match did not wait for")
+        .counter("script_late_decisions", totals.late);
     m.help("Memory of the scripts' virtual machines")
         .gauge("script_memory_bytes", totals.memory_bytes as f64);
 }

@@ -98,6 +98,14 @@ impl MindSpec {
         self.count
     }
 
+    /// The file of a script.
+    pub(crate) fn script(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::BuiltIn(_) => None,
+            Kind::Script(file) => Some(file),
+        }
+    }
+
     /// The group of a game; a script is loaded for it.
     pub fn group(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<MindGroup, String> {
         Ok(MindGroup {

@@ -10,14 +10,22 @@ mod absent;
 mod luau;
 #[cfg(feature = "script")]
 mod scenario;
+#[cfg(feature = "script")]
+mod worker;
 
 use trantor_engine::AdminRequest;
 use trantor_game::Game;
 
 #[cfg(not(feature = "script"))]
 pub use absent::Scripts;
+#[cfg(not(feature = "script"))]
+pub(crate) use absent::{Bytecode, Isolation, compile};
 #[cfg(feature = "script")]
 pub use luau::Scripts;
+#[cfg(feature = "script")]
+pub(crate) use trantor_script::Bytecode;
+#[cfg(feature = "script")]
+pub(crate) use worker::{Isolation, compile};
 
 /// What was found in a file: its source, or in one line why it cannot be read.
 pub type Source = Result<Vec<u8>, String>;
@@ -52,4 +60,6 @@ pub struct ScriptTotals {
     /// Sources that were not taken over.
     pub mistakes: u64,
     pub memory_bytes: usize,
+    /// Decisions that the match did not wait for.
+    pub late: u64,
 }

@@ -127,7 +127,7 @@ pub(crate) fn next_wake(shell: &Shell) -> Option<RealTime> {
         shell.timers.next_deadline(),
         shell.engine.poll_timeout(),
         // An ending loop finishes the rest itself.
-        shell.storage.next_deadline().filter(|_| shell.disk.is_open()),
+        shell.storage.next_deadline().filter(|_| shell.jobs.has_disk()),
     ];
     next.into_iter().flatten().min()
 }
@@ -135,7 +135,7 @@ pub(crate) fn next_wake(shell: &Shell) -> Option<RealTime> {
 /// Whether accepted work is unfinished, which an orderly end waits for.
 pub(crate) fn has_unfinished(shell: &Shell) -> bool {
     shell.tasks.len() > 0
-        || shell.disk.in_flight() > 0
+        || shell.jobs.in_flight() > 0
         || is_due(&shell.engine, shell.now)
         || shell.unwritten > 0
         || shell.has_messages_left

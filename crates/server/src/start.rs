@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
 use trantor_engine::{AdminRequest, Control, Engine, PlaybackStart};
@@ -18,8 +19,9 @@ use crate::event_loop::EventLoop;
 use crate::options::Options;
 use crate::playback::{self, PlayAsked};
 use crate::recorder::{Recorder, RecorderConfig};
-use crate::scripts::Scripts;
+use crate::scripts::{Isolation, Scripts};
 use crate::service_manager;
+use crate::shell::Shell;
 use crate::storage;
 use crate::store::SystemFiles;
 
@@ -115,7 +117,17 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         }
         event_loop.save(autosave, options.save.every).map_err(not_saved)?;
     }
-    let mut scripts = Scripts::default();
+    let tasks = event_loop.tasks();
+    let notify = move || {
+        // A loop with that many tasks looks at its scripts soon all the same.
+        let _is_there = tasks.send("script", Shell::catch_up_with_scripts);
+    };
+    let computations = event_loop.shell.jobs.computations()?;
+    let mut scripts = Scripts::isolated(Isolation {
+        is_limited: !options.lock_step,
+        notify: Arc::new(notify),
+        job_worker: Arc::new(move |name, work| computations.submit(name, work)),
+    });
     let engine = &mut event_loop.shell.engine;
     // A match that is over has no place for them.
     if let Some(minds) = options.mind.as_ref().filter(|_| engine.game().winner().is_none()) {

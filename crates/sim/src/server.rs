@@ -197,7 +197,7 @@ impl Server {
     /// Queues a line of the server's console.
     pub(crate) fn say(&mut self, line: String) {
         self.send(move |shell| {
-            let _answer = console::carry_out(shell, None, &line);
+            console::carry_out(shell, None, &line, Box::new(|_, _| {}));
         });
     }
 

@@ -106,7 +106,8 @@ fn ask(tasks: &TaskSender, line: &str) -> Option<Answer> {
     let line = line.to_owned();
     let carry_out = move |shell: &mut Shell| {
         // The console waits for it, or the program is ending.
-        let _received = send.send(super::carry_out(shell, None, &line));
+        let reply = move |_: &mut Shell, answer| drop(send.send(answer));
+        super::carry_out(shell, None, &line, Box::new(reply));
     };
     match tasks.send("console", carry_out) {
         Ok(()) => answer.recv().ok(),

@@ -17,17 +17,33 @@ pub mod remote;
 
 use trantor_engine::{ConnId, OperatorLine};
 
+use self::commands::Line;
 use crate::minds;
-use crate::shell::Shell;
+use crate::shell::{Reply, Shell};
 
 /// The answer to a line: text of whole lines, or in one line why it was not done.
 pub type Answer = Result<String, String>;
 
-/// Carries out a line of the console, which came over the connection `from` or else from the terminal.
-pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str) -> Answer {
-    let Some(line) = commands::parse(line)? else {
-        return Ok(String::new());
+/// Carries out a line of the console, which came over the connection `from` or else from the terminal; `reply` is given the answer,
+/// at once or once a script was read and compiled off the loop.
+pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str, reply: Reply) {
+    let answer = match commands::parse(line) {
+        Err(reason) => Err(reason),
+        Ok(None) => Ok(String::new()),
+        Ok(Some(line)) => match (line.name, &line.arguments[..]) {
+            ("script reload", [file]) => return shell.reload_script(file, reply),
+            ("mind add", [spec]) => match minds::read(spec) {
+                Ok(spec) => return shell.add_minds(spec, reply),
+                Err(accepted) => Err(format!("type: mind add {accepted}")),
+            },
+            _ => answer(shell, from, &line),
+        },
     };
+    reply(shell, answer);
+}
+
+/// The answer of a line that is carried out at once.
+fn answer(shell: &mut Shell, from: Option<ConnId>, line: &Line<'_>) -> Answer {
     match (line.name, &line.arguments[..]) {
         ("save", []) => {
             let directory = shell.save()?;
@@ -38,25 +54,14 @@ pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str) -> Answer 
         }
         ("script list", []) => Ok(shell.scripts.list()),
         ("script resume", [file]) => shell.resume_script(file),
-        ("script reload", [file]) => shell.reload_script(file),
-        ("mind add", [spec]) => {
-            let spec = minds::read(spec).map_err(|accepted| format!("type: mind add {accepted}"))?;
-            let group = spec.group(shell.engine.game().config(), &mut shell.scripts)?;
-            shell
-                .watch_scripts()
-                .map_err(|error| format!("script files cannot be watched: {error}"))?;
-            let joined = shell.engine.add_minds(vec![group]);
-            let joined = joined.map_err(|refusal| refusal.to_string())?;
-            Ok(format!("joined: {joined}\n"))
-        }
         ("quit", []) => {
             shell.stop.request();
             Ok("ending\n".to_owned())
         }
-        _ if from.is_some() && operate::disconnected(&line) == from => {
+        _ if from.is_some() && operate::disconnected(line) == from => {
             Err("this is your own connection, which ends when you close it".to_owned())
         }
-        _ => operate::carry_out(&mut shell.engine, &line, shell.now),
+        _ => operate::carry_out(&mut shell.engine, line, shell.now),
     }
 }
 
@@ -65,14 +70,16 @@ pub(crate) fn answer_operator(shell: &mut Shell) {
     let Some(OperatorLine { conn, line }) = shell.engine.poll_operator_line() else {
         return;
     };
-    let answer = carry_out(shell, Some(conn), &line);
-    // The terminal shows what is typed and answered; of a connection only the log does.
-    let (typed, refusal) = (line.trim().escape_debug(), answer.as_ref().err());
-    match refusal {
-        None => log::info!("connection {conn}: {typed}"),
-        Some(reason) => log::info!("connection {conn}: {typed}: {reason}"),
-    }
-    shell.engine.answer_operator(conn, &as_lines(&answer));
+    let typed = line.trim().escape_debug().to_string();
+    let reply = move |shell: &mut Shell, answer: Answer| {
+        // The terminal shows what is typed and answered; of a connection only the log does.
+        match &answer {
+            Ok(_) => log::info!("connection {conn}: {typed}"),
+            Err(reason) => log::info!("connection {conn}: {typed}: {reason}"),
+        }
+        shell.engine.answer_operator(conn, &as_lines(&answer));
+    };
+    carry_out(shell, Some(conn), &line, Box::new(reply));
 }
 
 /// An answer as it goes over a connection: its text, then a line that begins with `ok` or `ko`.

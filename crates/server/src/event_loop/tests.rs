@@ -26,7 +26,12 @@ fn event_loop(options: Options) -> EventLoop {
 fn a_save_that_is_not_begun_is_not_said_to_be() {
     let directory = std::env::temp_dir().join(format!("trantor-save-twice-{}", std::process::id()));
     let mut event_loop = event_loop(Options::default());
-    let say = |event_loop: &mut EventLoop| console::carry_out(&mut event_loop.shell, None, "save");
+    let say = |event_loop: &mut EventLoop| {
+        let (send, answer) = std::sync::mpsc::sync_channel(1);
+        let reply = Box::new(move |_: &mut Shell, answer| send.send(answer).unwrap());
+        console::carry_out(&mut event_loop.shell, None, "save", reply);
+        answer.recv().unwrap()
+    };
     assert!(say(&mut event_loop).unwrap_err().contains("--save DIR"));
     let autosave = Autosave::new(SystemFiles::shared(), &directory, 3).unwrap();
     event_loop.save(autosave, RealSpan::from_secs(60)).unwrap();
@@ -91,23 +96,24 @@ fn a_panic_ends_the_loop_and_is_reported_with_its_place() {
 #[test]
 fn there_is_one_disk_job_of_a_name_and_its_failure_comes_to_the_loop() {
     let mut event_loop = event_loop(Options::default());
-    let disk = &mut event_loop.shell.disk;
-    disk.start().unwrap();
+    let jobs = &mut event_loop.shell.jobs;
+    jobs.start_disk().unwrap();
     let (report, outcomes) = std::sync::mpsc::sync_channel(2);
     let done = move |_: &mut Shell, outcome| report.send(outcome).unwrap();
     let broken = || -> Result<(), String> { panic!("no disk") };
-    disk.submit("sync", broken, done.clone()).unwrap();
-    assert!(disk.submit("sync", broken, done.clone()).is_err());
-    disk.submit("save", || Ok::<_, String>(()), done).unwrap();
-    while event_loop.shell.disk.in_flight() > 0 {
+    jobs.submit("sync", broken, done.clone()).unwrap();
+    assert!(jobs.submit("sync", broken, done.clone()).is_err());
+    jobs.submit("save", || Ok::<_, String>(()), done).unwrap();
+    while event_loop.shell.jobs.in_flight() > 0 {
         event_loop.pass();
     }
     assert_eq!(
         outcomes.try_iter().collect::<Vec<_>>(),
         [Err("no disk".to_owned()), Ok(())]
     );
-    let stats = event_loop.shell.disk.stats;
-    assert_eq!((stats.done, stats.failed, stats.refused), (1, 1, 1));
+    let stats = event_loop.shell.jobs.stats();
+    let counts = ["save", "sync"].map(|name| (stats[name].runs, stats[name].failed, stats[name].refused));
+    assert_eq!(counts, [(1, 0, 0), (1, 1, 1)]);
 }
 
 /// Drawing a map takes milliseconds, and an operator may ask for hundreds at once.

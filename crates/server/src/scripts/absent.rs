@@ -2,10 +2,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use trantor_engine::minds::{MindSource, Scenario};
 
-use super::{ReadLine, Report, ScriptTotals, Source};
+use super::{ReadLine, Report, ScriptTotals};
 
 const NO_SCRIPTS: &str = "this build has no scripts (it was made without the feature script)";
 
@@ -37,11 +38,26 @@ impl Scripts {
         true
     }
 
-    pub fn watch(&mut self, _send: impl Fn(PathBuf, Source) + Send + 'static) -> io::Result<()> {
+    pub(crate) fn isolated(_isolation: Isolation) -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn load(&mut self, _path: &Path) -> Result<bool, String> {
+        Err(NO_SCRIPTS.to_owned())
+    }
+
+    pub(crate) fn take_load(&mut self) -> Option<(PathBuf, Result<(), String>)> {
+        None
+    }
+
+    pub(crate) fn watch(
+        &mut self,
+        _send: impl Fn(PathBuf, Result<Bytecode, String>) + Send + 'static,
+    ) -> io::Result<()> {
         Ok(())
     }
 
-    pub fn reports(&self) -> Vec<Report> {
+    pub fn reports(&mut self, _is_over: bool) -> Vec<Report> {
         Vec::new()
     }
 
@@ -57,15 +73,35 @@ impl Scripts {
         Err(NO_SCRIPTS.to_owned())
     }
 
-    pub fn read(&self, _file: &str) -> Result<(PathBuf, Source), String> {
+    pub(crate) fn path_of(&self, _file: &str) -> Result<PathBuf, String> {
         Err(NO_SCRIPTS.to_owned())
     }
 
-    pub fn take_over(&mut self, path: &Path, _source: &Source) -> Report {
-        Report {
-            level: log::Level::Error,
-            text: format!("{}: {NO_SCRIPTS}", path.display()),
-            shown: None,
-        }
+    pub(crate) fn take_over(&mut self, _path: &Path, _compiled: Result<Bytecode, String>) -> Option<Report> {
+        None
     }
+
+    pub(crate) fn catch_up(&mut self) -> Vec<(PathBuf, Report)> {
+        Vec::new()
+    }
+
+    pub(crate) fn is_replacing(&self, _path: &Path) -> bool {
+        false
+    }
+}
+
+/// What scripts on threads of their own need of the server.
+pub struct Isolation {
+    pub is_limited: bool,
+    pub notify: Arc<dyn Fn() + Send + Sync>,
+    pub job_worker: JobWorker,
+}
+
+type JobWorker = Arc<dyn Fn(&'static str, Box<dyn FnOnce() -> Result<(), String> + Send>) + Send + Sync>;
+
+/// No source is compiled.
+pub(crate) enum Bytecode {}
+
+pub(crate) fn compile(_path: &Path) -> Result<Bytecode, String> {
+    Err(NO_SCRIPTS.to_owned())
 }

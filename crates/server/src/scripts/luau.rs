@@ -2,38 +2,99 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use trantor_engine::minds::{MindSource, Scenario};
+use trantor_engine::minds::{MindFactory, MindSource, Scenario};
+use trantor_runtime::files::read_regular;
 use trantor_runtime::threads::{self, Thread};
 use trantor_script::limits::SOURCE_BYTES_MAX;
-use trantor_script::{Script, ScriptError, ScriptEvent, ScriptNews};
+use trantor_script::{Bytecode, Script, ScriptCounts, ScriptError, ScriptEvent, ScriptNews};
 
-use super::scenario::ScriptScenario;
+use super::scenario::{Director, ScriptScenario};
+use super::worker::{self, Isolation, LeftOut, Link, Loading, Remote, RemoteScenario, Role};
 use super::{ReadLine, Report, ScriptTotals, Source};
 
 /// What a console line without a known file is answered.
 const NO_SUCH_FILE: &str = "no script of that name runs; script list has them";
 
+/// Scripts that may be loaded while a match is played, at a time: each has a thread.
+const LOADS_MAX: usize = 4;
+
+/// The scripts of a match.
 #[derive(Default)]
 pub struct Scripts {
     loaded: Vec<Loaded>,
     watch: Option<Watch>,
+    /// How they run beside a clock; without one they run in the thread of the match.
+    isolation: Option<Isolation>,
+    loads: Vec<Load>,
+}
+
+/// A script that is loaded while the match is played.
+struct Load {
+    path: PathBuf,
+    loading: Loading,
 }
 
 struct Loaded {
     path: PathBuf,
-    script: Script,
+    script: Running,
     is_scenario: bool,
     /// Why its latest source was not taken over.
     mistake: Option<String>,
     /// Sources that were not.
     mistakes: u64,
+    /// Sources that its thread was sent and has not answered.
+    replacing: usize,
+    had_agents: bool,
+}
+
+#[derive(Clone)]
+enum Running {
+    Here(Script),
+    OnThread(Rc<Link>),
+}
+
+impl Running {
+    fn next_event(&self) -> Option<ScriptEvent> {
+        match self {
+            Self::Here(script) => script.next_event(),
+            Self::OnThread(link) => link.next_event(),
+        }
+    }
+
+    fn counts(&self) -> ScriptCounts {
+        match self {
+            Self::Here(script) => script.counts(),
+            Self::OnThread(link) => link.counts(),
+        }
+    }
+
+    fn is_suspended(&self) -> bool {
+        match self {
+            Self::Here(script) => script.is_suspended(),
+            Self::OnThread(link) => link.is_suspended(),
+        }
+    }
+
+    fn resume(&self) {
+        match self {
+            Self::Here(script) => script.resume(),
+            Self::OnThread(link) => link.resume(),
+        }
+    }
+
+    fn factory(&self) -> Box<dyn MindFactory> {
+        match self {
+            Self::Here(script) => Box::new(script.clone()),
+            Self::OnThread(link) => Box::new(Remote(Rc::clone(link))),
+        }
+    }
 }
 
 impl Scripts {
@@ -42,22 +103,80 @@ impl Scripts {
         Ok(trantor_script::api::DEFINITIONS.to_owned())
     }
 
-    /// The minds of a file. Those of one file share a VM.
+    /// Scripts on threads of their own, which notify the loop when [`Self::catch_up`] has something to do.
+    pub(crate) fn isolated(isolation: Isolation) -> Self {
+        Self {
+            isolation: Some(isolation),
+            ..Self::default()
+        }
+    }
+
+    /// The minds of a file. Those of one file share a VM. Waits until it is loaded.
     pub fn minds(&mut self, path: &Path) -> Result<MindSource, String> {
-        let same = |loaded: &&Loaded| loaded.path == path && !loaded.is_scenario;
-        let script = match self.loaded.iter().find(same) {
-            Some(loaded) => loaded.script.clone(),
+        if let Some(source) = self.loaded_minds(path) {
+            return Ok(source);
+        }
+        let script = match self.start(path, Role::Agents)? {
+            Some(loading) => Running::OnThread(loading.finish()?),
             None => {
                 let script = Script::load(&shown(path), &read(path)?);
-                let script = script.map_err(|error| refusal(path, &error))?;
-                self.add(path, script.clone(), false);
-                script
+                Running::Here(script.map_err(|error| refusal(path, &error))?)
             }
         };
-        Ok(MindSource::Made {
+        self.add(path, script, false);
+        Ok(self.loaded_minds(path).expect("it was added"))
+    }
+
+    fn loaded_minds(&self, path: &Path) -> Option<MindSource> {
+        let same = |loaded: &&Loaded| loaded.path == path && !loaded.is_scenario;
+        let loaded = self.loaded.iter().find(same)?;
+        Some(MindSource::Made {
             name: format!("script:{}", path.display()),
-            factory: Box::new(script),
+            factory: loaded.script.factory(),
         })
+    }
+
+    /// Starts the thread of a script, if scripts have threads.
+    fn start(&self, path: &Path, role: Role) -> Result<Option<Loading>, String> {
+        let Some(isolation) = &self.isolation else {
+            return Ok(None);
+        };
+        worker::load(path, role, isolation)
+            .map(Some)
+            .map_err(|error| format!("{}: no thread for the script: {error}", path.display()))
+    }
+
+    /// Begins to load the minds of a file while a match is played; answers whether they are loaded already.
+    /// [`Self::take_load`] has the outcome.
+    pub(crate) fn load(&mut self, path: &Path) -> Result<bool, String> {
+        let is_loading = |load: &Load| load.path == path;
+        if self.loaded_minds(path).is_some() {
+            return Ok(true);
+        }
+        if self.loads.iter().any(is_loading) {
+            return Ok(false);
+        }
+        if self.loads.len() == LOADS_MAX {
+            return Err("other scripts are still being loaded; try again".to_owned());
+        }
+        match self.start(path, Role::Agents)? {
+            None => self.minds(path).map(|_| true),
+            Some(loading) => {
+                let path = path.to_owned();
+                self.loads.push(Load { path, loading });
+                Ok(false)
+            }
+        }
+    }
+
+    /// The file of a load that has ended, and why it is refused if it is.
+    pub(crate) fn take_load(&mut self) -> Option<(PathBuf, Result<(), String>)> {
+        let done = self.loads.iter().position(|load| load.loading.is_done())?;
+        let Load { path, loading } = self.loads.remove(done);
+        let outcome = loading
+            .finish()
+            .map(|link| self.add(&path, Running::OnThread(link), false));
+        Some((path, outcome))
     }
 
     pub fn scenario(
@@ -66,19 +185,31 @@ impl Scripts {
         seed: u64,
         read_line: ReadLine,
     ) -> Result<Box<dyn Scenario>, String> {
-        let loaded = trantor_script::Scenario::load(&shown(path), &read(path)?, seed);
-        let scenario = loaded.map_err(|error| refusal(path, &error))?;
-        self.add(path, scenario.script().clone(), true);
-        Ok(Box::new(ScriptScenario::new(scenario, read_line)))
+        let (running, director) = match self.start(path, Role::Scenario { seed })? {
+            Some(loading) => {
+                let link = loading.finish()?;
+                let director = Director::OnThread(RemoteScenario::new(Rc::clone(&link)));
+                (Running::OnThread(link), director)
+            }
+            None => {
+                let loaded = trantor_script::Scenario::load(&shown(path), &read(path)?, seed);
+                let scenario = loaded.map_err(|error| refusal(path, &error))?;
+                (Running::Here(scenario.script().clone()), Director::Here(scenario))
+            }
+        };
+        self.add(path, running, true);
+        Ok(Box::new(ScriptScenario::new(director, read_line)))
     }
 
-    fn add(&mut self, path: &Path, script: Script, is_scenario: bool) {
+    fn add(&mut self, path: &Path, script: Running, is_scenario: bool) {
         self.loaded.push(Loaded {
             path: path.to_owned(),
             script,
             is_scenario,
             mistake: None,
             mistakes: 0,
+            replacing: 0,
+            had_agents: false,
         });
     }
 
@@ -86,8 +217,11 @@ impl Scripts {
         self.loaded.is_empty()
     }
 
-    /// Watches the files that are loaded now; the source of one that changes is sent.
-    pub fn watch(&mut self, send: impl Fn(PathBuf, Source) + Send + 'static) -> io::Result<()> {
+    /// Watches the files that are loaded now; one that changes is compiled, and sent.
+    pub(crate) fn watch(
+        &mut self,
+        send: impl Fn(PathBuf, Result<Bytecode, String>) + Send + 'static,
+    ) -> io::Result<()> {
         let paths = self.loaded.iter().map(|loaded| loaded.path.clone()).collect();
         let is_watched = self.watch.as_ref().is_some_and(|watch| watch.paths == paths);
         if !paths.is_empty() && !is_watched {
@@ -96,18 +230,31 @@ impl Scripts {
         Ok(())
     }
 
-    /// What happened in scripts since the last call.
-    pub fn reports(&self) -> Vec<Report> {
-        let events = self.loaded.iter().flat_map(|loaded| {
+    /// What happened in scripts since the last call. That a script has no agents is to be known where an operator can add some, and
+    /// the match is not over.
+    pub fn reports(&mut self, is_over: bool) -> Vec<Report> {
+        let mut reports = Vec::new();
+        for loaded in &mut self.loaded {
+            let is_known = is_over || matches!(loaded.script, Running::Here(_));
             let next = || loaded.script.next_event();
-            std::iter::from_fn(next).map(|event| report(&loaded.path, event))
-        });
-        events.collect()
+            let events =
+                std::iter::from_fn(next).filter(|event| !(is_known && event.news == ScriptNews::NoAgents));
+            reports.extend(events.map(|event| report(&loaded.path, event)));
+            loaded.had_agents |= loaded.script.counts().agents > 0;
+            if let Running::OnThread(link) = &loaded.script {
+                reports.extend(left_out(&loaded.path, link.take_left_out()));
+            }
+        }
+        reports
     }
 
     pub fn totals(&self) -> ScriptTotals {
         let add = |sum: ScriptTotals, loaded: &Loaded| {
             let counts = loaded.script.counts();
+            let late = match &loaded.script {
+                Running::Here(_) => 0,
+                Running::OnThread(link) => link.times_late(),
+            };
             ScriptTotals {
                 loaded: sum.loaded + 1,
                 suspended: sum.suspended + usize::from(loaded.script.is_suspended()),
@@ -115,6 +262,7 @@ impl Scripts {
                 errors: sum.errors + counts.errors,
                 mistakes: sum.mistakes + loaded.mistakes,
                 memory_bytes: sum.memory_bytes + counts.memory_bytes,
+                late: sum.late + late,
             }
         };
         self.loaded.iter().fold(ScriptTotals::default(), add)
@@ -136,9 +284,15 @@ impl Scripts {
             let (resumptions, errors) = (counts.resumptions, counts.errors);
             text +=
                 &format!("{file}: {state}, {what}, {resumptions} resumptions, {errors} errors, {kib} KiB\n");
+            if !loaded.is_scenario && counts.agents == 0 {
+                text += &format!("  {}\n", no_agents(&file, loaded.had_agents));
+            }
             if let Some(mistake) = &loaded.mistake {
                 text += &format!("  not taken over: {mistake}\n");
             }
+        }
+        for load in &self.loads {
+            text += &format!("{}: is being loaded\n", shown(&load.path));
         }
         text + &format!("scripts: {}\n", self.loaded.len())
     }
@@ -166,38 +320,122 @@ impl Scripts {
         Ok(())
     }
 
-    /// The path and the present source of a file.
-    pub fn read(&self, file: &str) -> Result<(PathBuf, Source), String> {
-        let path = self.loaded[self.named(file)?[0]].path.clone();
-        let source = read(&path);
-        Ok((path, source))
+    /// The path of a script that is called by its path or its name.
+    pub(crate) fn path_of(&self, file: &str) -> Result<PathBuf, String> {
+        Ok(self.loaded[self.named(file)?[0]].path.clone())
     }
 
-    /// Has another source take over in all scripts of a file. One that cannot be read or does not compile changes nothing.
-    pub fn take_over(&mut self, path: &Path, source: &Source) -> Report {
-        let mut mistake = None;
-        for loaded in self.loaded.iter_mut().filter(|loaded| loaded.path == path) {
-            loaded.mistake = match source {
-                Ok(source) => loaded.script.reload(source).err().map(|error| error.to_string()),
-                Err(why) => Some(why.clone()),
-            };
-            loaded.mistakes += u64::from(loaded.mistake.is_some());
-            mistake = mistake.or_else(|| loaded.mistake.clone());
-        }
-        let (level, text) = match mistake {
-            None => (log::Level::Info, format!("{}: reloaded", shown(path))),
-            Some(mistake) => (log::Level::Error, format!("not reloaded: {mistake}")),
+    /// Has another source take over in all scripts of a file, which [`Self::catch_up`] reports. One that cannot be read or does not
+    /// compile changes nothing.
+    pub(crate) fn take_over(&mut self, path: &Path, compiled: Result<Bytecode, String>) -> Option<Report> {
+        let bytecode = match compiled {
+            Ok(bytecode) => bytecode,
+            Err(mistake) => return Some(self.not_taken_over(path, mistake)),
         };
-        let shown = Some(without_folder(path, &text));
-        Report { level, text, shown }
+        for loaded in self.loaded.iter_mut().filter(|loaded| loaded.path == path) {
+            match &loaded.script {
+                Running::OnThread(link) => {
+                    link.replace(bytecode.clone());
+                    loaded.replacing += 1;
+                }
+                Running::Here(_) => unreachable!("only scripts beside a clock are watched"),
+            }
+        }
+        None
+    }
+
+    fn not_taken_over(&mut self, path: &Path, mistake: String) -> Report {
+        for loaded in self.loaded.iter_mut().filter(|loaded| loaded.path == path) {
+            loaded.mistakes += 1;
+            loaded.mistake = Some(mistake.clone());
+        }
+        reloaded(path, Err(mistake))
+    }
+
+    /// Takes in what the threads of scripts have answered that nobody waited for. Answers the files whose source was replaced or
+    /// refused.
+    pub(crate) fn catch_up(&mut self) -> Vec<(PathBuf, Report)> {
+        let mut replaced = Vec::new();
+        for loaded in &mut self.loaded {
+            let Running::OnThread(link) = &loaded.script else {
+                continue;
+            };
+            link.catch_up();
+            while let Some(outcome) = link.next_replaced() {
+                loaded.replacing -= 1;
+                let outcome = outcome.map_err(|error| error.to_string());
+                loaded.mistakes += u64::from(outcome.is_err());
+                loaded.mistake = outcome.as_ref().err().cloned();
+                replaced.push((loaded.path.clone(), reloaded(&loaded.path, outcome)));
+            }
+        }
+        replaced
+    }
+
+    /// Whether a source of a file is being replaced.
+    pub(crate) fn is_replacing(&self, path: &Path) -> bool {
+        self.loaded
+            .iter()
+            .any(|loaded| loaded.path == path && loaded.replacing > 0)
     }
 }
 
-/// Why the script of a file is refused. A file of another kind has many mistakes.
-fn refusal(path: &Path, error: &ScriptError) -> String {
-    match path.extension().is_some_and(|end| end == "luau" || end == "lua") {
+fn reloaded(path: &Path, outcome: Result<(), String>) -> Report {
+    let (level, text) = match outcome {
+        Ok(()) => (log::Level::Info, format!("{}: reloaded", shown(path))),
+        Err(mistake) => (log::Level::Error, format!("not reloaded: {mistake}")),
+    };
+    let shown = Some(without_folder(path, &text));
+    Report { level, text, shown }
+}
+
+/// What a script without agents needs.
+fn no_agents(file: &str, had_agents: bool) -> String {
+    let why = if had_agents {
+        "all its agents are gone"
+    } else {
+        "no agent has joined"
+    };
+    format!("{why}: mind add TEAM=script:{file}:COUNT has agents join")
+}
+
+/// Says what a script logged and showed beyond its rates.
+fn left_out(path: &Path, left_out: LeftOut) -> Option<Report> {
+    let LeftOut { lines, shows } = left_out;
+    let what = match (lines, shows) {
+        (0, 0) => return None,
+        (_, 0) => format!("{lines} lines of its log"),
+        (0, _) => format!("{shows} notes, marks and cards"),
+        _ => format!("{lines} lines of its log, and {shows} notes, marks and cards"),
+    };
+    Some(Report {
+        level: log::Level::Warn,
+        text: format!(
+            "{}: {what} were left out: there were too many a second",
+            shown(path)
+        ),
+        shown: None,
+    })
+}
+
+/// Why the script of a file is refused. What the compiler says quotes the source, and whoever may add scripts may not therefore
+/// read every file, so of a file that is not called a script nothing is quoted; a link is called as what it leads to.
+pub(super) fn refusal(path: &Path, error: &ScriptError) -> String {
+    let is_script = |path: &Path| path.extension().is_some_and(|end| end == "luau" || end == "lua");
+    let real = path.canonicalize().unwrap_or_default();
+    match is_script(&real) {
         true => error.to_string(),
-        false => format!("{error}: a script is a file in Luau, such as scout.luau"),
+        false => {
+            let line = if error.line > 0 {
+                format!(":{}", error.line)
+            } else {
+                String::new()
+            };
+            format!(
+                "{}{line}: this is no script: a script is a file in Luau, such as scout.luau",
+                error.file
+            )
+        }
     }
 }
 
@@ -219,6 +457,7 @@ fn report(path: &Path, event: ScriptEvent) -> Report {
             let text = format!("{file} has failed too often and is suspended: script resume {file}");
             (log::Level::Error, text)
         }
+        ScriptNews::NoAgents => (log::Level::Error, format!("{file}: {}", no_agents(&file, true))),
     };
     let shown = (level == log::Level::Error).then(|| without_folder(path, &text));
     Report { level, text, shown }
@@ -228,14 +467,11 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The source, and one byte more than a source may have if it is longer.
-fn read(path: &Path) -> Source {
-    let bytes_max = SOURCE_BYTES_MAX as u64 + 1;
-    let mut source = Vec::new();
-    let found = File::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut source));
+/// The source in a file.
+pub(super) fn read(path: &Path) -> Source {
     let expected = "expected the path of a script, as in folder/scout.luau";
-    found.map_err(|error| format!("{}: {error}: {expected}", path.display()))?;
-    Ok(source)
+    read_regular(path, SOURCE_BYTES_MAX as u64)
+        .map_err(|error| format!("{}: {error}: {expected}", path.display()))
 }
 
 /// How long a folder must be quiet before a changed file is read: editors write a file in several steps, a few milliseconds
@@ -253,7 +489,10 @@ struct Watch {
 }
 
 impl Watch {
-    fn start(paths: BTreeSet<PathBuf>, send: impl Fn(PathBuf, Source) + Send + 'static) -> io::Result<Self> {
+    fn start(
+        paths: BTreeSet<PathBuf>,
+        send: impl Fn(PathBuf, Result<Bytecode, String>) + Send + 'static,
+    ) -> io::Result<Self> {
         let names: BTreeSet<OsString> = paths
             .iter()
             .filter_map(|path| path.file_name().map(Into::into))
@@ -287,7 +526,7 @@ impl Watch {
                     let found = read(path);
                     if *source != found {
                         source.clone_from(&found);
-                        send(path.clone(), found);
+                        send(path.clone(), worker::compile_source(path, &found));
                     }
                 }
             }

@@ -8,10 +8,47 @@ use trantor_model::{AgentId, TeamId, Tile};
 use trantor_script::{Data, ScenarioAct as Deed};
 use trantor_time::GameTime;
 
+use super::worker::RemoteScenario;
 use super::{ReadLine, ScenarioLine};
 
+/// A scenario in the thread of the match, or on one of its own.
+pub(super) enum Director {
+    Here(trantor_script::Scenario),
+    OnThread(RemoteScenario),
+}
+
+impl Director {
+    fn perceive(&mut self, event: &str, data: Data) {
+        match self {
+            Self::Here(scenario) => scenario.perceive(event, data),
+            Self::OnThread(scenario) => scenario.perceive(event, data),
+        }
+    }
+
+    fn answer(&mut self, id: u64, is_done: bool, said: &str) {
+        match self {
+            Self::Here(scenario) => scenario.answer(id, is_done, said),
+            Self::OnThread(scenario) => scenario.answer(id, is_done, said),
+        }
+    }
+
+    fn decide(&mut self, now: GameTime, acts: &mut Vec<Deed>) {
+        match self {
+            Self::Here(scenario) => scenario.decide(now, acts),
+            Self::OnThread(scenario) => scenario.decide(now, acts),
+        }
+    }
+
+    fn wake_at(&self) -> Option<GameTime> {
+        match self {
+            Self::Here(scenario) => scenario.wake_at(),
+            Self::OnThread(scenario) => scenario.wake_at(),
+        }
+    }
+}
+
 pub(super) struct ScriptScenario {
-    script: trantor_script::Scenario,
+    script: Director,
     read_line: ReadLine,
     /// What it has decided and what is yet to be carried out.
     deeds: VecDeque<Deed>,
@@ -20,7 +57,7 @@ pub(super) struct ScriptScenario {
 }
 
 impl ScriptScenario {
-    pub(super) fn new(script: trantor_script::Scenario, read_line: ReadLine) -> Self {
+    pub(super) fn new(script: Director, read_line: ReadLine) -> Self {
         Self {
             script,
             read_line,

@@ -2,12 +2,12 @@
 //!
 //! The stages and their budgets are in `stages`.
 
-pub(crate) mod disk;
+pub(crate) mod jobs;
 pub mod tasks;
 mod timers;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mio::Token;
 use trantor_engine::limits::Limits;
@@ -17,16 +17,18 @@ use trantor_runtime::signals::{Signal, Signals};
 use trantor_runtime::{RealClock, StopSignal, UserToken};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
-use self::disk::Disk;
+use self::jobs::Jobs;
 use self::tasks::TaskQueue;
 use self::timers::{TimerCallback, Timers};
 use crate::autosave::{self, Autosave};
 use crate::conn::{Conns, READ_BYTES_MAX};
+use crate::console::Answer;
 use crate::listener::{Listener, WAITING_MAX};
+use crate::minds::MindSpec;
 use crate::options::Options;
 use crate::passes::LoopStats;
 use crate::recorder::{self, Recorder, sync_all};
-use crate::scripts::{Report, Scripts, Source};
+use crate::scripts::{Bytecode, Report, Scripts};
 use crate::service_manager::ServiceManager;
 use crate::storage::Storage;
 use crate::wait::MioWait;
@@ -55,7 +57,7 @@ pub struct Shell {
     /// Saves, watchdog.
     pub(crate) timers: Timers,
     /// Declared after the tasks, whose queue its thread may wait for.
-    pub(crate) disk: Disk,
+    pub(crate) jobs: Jobs,
     pub(crate) stop: StopSignal,
     pub(crate) conns: Conns,
     /// `None` once the loop is ending.
@@ -68,6 +70,8 @@ pub struct Shell {
     pub(crate) user_token: Option<UserToken>,
     pub(crate) manager: ServiceManager,
     pub(crate) scripts: Scripts,
+    /// Operators who wait for scripts; one each.
+    pub(crate) script_waits: Vec<ScriptWait>,
     /// For a game that is played elsewhere.
     pub(crate) report_shown: Option<ReportShown>,
     pub(crate) ends_at_win: bool,
@@ -110,7 +114,7 @@ impl Shell {
             stop: StopSignal::new(wait.waker()),
             wait,
             timers: Timers::default(),
-            disk: Disk::new(tasks.sender()),
+            jobs: Jobs::new(tasks.sender()),
             tasks,
             tasks_run: 0,
             conns,
@@ -121,6 +125,7 @@ impl Shell {
             user_token: None,
             manager: ServiceManager::default(),
             scripts: Scripts::default(),
+            script_waits: Vec::new(),
             report_shown: None,
             ends_at_win: false,
             is_precise: false,
@@ -188,7 +193,7 @@ impl Shell {
 
     /// Hands the disk worker the jobs that are due. An ending loop begins none, and finishes the work itself.
     pub(crate) fn submit_jobs(&mut self) {
-        if !self.disk.is_open() {
+        if !self.jobs.has_disk() {
             return;
         }
         if let Some(task) = self.storage.autosave.as_mut().and_then(Autosave::next_task) {
@@ -225,14 +230,14 @@ impl Shell {
         }
     }
 
-    /// As [`Disk::submit`]; `done` has a refusal too.
+    /// As [`Jobs::submit`]; `done` has a refusal too.
     fn submit_job<T: Send + 'static>(
         &mut self,
         name: &'static str,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
         done: fn(&mut Self, Result<T, String>),
     ) {
-        if let Err(refused) = self.disk.submit(name, work, done) {
+        if let Err(refused) = self.jobs.submit(name, work, done) {
             done(self, Err(refused.to_owned()));
         }
     }
@@ -241,7 +246,7 @@ impl Shell {
     pub(crate) fn save(&mut self) -> Result<&Path, &'static str> {
         let autosave = self.storage.autosave.as_mut();
         let autosave = autosave.ok_or("there is no place to save to: start the server with --save DIR")?;
-        if !self.disk.is_open() {
+        if !self.jobs.has_disk() {
             return Err("the loop is stopping");
         }
         let clock = RealClock::new();
@@ -296,39 +301,137 @@ impl Shell {
     }
 }
 
+/// Has the answer of a line of the console, which may come later.
+pub(crate) type Reply = Box<dyn FnOnce(&mut Shell, Answer)>;
+
+/// An operator who waits for a script.
+pub(crate) struct ScriptWait {
+    path: PathBuf,
+    kind: ScriptWaitKind,
+    reply: Reply,
+}
+
+enum ScriptWaitKind {
+    /// Its agents join once it is loaded.
+    Loaded(MindSpec),
+    /// Another source takes over.
+    Replaced,
+}
+
 /// Scripts while the loop runs: what happens in them is reported, and changed files take over.
 impl Shell {
     /// Watches the files of all scripts that are loaded now.
     pub(crate) fn watch_scripts(&mut self) -> io::Result<()> {
         let tasks = self.tasks.sender();
-        self.scripts.watch(move |path, source| {
-            let sent = tasks.send("script", move |shell| {
-                // What is wrong with it is reported there.
-                let _ = shell.take_over_script(&path, &source);
-            });
+        self.scripts.watch(move |path, compiled| {
+            let sent = tasks.send("script", move |shell| shell.take_over_script(&path, compiled));
             if let Err(error) = sent {
                 log::warn!("a changed script was not read: {error}");
             }
         })
     }
 
-    /// Has another source take over in the scripts of a file, between two passes.
-    pub(crate) fn take_over_script(&mut self, path: &Path, source: &Source) -> Result<String, String> {
-        let report = self.scripts.take_over(path, source);
-        self.engine.reschedule_minds();
-        let text = report.text.clone();
-        let is_done = report.level > log::Level::Error;
-        self.publish(report);
-        match is_done {
-            true => Ok(text + "\n"),
-            false => Err(text),
+    /// Has agents with minds join; those of a script that is not loaded yet once it is. Answers in the end.
+    pub(crate) fn add_minds(&mut self, spec: MindSpec, reply: Reply) {
+        let is_loaded = match spec.script() {
+            None => Ok(true),
+            Some(path) => self.scripts.load(path),
+        };
+        match (is_loaded, spec.script().map(Path::to_owned)) {
+            (Ok(false), Some(path)) => {
+                let kind = ScriptWaitKind::Loaded(spec);
+                self.script_waits.push(ScriptWait { path, kind, reply });
+            }
+            (Ok(_), _) => {
+                let answer = self.add_loaded_minds(&spec);
+                reply(self, answer);
+            }
+            (Err(reason), _) => reply(self, Err(reason)),
         }
     }
 
-    /// Reads the file of a script again.
-    pub(crate) fn reload_script(&mut self, file: &str) -> Result<String, String> {
-        let (path, source) = self.scripts.read(file)?;
-        self.take_over_script(&path, &source)
+    fn add_loaded_minds(&mut self, spec: &MindSpec) -> Answer {
+        let group = spec.group(self.engine.game().config(), &mut self.scripts)?;
+        self.watch_scripts()
+            .map_err(|error| format!("script files cannot be watched: {error}"))?;
+        let joined = self.engine.add_minds(vec![group]);
+        let joined = joined.map_err(|refusal| refusal.to_string())?;
+        Ok(format!("joined: {joined}\n"))
+    }
+
+    /// Has another source take over in the scripts of a file.
+    pub(crate) fn take_over_script(&mut self, path: &Path, compiled: Result<Bytecode, String>) {
+        if let Some(report) = self.scripts.take_over(path, compiled) {
+            self.script_was_replaced(path, report);
+        }
+    }
+
+    fn script_was_replaced(&mut self, path: &Path, report: Report) {
+        let answer = match report.level > log::Level::Error {
+            true => Ok(report.text.clone() + "\n"),
+            false => Err(report.text.clone()),
+        };
+        self.publish(report);
+        if self.scripts.is_replacing(path) {
+            return;
+        }
+        for wait in self.take_script_waits(path, |kind| matches!(kind, ScriptWaitKind::Replaced)) {
+            (wait.reply)(self, answer.clone());
+        }
+    }
+
+    fn take_script_waits(
+        &mut self,
+        path: &Path,
+        is_of_kind: impl Fn(&ScriptWaitKind) -> bool,
+    ) -> Vec<ScriptWait> {
+        let taken = self
+            .script_waits
+            .extract_if(.., |wait| wait.path == path && is_of_kind(&wait.kind));
+        taken.collect()
+    }
+
+    /// Takes in what the threads of scripts have done that the loop did not wait for.
+    pub(crate) fn catch_up_with_scripts(&mut self) {
+        while let Some((path, loaded)) = self.scripts.take_load() {
+            for wait in self.take_script_waits(&path, |kind| matches!(kind, ScriptWaitKind::Loaded(_))) {
+                let ScriptWaitKind::Loaded(spec) = &wait.kind else {
+                    continue;
+                };
+                let answer = loaded.clone().and_then(|()| self.add_loaded_minds(spec));
+                (wait.reply)(self, answer);
+            }
+        }
+        for (path, report) in self.scripts.catch_up() {
+            self.script_was_replaced(&path, report);
+        }
+        self.engine.reschedule_minds();
+        self.report_scripts();
+    }
+
+    /// Reads the file of a script again, off the loop. Answers in the end.
+    pub(crate) fn reload_script(&mut self, file: &str, reply: Reply) {
+        let submitted = self.scripts.path_of(file).and_then(|path| {
+            let read = path.clone();
+            let compile = move || Ok::<_, String>(crate::scripts::compile(&read));
+            let done = |shell: &mut Self, (path, compiled): (PathBuf, Result<_, String>)| {
+                shell.take_over_script(&path, compiled);
+            };
+            let theirs = path.clone();
+            self.jobs
+                .submit(jobs::COMPILE, compile, move |shell, compiled| {
+                    done(shell, (theirs, compiled.and_then(|compiled| compiled)));
+                })
+                .map(|()| path)
+                .map_err(str::to_owned)
+        });
+        match submitted {
+            Ok(path) => {
+                let kind = ScriptWaitKind::Replaced;
+                self.script_waits.push(ScriptWait { path, kind, reply });
+            }
+            Err(reason) => reply(self, Err(reason)),
+        }
     }
 
     /// Has a script run again that is suspended.
@@ -343,7 +446,9 @@ impl Shell {
         if self.scripts.is_empty() {
             return;
         }
-        for report in self.scripts.reports() {
+        // At the end of a match all agents go.
+        let is_over = self.engine.game().winner().is_some();
+        for report in self.scripts.reports(is_over) {
             self.publish(report);
         }
     }

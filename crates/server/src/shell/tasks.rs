@@ -1,6 +1,6 @@
 //! Tasks that other threads send to the loop: one bounded queue, whose senders wake the loop.
 //!
-//! A task is given the [`Shell`], which the loop's thread alone may touch. The ends of disk jobs ([`super::disk`]) come
+//! A task is given the [`Shell`], which the loop's thread alone may touch. The ends of jobs ([`super::jobs`]) come
 //! this way too.
 
 use std::sync::Arc;

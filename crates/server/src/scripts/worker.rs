@@ -1,0 +1,1070 @@
+//! Scripts on threads of their own, for a match with a clock: whatever a script does, nobody else waits for it for long.
+//!
+//! ```text
+//!  loop                                      thread of a file
+//!  prepare(now)  ── Request::Decide ──>      perceive, decide
+//!  decide(now)   <── Answered::Decided ──    commands, next wake-up
+//! ```
+//!
+//! The loop waits for each decision, so that a match has one outcome, but only while the script's thread uses less processor
+//! time for it than [`AWAITED_SPAN`]. Beyond that the match continues, and what the script decides is carried out when it comes.
+//! A script whose time is not explained by its steps is suspended ([`Meter`]). Without a clock scripts run in the caller's thread
+//! instead, and only their steps are limited.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
+use trantor_model::{AgentId, Counts, Direction, Level, MapSize, Sight, Tile};
+use trantor_runtime::threads::{self, Thread};
+use trantor_runtime::{RealClock, ThreadClock};
+use trantor_script::limits::HEARD_MAX;
+use trantor_script::{
+    Bytecode, Data, Host, JobWorker, Scenario, ScenarioAct, Script, ScriptCounts, ScriptError, ScriptEvent,
+    ScriptNews, TimeLimit,
+};
+use trantor_time::{Clock, GameTime, RealSpan, RealTime};
+
+use super::Source;
+
+/// Processor time that the loop waits for one decision of a script, on a machine that takes [`STEP_NS_EXPECTED`] for a step: well
+/// above what the largest resumption takes, and below what a player would notice.
+const AWAITED_SPAN: RealSpan = RealSpan::from_millis(4);
+
+/// The longest that the loop waits on a machine that is slower than expected.
+const AWAITED_SPAN_MAX: RealSpan = RealSpan::from_millis(20);
+
+/// The longest that the loop waits for a thread that the machine does not run.
+const STALLED_SPAN_MAX: RealSpan = RealSpan::from_millis(100);
+
+/// How long a script that was given up may still not answer before it counts as suspended.
+const LOST_SPAN: RealSpan = RealSpan::from_secs(2);
+
+/// Nanoseconds of a step of a script on the machines that the limits were chosen for.
+const STEP_NS_EXPECTED: i64 = 40;
+
+/// Times as long as a plain step that a step may take, library and collector included.
+const STEP_FACTOR: i64 = 4;
+
+/// Steps whose time each decision may take besides its own: what is perceived and answered is translated.
+const DECISION_STEPS: i64 = 10_000;
+
+/// Processor time beyond that of its steps that a script may use at once. A resumption's worth: its collector and the first
+/// touch of memory take some of it.
+const EXCESS_SPAN_MAX: RealSpan = RealSpan::from_millis(2);
+
+/// One part of real time in so many comes back to what a script may use beyond its steps.
+const EXCESS_REFILL_PARTS: i64 = 100;
+
+/// Lines that a script may log in a second, on average and at once. People read fewer.
+const LOG_LINES_PER_SECOND: f64 = 20.0;
+const LOG_LINES_MAX: f64 = 100.0;
+
+/// Notes, marks and cards that a script may show in a second, on average and at once: some of each agent of a large team.
+const SHOWS_PER_SECOND: f64 = 1_000.0;
+const SHOWS_MAX: f64 = 2_000.0;
+
+/// How often it is said that something was left out.
+const LEFT_OUT_SPAN: RealSpan = RealSpan::from_secs(1);
+
+/// Events of a script that wait for the loop; more are counted.
+const EVENTS_MAX: usize = 256;
+
+/// How long the end of the server waits for a script.
+const ENDING_SPAN: RealSpan = RealSpan::from_millis(100);
+
+/// What a thread is started for.
+pub(super) enum Role {
+    Agents,
+    Scenario { seed: u64 },
+}
+
+/// Something that an agent perceived, on its way to its script.
+enum Perceived {
+    Ok,
+    Ko,
+    Look(Box<[Sight]>),
+    Inventory(Counts),
+    Places(u32),
+    Message { direction: u8, text: Box<[u8]> },
+    Pushed { direction: u8 },
+    ElevationUnderway,
+    Level(Level),
+}
+
+impl From<Percept<'_>> for Perceived {
+    fn from(percept: Percept<'_>) -> Self {
+        match percept {
+            Percept::Ok => Self::Ok,
+            Percept::Ko => Self::Ko,
+            Percept::Look(sights) => Self::Look(sights.into()),
+            Percept::Inventory(counts) => Self::Inventory(*counts),
+            Percept::Places(places) => Self::Places(places),
+            Percept::Message { direction, text } => Self::Message {
+                direction,
+                text: text.into(),
+            },
+            Percept::Pushed { direction } => Self::Pushed { direction },
+            Percept::ElevationUnderway => Self::ElevationUnderway,
+            Percept::Level(level) => Self::Level(level),
+        }
+    }
+}
+
+impl Perceived {
+    fn as_percept(&self) -> Percept<'_> {
+        match self {
+            Self::Ok => Percept::Ok,
+            Self::Ko => Percept::Ko,
+            Self::Look(sights) => Percept::Look(sights),
+            Self::Inventory(counts) => Percept::Inventory(counts),
+            Self::Places(places) => Percept::Places(*places),
+            Self::Message { direction, text } => Percept::Message {
+                direction: *direction,
+                text,
+            },
+            Self::Pushed { direction } => Percept::Pushed {
+                direction: *direction,
+            },
+            Self::ElevationUnderway => Percept::ElevationUnderway,
+            Self::Level(level) => Percept::Level(*level),
+        }
+    }
+}
+
+/// A [`Newborn`] on its way.
+struct Birth {
+    agent: AgentId,
+    team: Box<str>,
+    index: u64,
+    seed: u64,
+    places: u32,
+    tile: Tile,
+    direction: Direction,
+    map: MapSize,
+}
+
+/// What a scenario takes in.
+enum Heard {
+    Event(Box<str>, Data),
+    Answer { id: u64, is_done: bool, said: Box<str> },
+}
+
+/// What the loop asks of a script's thread. All but `Awaken`, `Forget` and `Resume` is answered, in order.
+enum Request {
+    Awaken {
+        slot: u32,
+        birth: Birth,
+    },
+    Decide {
+        slot: u32,
+        percepts: Vec<Perceived>,
+        now: GameTime,
+    },
+    Die {
+        slot: u32,
+        percepts: Vec<Perceived>,
+        now: GameTime,
+    },
+    Forget {
+        slot: u32,
+    },
+    Direct {
+        heard: Vec<Heard>,
+        now: GameTime,
+    },
+    Replace(Bytecode),
+    Resume,
+}
+
+struct Answer {
+    what: Answered,
+    counts: ScriptCounts,
+    is_suspended: bool,
+    events: Vec<ScriptEvent>,
+    left_out: LeftOut,
+}
+
+enum Answered {
+    Decided {
+        slot: u32,
+        acts: Vec<Act>,
+        wake_at: Option<GameTime>,
+    },
+    Directed {
+        acts: Vec<ScenarioAct>,
+        wake_at: Option<GameTime>,
+        handled: Vec<Box<str>>,
+    },
+    Replaced(Result<(), ScriptError>),
+}
+
+/// What a script logged and showed beyond its rates.
+#[derive(Clone, Copy, Default)]
+pub(super) struct LeftOut {
+    pub(super) lines: u64,
+    pub(super) shows: u64,
+}
+
+impl LeftOut {
+    fn add(&mut self, other: Self) {
+        self.lines += other.lines;
+        self.shows += other.shows;
+    }
+}
+
+/// Wakes the loop: an answer is there that it does not wait for.
+pub type Notify = Arc<dyn Fn() + Send + Sync>;
+
+/// What scripts on threads of their own need of the server.
+pub struct Isolation {
+    /// Whether the match waits for a script no longer than a limit: not in lock-step, where no clock runs.
+    pub is_limited: bool,
+    pub notify: Notify,
+    /// Computes what scripts ask for by `trantor.jobs.run`.
+    pub job_worker: JobWorker,
+}
+
+/// What the loop and the thread of a script share.
+struct Shared {
+    /// Whether the loop has given the present decision up.
+    is_awaited: Arc<AtomicBool>,
+    /// Processor time at which the thread began what it does, in nanoseconds; negative while it does nothing.
+    began_ns: AtomicI64,
+    notify: Notify,
+}
+
+/// A script that is being loaded on its thread.
+pub(super) struct Loading {
+    loaded: Receiver<Result<Loaded, String>>,
+    link: Link,
+}
+
+struct Loaded {
+    clock: ThreadClock,
+    awaited_span: RealSpan,
+}
+
+/// Starts a thread that reads, compiles and tries out the script in a file.
+pub(super) fn load(path: &Path, role: Role, isolation: &Isolation) -> io::Result<Loading> {
+    let (is_limited, notify) = (isolation.is_limited, Arc::clone(&isolation.notify));
+    let job_worker = Arc::clone(&isolation.job_worker);
+    // Bounded by one request an agent, and what operators ask for.
+    let (requests, asked) = unbounded();
+    let (answer, answers) = unbounded();
+    let (send, loaded) = bounded(1);
+    let shared = Arc::new(Shared {
+        is_awaited: Arc::default(),
+        began_ns: AtomicI64::new(-1),
+        notify,
+    });
+    let (file, theirs) = (path.to_owned(), Arc::clone(&shared));
+    let thread = threads::spawn("script", move || {
+        let started = Worker::start(&file, role, is_limited, job_worker, &theirs);
+        let (worker, said) = match started {
+            Ok((worker, loaded)) => (Some(worker), Ok(loaded)),
+            Err(why) => (None, Err(why)),
+        };
+        let _is_wanted = send.send(said);
+        (theirs.notify)();
+        if let Some(worker) = worker {
+            worker.serve(&asked, &answer, &theirs);
+        }
+    })?;
+    let state = State {
+        requests,
+        answers,
+        ready: BTreeMap::new(),
+        directed: None,
+        replaced: VecDeque::new(),
+        counts: ScriptCounts::default(),
+        is_suspended: false,
+        epoch: 0,
+        events: VecDeque::new(),
+        left_out: LeftOut::default(),
+        left_out_said_at: RealTime::ZERO,
+        next_slot: 0,
+        given_up_at: None,
+        times_late: 0,
+    };
+    let link = Link {
+        file: path.to_owned(),
+        shared,
+        clock: Cell::new(None),
+        is_limited,
+        state: RefCell::new(state),
+        thread: Some(thread),
+    };
+    Ok(Loading { loaded, link })
+}
+
+impl Loading {
+    /// Whether [`Self::finish`] would not wait.
+    pub(super) fn is_done(&self) -> bool {
+        !self.loaded.is_empty()
+    }
+
+    /// Waits until the script is loaded.
+    pub(super) fn finish(self) -> Result<Rc<Link>, String> {
+        let loaded = self.loaded.recv().unwrap_or_else(|_| Err(LOST.to_owned()))?;
+        self.link.clock.set(Some((loaded.clock, loaded.awaited_span)));
+        Ok(Rc::new(self.link))
+    }
+}
+
+const LOST: &str = "its thread has ended: this is a fault of the server, please report it";
+
+/// A script on its thread, as the loop knows it.
+pub(super) struct Link {
+    file: PathBuf,
+    shared: Arc<Shared>,
+    /// Of its thread, and how long to wait for a decision.
+    clock: Cell<Option<(ThreadClock, RealSpan)>>,
+    /// Without a limit the loop waits as long as the steps allow.
+    is_limited: bool,
+    state: RefCell<State>,
+    thread: Option<Thread<()>>,
+}
+
+struct State {
+    requests: Sender<Request>,
+    answers: Receiver<Answer>,
+    /// Decisions that were answered and not taken, by slot.
+    ready: BTreeMap<u32, (Vec<Act>, Option<GameTime>)>,
+    directed: Option<Directed>,
+    replaced: VecDeque<Result<(), ScriptError>>,
+    counts: ScriptCounts,
+    is_suspended: bool,
+    /// Rises when all agents begin anew.
+    epoch: u64,
+    events: VecDeque<ScriptEvent>,
+    left_out: LeftOut,
+    /// When it was said last what was left out.
+    left_out_said_at: RealTime,
+    next_slot: u32,
+    /// When the loop stopped waiting for it, until it has answered all.
+    given_up_at: Option<RealTime>,
+    times_late: u64,
+}
+
+struct Directed {
+    acts: Vec<ScenarioAct>,
+    wake_at: Option<GameTime>,
+    handled: Vec<Box<str>>,
+}
+
+impl State {
+    fn take(&mut self, answer: Answer) {
+        match answer.what {
+            Answered::Decided { slot, acts, wake_at } => drop(self.ready.insert(slot, (acts, wake_at))),
+            Answered::Directed {
+                acts,
+                wake_at,
+                handled,
+            } => {
+                self.directed = Some(Directed {
+                    acts,
+                    wake_at,
+                    handled,
+                });
+            }
+            Answered::Replaced(result) => {
+                self.epoch += u64::from(result.is_ok());
+                self.replaced.push_back(result);
+            }
+        }
+        self.counts = answer.counts;
+        self.is_suspended = answer.is_suspended;
+        self.left_out.add(answer.left_out);
+        self.events.extend(answer.events);
+    }
+
+    fn drain(&mut self) {
+        while let Ok(answer) = self.answers.try_recv() {
+            self.take(answer);
+        }
+    }
+}
+
+impl Link {
+    fn ask(&self, request: Request) {
+        // Fails only after a fault of the thread, which `wait` reports.
+        let _is_there = self.state.borrow().requests.send(request);
+    }
+
+    /// Waits for the answer that `take` finds, as long as the loop may.
+    fn wait<T>(&self, mut take: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
+        let mut state = self.state.borrow_mut();
+        let began = RealClock::new().now();
+        loop {
+            state.drain();
+            if let Some(found) = take(&mut state) {
+                return Some(found);
+            }
+            if state.given_up_at.is_some() {
+                return None;
+            }
+            let waited = RealClock::new().now() - began;
+            let Some(span) = self.may_wait(waited) else {
+                // Set before the answers are looked at again: the thread looks at it after it has answered.
+                self.shared.is_awaited.store(true, Ordering::SeqCst);
+                state.given_up_at = Some(RealClock::new().now());
+                state.times_late += 1;
+                continue;
+            };
+            match state.answers.recv_timeout(span.to_std()) {
+                Ok(answer) => state.take(answer),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    log::error!("{}: {LOST}", self.file.display());
+                    state.is_suspended = true;
+                    state.given_up_at = Some(RealTime::ZERO);
+                }
+            }
+        }
+    }
+
+    /// How long the loop may go on to wait for an answer that it waits for already; `None` once the script has used more
+    /// processor time for it than one may.
+    fn may_wait(&self, waited: RealSpan) -> Option<RealSpan> {
+        let Some((clock, awaited_span)) = self.clock.get().filter(|_| self.is_limited) else {
+            return Some(RealSpan::from_secs(1));
+        };
+        if waited < awaited_span {
+            return Some(awaited_span - waited);
+        }
+        let began_ns = self.shared.began_ns.load(Ordering::Acquire);
+        let used = clock.used() - RealSpan::from_nanos(began_ns.max(0));
+        let left = awaited_span - used.max(RealSpan::ZERO);
+        let is_running = began_ns < 0 || left > RealSpan::ZERO;
+        (is_running && waited < STALLED_SPAN_MAX).then(|| left.max(RealSpan::from_micros(200)))
+    }
+
+    /// Takes in what was answered meanwhile. Answers whether the loop waits for the script again.
+    pub(super) fn catch_up(&self) {
+        let mut state = self.state.borrow_mut();
+        state.drain();
+        let is_idle = self.shared.began_ns.load(Ordering::Acquire) < 0;
+        if let Some(at) = state.given_up_at
+            && at > RealTime::ZERO
+        {
+            if is_idle {
+                self.shared.is_awaited.store(false, Ordering::SeqCst);
+                state.given_up_at = None;
+                state.drain();
+            } else if !state.is_suspended && RealClock::new().now() - at > LOST_SPAN {
+                state.is_suspended = true;
+                let news = ScriptNews::Suspended;
+                let (agent, at) = (None, GameTime::ZERO);
+                state.events.push_back(ScriptEvent { agent, at, news });
+            }
+        }
+    }
+
+    pub(super) fn replace(&self, bytecode: Bytecode) {
+        self.ask(Request::Replace(bytecode));
+    }
+
+    /// What came of the oldest [`Self::replace`] that was not taken.
+    pub(super) fn next_replaced(&self) -> Option<Result<(), ScriptError>> {
+        self.state.borrow_mut().replaced.pop_front()
+    }
+
+    pub(super) fn resume(&self) {
+        let mut state = self.state.borrow_mut();
+        state.epoch += 1;
+        state.is_suspended = false;
+        let _is_there = state.requests.send(Request::Resume);
+    }
+
+    pub(super) fn is_suspended(&self) -> bool {
+        self.state.borrow().is_suspended
+    }
+
+    pub(super) fn counts(&self) -> ScriptCounts {
+        self.state.borrow().counts
+    }
+
+    /// Decisions that the loop did not wait for.
+    pub(super) fn times_late(&self) -> u64 {
+        self.state.borrow().times_late
+    }
+
+    pub(super) fn next_event(&self) -> Option<ScriptEvent> {
+        self.state.borrow_mut().events.pop_front()
+    }
+
+    /// What was left out since it was said last, once a second.
+    pub(super) fn take_left_out(&self) -> LeftOut {
+        let mut state = self.state.borrow_mut();
+        let LeftOut { lines, shows } = state.left_out;
+        if lines + shows > 0 {
+            let now = RealClock::new().now();
+            if now - state.left_out_said_at >= LEFT_OUT_SPAN {
+                state.left_out_said_at = now;
+                return std::mem::take(&mut state.left_out);
+            }
+        }
+        LeftOut::default()
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // The thread ends once nothing can be asked of it, and what it does is cut short.
+        let (requests, _) = bounded(0);
+        self.state.borrow_mut().requests = requests;
+        self.shared.is_awaited.store(true, Ordering::SeqCst);
+        if let Some(Err(thread)) = self.thread.take().map(|thread| thread.join_within(ENDING_SPAN)) {
+            thread.abandon();
+        }
+    }
+}
+
+/// Makes minds that decide on the thread of their script.
+pub(super) struct Remote(pub(super) Rc<Link>);
+
+impl MindFactory for Remote {
+    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+        let link = Rc::clone(&self.0);
+        let slot = {
+            let mut state = link.state.borrow_mut();
+            let slot = state.next_slot;
+            state.next_slot += 1;
+            slot
+        };
+        link.ask(Request::Awaken {
+            slot,
+            birth: Birth {
+                agent: born.agent,
+                team: born.team.into(),
+                index: born.index,
+                seed: born.seed,
+                places: born.places,
+                tile: born.tile,
+                direction: born.direction,
+                map: born.map,
+            },
+        });
+        Box::new(RemoteMind {
+            link,
+            slot,
+            percepts: VecDeque::new(),
+            is_asked: false,
+            wake_at: Some(GameTime::ZERO),
+            epoch: None,
+        })
+    }
+}
+
+struct RemoteMind {
+    link: Rc<Link>,
+    slot: u32,
+    percepts: VecDeque<Perceived>,
+    /// Whether a decision is under way.
+    is_asked: bool,
+    /// As of its last decision.
+    wake_at: Option<GameTime>,
+    /// Of the script that has decided last.
+    epoch: Option<u64>,
+}
+
+impl RemoteMind {
+    /// Takes the decision that is under way, if it has been answered or comes in time. Answers whether it was.
+    fn take_decision(&mut self, acts: &mut Vec<Act>) -> bool {
+        let slot = self.slot;
+        let Some((decided, wake_at)) = self.link.wait(|state| state.ready.remove(&slot)) else {
+            return false;
+        };
+        acts.extend(decided);
+        self.wake_at = wake_at;
+        self.is_asked = false;
+        true
+    }
+}
+
+impl Mind for RemoteMind {
+    fn perceive(&mut self, percept: Percept<'_>) {
+        if self.percepts.len() == HEARD_MAX {
+            self.percepts.pop_front();
+        }
+        self.percepts.push_back(percept.into());
+    }
+
+    fn prepare(&mut self, now: GameTime) {
+        if !self.is_asked {
+            self.is_asked = true;
+            self.epoch = Some(self.link.state.borrow().epoch);
+            let (slot, percepts) = (self.slot, self.percepts.drain(..).collect());
+            self.link.ask(Request::Decide { slot, percepts, now });
+        }
+    }
+
+    fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {
+        let was_late = self.is_asked && !self.percepts.is_empty();
+        self.prepare(now);
+        // What was perceived while a late decision was under way is decided about now.
+        if self.take_decision(acts) && was_late && !self.percepts.is_empty() {
+            self.prepare(now);
+            self.take_decision(acts);
+        }
+    }
+
+    fn wake_at(&self) -> Option<GameTime> {
+        let state = self.link.state.borrow();
+        if self.is_asked {
+            return state.ready.contains_key(&self.slot).then_some(GameTime::ZERO);
+        }
+        if state.is_suspended {
+            return None;
+        }
+        match self.epoch == Some(state.epoch) {
+            true => self.wake_at,
+            false => Some(GameTime::ZERO),
+        }
+    }
+
+    fn died(&mut self, now: GameTime, acts: &mut Vec<Act>) {
+        if self.is_asked && !self.take_decision(acts) {
+            return;
+        }
+        let (slot, percepts) = (self.slot, self.percepts.drain(..).collect());
+        self.link.ask(Request::Die { slot, percepts, now });
+        self.take_decision(acts);
+    }
+}
+
+impl Drop for RemoteMind {
+    fn drop(&mut self) {
+        self.link.ask(Request::Forget { slot: self.slot });
+        self.link.state.borrow_mut().ready.remove(&self.slot);
+    }
+}
+
+/// A scenario on its thread, with the interface of [`Scenario`].
+pub(super) struct RemoteScenario {
+    link: Rc<Link>,
+    heard: Vec<Heard>,
+    is_asked: bool,
+    /// Whether it has decided once: before, it takes every event.
+    has_begun: bool,
+    handled: Vec<Box<str>>,
+    wake_at: Option<GameTime>,
+    epoch: Option<u64>,
+}
+
+impl RemoteScenario {
+    pub(super) fn new(link: Rc<Link>) -> Self {
+        Self {
+            link,
+            heard: Vec::new(),
+            is_asked: false,
+            has_begun: false,
+            handled: Vec::new(),
+            wake_at: Some(GameTime::ZERO),
+            epoch: None,
+        }
+    }
+
+    pub(super) fn perceive(&mut self, event: &str, data: Data) {
+        let is_late = self.is_asked && self.heard.len() >= trantor_script::limits::SCENARIO_HEARD_MAX;
+        let is_handled = !self.has_begun || self.handled.iter().any(|name| **name == *event);
+        if is_handled && !is_late {
+            self.heard.push(Heard::Event(event.into(), data));
+        }
+    }
+
+    pub(super) fn answer(&mut self, id: u64, is_done: bool, said: &str) {
+        let said = said.into();
+        self.heard.push(Heard::Answer { id, is_done, said });
+    }
+
+    pub(super) fn decide(&mut self, now: GameTime, acts: &mut Vec<ScenarioAct>) {
+        if !self.is_asked {
+            let is_due = self.wake_at().is_some_and(|at| at <= now);
+            if self.heard.is_empty() && !is_due {
+                return;
+            }
+            self.is_asked = true;
+            self.epoch = Some(self.link.state.borrow().epoch);
+            let heard = std::mem::take(&mut self.heard);
+            self.link.ask(Request::Direct { heard, now });
+        }
+        if let Some(directed) = self.link.wait(|state| state.directed.take()) {
+            self.is_asked = false;
+            self.has_begun = true;
+            self.handled = directed.handled;
+            self.wake_at = directed.wake_at;
+            acts.extend(directed.acts);
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<GameTime> {
+        let state = self.link.state.borrow();
+        if self.is_asked {
+            return state.directed.is_some().then_some(GameTime::ZERO);
+        }
+        if state.is_suspended {
+            return None;
+        }
+        match self.epoch == Some(state.epoch) && self.heard.is_empty() {
+            true => self.wake_at,
+            false => Some(GameTime::ZERO),
+        }
+    }
+}
+
+// The script's thread --------------------------------------------------------------------------------------------------
+
+/// The processor time of a script's thread, and how much of it its steps do not explain: a token bucket, so that work that is
+/// counted as no step cannot go on for long, whatever it is. How long a step takes is measured when the script is loaded.
+struct Meter {
+    clock: ThreadClock,
+    step_ns: i64,
+    began: Cell<RealSpan>,
+    /// Steps of the script before the decision under way.
+    steps_before: Cell<u64>,
+    excess: Cell<RealSpan>,
+    /// When the bucket was drained last.
+    drained_at: Cell<RealTime>,
+}
+
+impl Meter {
+    fn new() -> Self {
+        let clock = ThreadClock::of_this_thread();
+        Self {
+            clock,
+            step_ns: STEP_NS_EXPECTED,
+            began: Cell::new(clock.used()),
+            steps_before: Cell::default(),
+            excess: Cell::default(),
+            drained_at: Cell::new(RealClock::new().now()),
+        }
+    }
+
+    fn begin(&self, shared: &Shared) {
+        let began = self.clock.used();
+        self.began.set(began);
+        shared.began_ns.store(began.as_nanos(), Ordering::Release);
+    }
+
+    /// What the decision under way has used beyond what its steps explain, with what earlier ones have. `steps` are all that the
+    /// script has taken.
+    fn excess(&self, steps: u64) -> RealSpan {
+        let used = self.clock.used() - self.began.get();
+        let steps = i64::try_from(steps - self.steps_before.get()).unwrap_or(i64::MAX);
+        let explained = steps.saturating_mul(STEP_FACTOR).saturating_add(DECISION_STEPS);
+        let excess = used - RealSpan::from_nanos(explained.saturating_mul(self.step_ns));
+        self.excess.get() + excess.max(RealSpan::ZERO)
+    }
+
+    /// A decision has ended. Answers whether too much is unexplained.
+    fn end(&self, steps: u64) -> bool {
+        let now = RealClock::new().now();
+        let back = (now - self.drained_at.replace(now)).as_nanos() / EXCESS_REFILL_PARTS;
+        let excess = self.excess(steps) - RealSpan::from_nanos(back);
+        self.excess.set(excess.max(RealSpan::ZERO));
+        self.steps_before.set(steps);
+        self.excess.get() > self.excess_max()
+    }
+
+    fn excess_max(&self) -> RealSpan {
+        RealSpan::from_nanos(EXCESS_SPAN_MAX.as_nanos() / STEP_NS_EXPECTED * self.step_ns)
+    }
+
+    fn awaited_span(&self) -> RealSpan {
+        let span = AWAITED_SPAN.as_nanos() / STEP_NS_EXPECTED * self.step_ns;
+        RealSpan::from_nanos(span).clamp(AWAITED_SPAN, AWAITED_SPAN_MAX)
+    }
+}
+
+enum Player {
+    Agents {
+        script: Script,
+        minds: BTreeMap<u32, Box<dyn Mind>>,
+    },
+    Scenario(Box<Scenario>),
+}
+
+impl Player {
+    fn script(&self) -> &Script {
+        match self {
+            Self::Agents { script, .. } => script,
+            Self::Scenario(scenario) => scenario.script(),
+        }
+    }
+}
+
+/// A token bucket in real time.
+struct Rate {
+    per_second: f64,
+    most: f64,
+    left: f64,
+    at: RealTime,
+}
+
+impl Rate {
+    fn new(per_second: f64, most: f64) -> Self {
+        Self {
+            per_second,
+            most,
+            left: most,
+            at: RealClock::new().now(),
+        }
+    }
+
+    fn takes(&mut self) -> bool {
+        if self.left < 1.0 {
+            let now = RealClock::new().now();
+            let passed = (now - std::mem::replace(&mut self.at, now)).as_millis_f64() / 1e3;
+            self.left = (self.left + passed * self.per_second).min(self.most);
+        }
+        let has_room = self.left >= 1.0;
+        self.left -= f64::from(u8::from(has_room));
+        has_room
+    }
+}
+
+struct Worker {
+    player: Player,
+    meter: Rc<Meter>,
+    is_limited: bool,
+    now: GameTime,
+    lines: Rate,
+    shows: Rate,
+    left_out: LeftOut,
+}
+
+impl Worker {
+    fn start(
+        path: &Path,
+        role: Role,
+        is_limited: bool,
+        job_worker: JobWorker,
+        shared: &Arc<Shared>,
+    ) -> Result<(Self, Loaded), String> {
+        let file = path.display().to_string();
+        let bytecode = compile(path)?;
+        let mut meter = Meter::new();
+        meter.step_ns = step_ns(&meter.clock);
+        let (awaited_span, meter) = (meter.awaited_span(), Rc::new(meter));
+        let theirs = Rc::clone(&meter);
+        let time_limit = is_limited.then(|| TimeLimit {
+            is_awaited: Arc::clone(&shared.is_awaited),
+            is_exceeded: Box::new(move |steps| theirs.excess(steps) > theirs.excess_max()),
+        });
+        let host = Host {
+            time_limit,
+            job_worker: Some(job_worker),
+        };
+        let player = match role {
+            Role::Agents => Script::start(&file, &bytecode, host).map(|script| Player::Agents {
+                script,
+                minds: BTreeMap::new(),
+            }),
+            Role::Scenario { seed } => Scenario::start(&file, &bytecode, seed, host)
+                .map(|scenario| Player::Scenario(Box::new(scenario))),
+        };
+        let player = player.map_err(|error| super::luau::refusal(path, &error))?;
+        let loaded = Loaded {
+            clock: meter.clock,
+            awaited_span,
+        };
+        meter.steps_before.set(player.script().counts().steps);
+        let worker = Self {
+            player,
+            meter,
+            is_limited,
+            now: GameTime::ZERO,
+            lines: Rate::new(LOG_LINES_PER_SECOND, LOG_LINES_MAX),
+            shows: Rate::new(SHOWS_PER_SECOND, SHOWS_MAX),
+            left_out: LeftOut::default(),
+        };
+        Ok((worker, loaded))
+    }
+
+    /// Does what is asked, until nothing can be asked any more.
+    fn serve(mut self, requests: &Receiver<Request>, answers: &Sender<Answer>, shared: &Shared) {
+        for request in requests {
+            self.meter.begin(shared);
+            let answered = self.carry_out(request);
+            let counts = self.player.script().counts();
+            if self.meter.end(counts.steps) && self.is_limited && !self.player.script().is_suspended() {
+                let reason = "its work takes longer than its steps allow: it is not resumed any more";
+                self.player.script().suspend(self.now, reason);
+            }
+            let is_replaced = matches!(answered, Some(Answered::Replaced(_)));
+            if let Some(what) = answered {
+                let answer = Answer {
+                    what,
+                    counts,
+                    is_suspended: self.player.script().is_suspended(),
+                    events: self.events(),
+                    left_out: std::mem::take(&mut self.left_out),
+                };
+                // The loop is ending, or takes it.
+                let _is_wanted = answers.send(answer);
+            }
+            if requests.is_empty() {
+                shared.began_ns.store(-1, Ordering::Release);
+            }
+            if is_replaced || shared.is_awaited.load(Ordering::SeqCst) {
+                (shared.notify)();
+            }
+        }
+    }
+
+    fn carry_out(&mut self, request: Request) -> Option<Answered> {
+        match (request, &mut self.player) {
+            (Request::Awaken { slot, birth }, Player::Agents { script, minds }) => {
+                let born = Newborn {
+                    agent: birth.agent,
+                    team: &birth.team,
+                    index: birth.index,
+                    seed: birth.seed,
+                    places: birth.places,
+                    tile: birth.tile,
+                    direction: birth.direction,
+                    map: birth.map,
+                };
+                minds.insert(slot, script.awaken(&born));
+                None
+            }
+            (Request::Forget { slot }, Player::Agents { minds, .. }) => {
+                minds.remove(&slot);
+                None
+            }
+            (Request::Decide { slot, percepts, now }, Player::Agents { minds, .. }) => {
+                self.now = now;
+                let (mut acts, mut wake_at) = (Vec::new(), None);
+                if let Some(mind) = minds.get_mut(&slot) {
+                    percepts
+                        .iter()
+                        .for_each(|percept| mind.perceive(percept.as_percept()));
+                    mind.decide(now, &mut acts);
+                    wake_at = mind.wake_at();
+                }
+                self.limit_shows(&mut acts);
+                Some(Answered::Decided { slot, acts, wake_at })
+            }
+            (Request::Die { slot, percepts, now }, Player::Agents { minds, .. }) => {
+                self.now = now;
+                let mut acts = Vec::new();
+                if let Some(mind) = minds.get_mut(&slot) {
+                    percepts
+                        .iter()
+                        .for_each(|percept| mind.perceive(percept.as_percept()));
+                    mind.died(now, &mut acts);
+                }
+                self.limit_shows(&mut acts);
+                let wake_at = None;
+                Some(Answered::Decided { slot, acts, wake_at })
+            }
+            (Request::Direct { heard, now }, Player::Scenario(scenario)) => {
+                self.now = now;
+                for heard in heard {
+                    match heard {
+                        Heard::Event(name, data) => scenario.perceive(&name, data),
+                        Heard::Answer { id, is_done, said } => scenario.answer(id, is_done, &said),
+                    }
+                }
+                let mut acts = Vec::new();
+                scenario.decide(now, &mut acts);
+                let (wake_at, handled) = (
+                    scenario.wake_at(),
+                    scenario.handled_events().map(Box::from).collect(),
+                );
+                let (shows, left_out) = (&mut self.shows, &mut self.left_out);
+                acts.retain(|act| !matches!(act, ScenarioAct::Show(_)) || may_show(shows, left_out));
+                Some(Answered::Directed {
+                    acts,
+                    wake_at,
+                    handled,
+                })
+            }
+            (Request::Replace(bytecode), player) => {
+                Some(Answered::Replaced(player.script().replace(&bytecode)))
+            }
+            (Request::Resume, player) => {
+                player.script().resume();
+                self.meter.excess.set(RealSpan::ZERO);
+                None
+            }
+            (
+                Request::Awaken { .. }
+                | Request::Forget { .. }
+                | Request::Decide { .. }
+                | Request::Die { .. },
+                Player::Scenario(_),
+            )
+            | (Request::Direct { .. }, Player::Agents { .. }) => {
+                unreachable!("a thread is asked what its role is")
+            }
+        }
+    }
+
+    fn limit_shows(&mut self, acts: &mut Vec<Act>) {
+        let (shows, left_out) = (&mut self.shows, &mut self.left_out);
+        acts.retain(|act| !matches!(act, Act::Show(_)) || may_show(shows, left_out));
+    }
+
+    /// What has happened, with as many lines of the log as there may be.
+    fn events(&mut self) -> Vec<ScriptEvent> {
+        let mut events = Vec::new();
+        while let Some(event) = self.player.script().next_event() {
+            let is_line = matches!(event.news, ScriptNews::Log(_));
+            if is_line && (events.len() == EVENTS_MAX || !self.lines.takes()) {
+                self.left_out.lines += 1;
+            } else {
+                events.push(event);
+            }
+        }
+        events
+    }
+}
+
+fn may_show(shows: &mut Rate, left_out: &mut LeftOut) -> bool {
+    let may = shows.takes();
+    left_out.shows += u64::from(!may);
+    may
+}
+
+/// Reads and compiles the script in a file, on whatever thread this is called.
+pub(crate) fn compile(path: &Path) -> Result<Bytecode, String> {
+    compile_source(path, &super::luau::read(path))
+}
+
+pub(super) fn compile_source(path: &Path, source: &Source) -> Result<Bytecode, String> {
+    let source = source.as_ref().map_err(Clone::clone)?;
+    Bytecode::compile(&path.display().to_string(), source).map_err(|error| super::luau::refusal(path, &error))
+}
+
+/// Nanoseconds that a plain step takes on this machine now: the least of several measurements.
+fn step_ns(clock: &ThreadClock) -> i64 {
+    const ROUNDS: usize = 3;
+    let source = b"return require('@trantor').agent(function() for n = 1, 10000 do end end)";
+    let measured = (0..ROUNDS).filter_map(|_| {
+        let script = Script::load("measure.luau", source).ok()?;
+        let before = (clock.used(), script.counts().steps);
+        let mut mind = script.clone().awaken(&Newborn {
+            agent: AgentId(0),
+            team: "",
+            index: 0,
+            seed: 0,
+            places: 0,
+            tile: Tile { x: 0, y: 0 },
+            direction: Direction::North,
+            map: MapSize::new(1, 1).ok()?,
+        });
+        mind.decide(GameTime::ZERO, &mut Vec::new());
+        let steps = i64::try_from(script.counts().steps - before.1).ok()?;
+        Some((clock.used() - before.0).as_nanos() / steps.max(1))
+    });
+    measured.min().unwrap_or(STEP_NS_EXPECTED).max(STEP_NS_EXPECTED)
+}
