@@ -13,6 +13,7 @@
 
 mod actor;
 pub mod api;
+mod bytecode;
 mod data;
 mod jobs;
 pub mod limits;

@@ -5,6 +5,18 @@
 /// tiles of a map fits; an endless loop holds the server up for less than a millisecond.
 pub const STEPS_MAX: u32 = 20_000;
 
+/// Instructions in a row that cost no step of their own, as calls and loops do: after as many a step is taken, so that a
+/// source of straight code is counted like one that loops.
+pub const STRAIGHT_INSTRUCTIONS: u32 = 128;
+
+/// Bytes of a text that a script holds. Comparing two texts, or reading a number from one (`text + 0`), is an operation
+/// of the VM and no call, so it costs no step; this bounds what it costs, to a few microseconds. Messages, notes and lines of
+/// the log are shorter.
+pub const TEXT_MAX: usize = 4 << 10;
+
+/// Values that one call may unpack from a table or a text: as many as a call written out takes.
+pub const UNPACK_MAX: usize = 250;
+
 /// Bytes that one VM may use, the agents of a file together: some kilobytes for each of thousands of agents.
 pub const MEMORY_BYTES_MAX: usize = 128 << 20;
 
@@ -14,6 +26,13 @@ pub const GROWTH_BYTES_MAX: usize = 512 << 10;
 
 /// Bytes of a source file: far more than anybody writes, and still compiled in milliseconds.
 pub const SOURCE_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of the stack on which a source is compiled: four times what the deepest source uses that Luau accepts, in a build
+/// that is not optimised. Only what is used of it takes memory.
+pub const COMPILE_STACK_BYTES: usize = 32 << 20;
+
+/// Bytes of a source in which the column of a mistake is looked for: it is compiled again for some words of the line.
+pub const COLUMN_BYTES_MAX: usize = 64 << 10;
 
 /// Routines of an agent at a time: its main function, and handlers and timers that wait for something. What begins
 /// beyond it is an error of the script.

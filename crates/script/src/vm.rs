@@ -15,47 +15,10 @@ use trantor_model::show::shown_text;
 use crate::actor::StepBucket;
 use crate::api;
 use crate::jobs::JobWorker;
-use crate::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, RESUMPTION_STEPS};
+use crate::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, RESUMPTION_STEPS, TEXT_MAX, UNPACK_MAX};
 use crate::script::Reports;
 use crate::source;
 use crate::state::{self, State};
-
-/// Globals that stay; all others are removed before a script sees them.
-const GLOBALS: &[&str] = &[
-    "assert",
-    "error",
-    "getmetatable",
-    "ipairs",
-    "next",
-    "pairs",
-    "pcall",
-    "print",
-    "rawequal",
-    "rawget",
-    "rawlen",
-    "rawset",
-    "select",
-    "setmetatable",
-    "tonumber",
-    "tostring",
-    "type",
-    "typeof",
-    "unpack",
-    "xpcall",
-    "bit32",
-    "math",
-    "string",
-    "table",
-    "_VERSION",
-    "__in",
-];
-
-/// Functions that go from what stays: they run code of others without end, or need a seed.
-const REMOVED: &[(&str, &str)] = &[
-    ("math", "randomseed"),
-    ("table", "foreach"),
-    ("table", "foreachi"),
-];
 
 /// Bytes allocated between two steps of the collector. It runs between resumptions only, so that what a resumption
 /// allocates is what its memory grows by.
@@ -234,18 +197,21 @@ impl Vm {
         let debug: Table = globals.get("debug")?;
         let coroutine: Table = globals.get("coroutine")?;
         let host = state::host_functions(&lua, &shared)?;
+        host.raw_set("text_max", TEXT_MAX)?;
+        host.raw_set("unpack_max", UNPACK_MAX)?;
         let ask: Function = coroutine.get("yield")?;
         let built: Table = (lua.load(include_str!("prelude.luau")))
             .set_name("=[trantor]")
             .call((host, ask, debug.get::<Function>("info")?))?;
         let classes = api::register(&lua, &built)?;
-        for (library, name) in REMOVED {
-            globals.get::<Table>(*library)?.raw_set(*name, Value::Nil)?;
-        }
+        // What the prelude does not list is no global.
+        let base: Table = built.get("base")?;
+        let kept: Table = built.get("kept")?;
         for pair in globals.clone().pairs::<String, Value>() {
             let (name, _) = pair?;
-            if !GLOBALS.contains(&name.as_str()) {
-                globals.raw_set(name, Value::Nil)?;
+            match base.raw_get::<Value>(&*name)? {
+                Value::Table(entry) if entry == kept => {}
+                entry => globals.raw_set(name, entry)?,
             }
         }
         globals.raw_set("require", classes.require)?;
@@ -390,9 +356,9 @@ impl Vm {
             Some((_, message)) => message,
             None => message,
         };
-        // An error that is no text shows its address, which differs from process to process.
-        let message = match message.split_once(": 0x") {
-            Some((kind, _)) => &format!("an error that is a {kind}"),
+        // An error that is no text is shown with its address, which differs from process to process.
+        let message = match kind_with_address(message) {
+            Some(kind) => &format!("an error that is a {kind}"),
             None => message,
         };
         ScriptError {
@@ -421,6 +387,15 @@ fn load(lua: &Lua, file: &str, bytecode: &Bytecode) -> mlua::Result<Function> {
         .into_function()
 }
 
+/// The kind of a value that is shown as `kind: 0x…` or `<kind 0x…>`.
+fn kind_with_address(shown: &str) -> Option<&str> {
+    let bare = shown.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    let (kind, address) = bare.unwrap_or(shown).split_once(" 0x")?;
+    let is_address = address.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let kind = kind.strip_suffix(':').unwrap_or(kind);
+    (is_address && kind.bytes().all(|letter| letter.is_ascii_alphabetic())).then_some(kind)
+}
+
 /// The line and the rest of `file:line: rest`.
 fn split_place<'a>(file: &str, said: &'a str) -> Option<(u32, &'a str)> {
     let (line, message) = said.strip_prefix(file)?.strip_prefix(':')?.split_once(':')?;
@@ -431,7 +406,7 @@ fn compiler() -> Compiler {
     Compiler::new()
         .set_optimization_level(1)
         .set_debug_level(1)
-        // Replaced in the prelude, which fast calls would pass by.
-        .set_disabled_builtins(["setmetatable", "next", "pairs", "table.insert", "tonumber"])
-        .set_mutable_globals(["next", "pairs"])
+        // Fast calls go past the prelude. What it replaces and these do not name has a fast call for the cases alone in
+        // which it would do the same at the same cost: one byte, some signs, a value at the end of a list, a plain value.
+        .set_disabled_builtins(["setmetatable", "rawset", "table.unpack", "unpack", "tonumber"])
 }
