@@ -9,28 +9,62 @@ use mlua::{Function, Lua, Table, Value};
 pub const DEFINITIONS: &str = include_str!("../../../assets/minds/trantor.d.luau");
 
 /// A function or a field.
-struct Entry {
-    name: &'static str,
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
     /// Its Luau type.
-    kind: &'static str,
+    pub(crate) kind: &'static str,
     help: &'static str,
 }
 
 impl Entry {
-    fn is_function(&self) -> bool {
+    pub(crate) fn is_function(&self) -> bool {
         self.kind.contains("->")
+    }
+
+    /// Whether it is called with `:`.
+    pub(crate) fn is_method(&self) -> bool {
+        self.kind.starts_with("(self: ")
+    }
+
+    /// The type of what a function answers.
+    pub(crate) fn answer(&self) -> &'static str {
+        self.kind.rsplit_once("-> ").map_or("", |(_, answer)| answer)
     }
 }
 
 /// A type of values, with what it has.
-struct Class {
-    name: &'static str,
+pub(crate) struct Class {
+    pub(crate) name: &'static str,
+    /// What it has besides: `Base & {`.
+    base: &'static str,
     help: &'static str,
-    entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Class {
+    /// Types whose entries it has too.
+    pub(crate) fn bases(&self) -> impl Iterator<Item = &'static str> {
+        self.base.split(" & ").map(str::trim)
+    }
+
+    /// A value as scripts usually call it; empty if they write none.
+    pub(crate) fn value(&self) -> &'static str {
+        match self.name {
+            "Actor" | "Agent" => "me",
+            "Scenario" => "game",
+            "Sight" => "sight",
+            "Tile" => "tile",
+            "Ticket" => "ticket",
+            "Trantor" => "trantor",
+            "Values" => "trantor.values",
+            "Jobs" => "trantor.jobs",
+            _ => "",
+        }
+    }
 }
 
 /// Reads the definitions: `--- help` comes before a type and before each of its entries, an entry is one line.
-fn classes() -> Vec<Class> {
+pub(crate) fn classes() -> Vec<Class> {
     let mut classes: Vec<Class> = Vec::new();
     let mut help = "";
     for line in DEFINITIONS.lines() {
@@ -40,9 +74,14 @@ fn classes() -> Vec<Class> {
         }
         let class = line.strip_prefix("export type ").filter(|_| line.ends_with('{'));
         let entry = line.strip_prefix("    ").and_then(|line| line.strip_suffix(','));
-        if let Some((name, _)) = class.and_then(|class| class.split_once(" = ")) {
+        if let Some((name, base)) = class.and_then(|class| class.split_once(" = ")) {
             let entries = Vec::new();
-            classes.push(Class { name, help, entries });
+            classes.push(Class {
+                name,
+                base,
+                help,
+                entries,
+            });
         } else if let (Some((name, kind)), Some(class)) =
             (entry.and_then(|entry| entry.split_once(": ")), classes.last_mut())
         {
@@ -127,17 +166,7 @@ pub fn manual() -> String {
             "**`{}`.** {}\n\n| | Type | |\n|---|---|---|",
             class.name, class.help
         );
-        let value = match class.name {
-            "Actor" | "Agent" => "me",
-            "Scenario" => "game",
-            "Sight" => "sight",
-            "Tile" => "tile",
-            "Ticket" => "ticket",
-            "Trantor" => "trantor",
-            "Values" => "trantor.values",
-            "Jobs" => "trantor.jobs",
-            _ => "",
-        };
+        let value = class.value();
         let this = format!("(self: {}", class.name);
         for Entry { name, kind, help } in class.entries {
             let (sign, kind) = match kind.strip_prefix(&this) {

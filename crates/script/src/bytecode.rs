@@ -57,6 +57,7 @@ pub(crate) mod op {
     pub(crate) const NEWCLOSURE: u8 = 19;
     pub(crate) const NAMECALL: u8 = 20;
     pub(crate) const CALL: u8 = 21;
+    pub(crate) const RETURN: u8 = 22;
     pub(crate) const JUMP: u8 = 23;
     pub(crate) const JUMPBACK: u8 = 24;
     pub(crate) const JUMPIFLE: u8 = 28;
@@ -309,9 +310,14 @@ impl<'a> Chunk<'a> {
     /// A text that a constant of a function is.
     pub(crate) fn text(&self, proto: &Proto<'_>, constant: u32) -> &[u8] {
         match proto.constants.get(constant as usize) {
-            Some(Constant::Text(text)) => &self.texts[*text as usize - 1],
+            Some(Constant::Text(text)) => self.text_numbered(*text),
             _ => b"",
         }
+    }
+
+    /// A text by its number from 1.
+    pub(crate) fn text_numbered(&self, number: u32) -> &[u8] {
+        &self.texts[number as usize - 1]
     }
 
     /// Puts the guards in.
@@ -334,8 +340,10 @@ impl<'a> Chunk<'a> {
         }
         for number in 0..self.protos.len() {
             self.refuse_weak(&self.protos[number])?;
-            let plan = plan(self, &self.protos[number]);
-            Guarding::new(&mut self.protos[number], &text_ids)?.run(&plan);
+            let plan = plan(&self.protos[number]);
+            if !plan.is_empty() {
+                Guarding::new(&mut self.protos[number], &text_ids)?.run(&plan);
+            }
         }
         Ok(())
     }
@@ -516,7 +524,7 @@ enum Guard {
 }
 
 /// Where guards are needed in a function.
-fn plan(chunk: &Chunk<'_>, proto: &Proto<'_>) -> Vec<(usize, Guard)> {
+fn plan(proto: &Proto<'_>) -> Vec<(usize, Guard)> {
     let mut known = Known::new(proto);
     let mut plan = Vec::new();
     let mut in_a_row = 0;
@@ -536,7 +544,7 @@ fn plan(chunk: &Chunk<'_>, proto: &Proto<'_>) -> Vec<(usize, Guard)> {
         }
         // What follows takes all values up to the top.
         is_open = op == op::CALL && instruction.c() == 0 || op == op::GETVARARGS && instruction.b() == 0;
-        known.leave(chunk, proto, at, instruction);
+        known.leave(proto, instruction);
     }
     plan
 }
@@ -610,11 +618,10 @@ impl Known {
         }
     }
 
-    fn leave(&mut self, chunk: &Chunk<'_>, proto: &Proto<'_>, at: usize, instruction: Instruction) {
+    fn leave(&mut self, proto: &Proto<'_>, instruction: Instruction) {
         let [a, b, c] = [instruction.a(), instruction.b(), instruction.c()].map(usize::from);
         let numbers = &mut self.numbers;
         let constant = |number: usize| matches!(proto.constants.get(number), Some(Constant::Number));
-        let _ = (chunk, at);
         let is_number = match instruction.op() {
             op::LOADN | op::LENGTH => true,
             op::LOADK => constant(usize::from(instruction.d() as u16)),

@@ -8,8 +8,8 @@
 //! address and no order of a hash in it. All that it may use is bounded by the limits in [`limits`]; what goes wrong in it
 //! is a [`ScriptEvent`], and everybody else plays on.
 //!
-//! Nothing else of the project knows Lua. This crate knows no socket, file or thread: the server reads the files, watches
-//! them for changes, and prints what happens.
+//! Nothing else of the project knows Lua. This crate knows no socket and no file: the server reads the files, watches them
+//! for changes, and prints what happens. The compiler alone runs on a thread of its own, which is joined at once.
 
 mod actor;
 pub mod api;
@@ -17,6 +17,7 @@ mod bytecode;
 mod data;
 mod jobs;
 pub mod limits;
+mod names;
 mod scenario;
 mod script;
 mod source;

@@ -7,6 +7,7 @@ use mlua::chunk::Compiler;
 
 use crate::bytecode::Chunk;
 use crate::limits::{COLUMN_BYTES_MAX, COMPILE_STACK_BYTES, SOURCE_BYTES_MAX};
+use crate::names;
 
 /// Places on a line that are asked for the column of a mistake.
 const COLUMNS_MAX: usize = 16;
@@ -33,6 +34,10 @@ pub(crate) fn compile(compiler: &Compiler, source: &[u8]) -> Result<Vec<u8>, (u3
     let Some(mut chunk) = Chunk::read(&bytecode) else {
         return Err((0, None, "the source was compiled to something unknown".to_owned()));
     };
+    names::check(&chunk).map_err(|unknown| {
+        let column = column_of_name(source, unknown.line, &unknown.written);
+        (unknown.line, column, unknown.message)
+    })?;
     chunk.guard().map_err(|(line, message)| (line, None, message))?;
     Ok(chunk.write())
 }
@@ -74,11 +79,7 @@ fn first_mistake(compiler: &Compiler, source: &str) -> Result<Vec<u8>, (u32, Str
 /// The column of a mistake whose line is known. The compiler says no column, but which word it found; of several such words
 /// the right one is the last before which a broken line moves the mistake to the next line.
 fn column_of(compiler: &Compiler, source: &str, line: u32, message: &str) -> Option<u32> {
-    let begin = match line.checked_sub(2) {
-        None => 0,
-        Some(before) => source.match_indices('\n').nth(before as usize)?.0 + 1,
-    };
-    let text = source[begin..].lines().next()?;
+    let (begin, text) = line_of(source, line)?;
     let column = |at: usize| u32::try_from(text[..at].chars().count() + 1).ok();
     if message.ends_with("got <eof>") {
         return column(text.len());
@@ -103,6 +104,24 @@ fn column_of(compiler: &Compiler, source: &str, line: u32, message: &str) -> Opt
         matches!(first_mistake(compiler, &broken), Err((found, same)) if found == line + 1 && same == message)
     };
     column(*starts.iter().rev().take(COLUMNS_MAX).find(moves)?)
+}
+
+/// Where a line begins, and what it says.
+fn line_of(source: &str, line: u32) -> Option<(usize, &str)> {
+    let begin = match line.checked_sub(2) {
+        None => 0,
+        Some(before) => source.match_indices('\n').nth(before as usize)?.0 + 1,
+    };
+    Some((begin, source[begin..].lines().next()?))
+}
+
+/// The column of a name on a line, with the sign before it.
+fn column_of_name(source: &str, line: u32, written: &str) -> Option<u32> {
+    let (_, text) = line_of(source, line)?;
+    let is_name = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let mut found = text.match_indices(written);
+    let (at, _) = found.find(|(at, _)| !text[at + written.len()..].starts_with(is_name))?;
+    u32::try_from(text[..at].chars().count() + 2).ok()
 }
 
 /// Where a run of letters and digits, or of other signs, begins.

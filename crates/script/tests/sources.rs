@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
+use trantor_engine::minds::{Act, MindFactory, Newborn, Percept};
 use trantor_model::{AgentId, Direction, MapSize, Tile};
 use trantor_script::limits::{SOURCE_BYTES_MAX, TEXT_MAX};
 use trantor_script::{Script, ScriptNews};
@@ -397,6 +397,120 @@ fn walking_to_no_tile_is_refused() {
     ] {
         fails(&format!("me:walk_to({tile})"), said);
     }
+}
+
+#[test]
+fn names_that_do_not_exist_are_found_at_load() {
+    for (text, said) in [
+        (
+            "me:fwd()",
+            ":1:4: me:fwd does not exist; did you mean me:forward?",
+        ),
+        (
+            "print(me.levl)",
+            ":1:10: me.levl does not exist; did you mean me.level?",
+        ),
+        (
+            "if me.level > 1 then\n  me:on('message', function(m) me:brodcast(m.text) end)\nend",
+            ":2:35: me:brodcast does not",
+        ),
+        (
+            "trantor.loog(1)",
+            ":1:9: trantor.loog does not exist; did you mean trantor.log?",
+        ),
+        (
+            "trantor.values.red('x')",
+            ":1:16: trantor.values.red does not exist; did you mean trantor.values.read?",
+        ),
+        (
+            "trantor.jobs.start('x')",
+            ":1:14: trantor.jobs.start does not exist",
+        ),
+        (
+            "print(me:look():nearst('food'))",
+            ":1:17: sight:nearst does not exist; did you mean sight:nearest?",
+        ),
+        (
+            "local t = me:look()[1]\nlocal s = t.fod",
+            ":2:13: tile.fod does not exist; did you mean tile.food?",
+        ),
+        (
+            "local t = me:look():nearest('food') if t then print(t.distance) end",
+            ":1:55: tile.distance",
+        ),
+        (
+            "local t = me:send('look') print(t:wate())",
+            ":1:35: ticket:wate does not exist; did you mean ticket:wait?",
+        ),
+        (
+            "local you = me while true do you:forwards() end",
+            ":1:34: me:forwards does not",
+        ),
+        ("me.x.y = me.z", ":1:4: me.x does not exist"),
+    ] {
+        for main in [
+            format!("return trantor.agent(function(me) {text}\nend)"),
+            format!("local function main(me) {text}\nend return trantor.agent(main)"),
+            format!(
+                "local function step(me) {text}\nend return trantor.agent(function(it) while true do step(it) it:wait(1) end end)"
+            ),
+            format!("local run = trantor.agent return run(function(me) {text}\nend, {{ migrate = print }})"),
+        ] {
+            let source = format!("local trantor = require('@trantor')\n{main}");
+            let error = Script::load("test.luau", source.as_bytes())
+                .map(drop)
+                .expect_err(text);
+            let (mut place, words) = said.split_once(": ").expect("a place and words");
+            let mut numbers = place[1..]
+                .split(':')
+                .map(|number| number.parse::<u32>().expect("a number"));
+            let (line, column) = (
+                numbers.next().expect("a line") + 1,
+                numbers.next().expect("a column"),
+            );
+            place = main.lines().next().unwrap_or_default();
+            let before = if line == 2 {
+                place.find(text.lines().next().unwrap_or_default()).unwrap_or(0) as u32
+            } else {
+                0
+            };
+            assert_eq!(
+                (error.line, error.column),
+                (line, Some(column + before)),
+                "{error} {source}"
+            );
+            assert!(error.message.contains(words), "{error}");
+        }
+    }
+    for text in [
+        "me.speed = 1 print(me.speed) me.state.x = 2 print(me.state.x, me[me.team], me.width)",
+        "function me:run() end me:run()",
+        "local with = { fly = print } for name, run in with do me[name] = run end me:fly()",
+        "me = { fwd = 1 } me:forwards()",
+        "local x = me if me.level then x = {} end x:forwards()",
+        "for _, x in { me, {} } do pcall(function() x:forwards() end) end",
+        "local x if me.level > 0 then x = me else x = { } end pcall(function() x:forwards() end)",
+        "local function f(x) pcall(function() return x.foo.bar end) end f(me) f({})",
+        "local function f(x) return x and x.foo end me:on('message', f) f(me)",
+        "local t = me:look() t.mine = 1 print(t.mine, #t, t[1].x) local u = t:nearest('food') u.seen = true print(u.seen)",
+        "while true do local x = me me:wait(1) x = {} x.y = x.z end",
+        "local require = function() return {} end local t = require('@trantor') print(t.anything)",
+        "local log = trantor.log log(trantor.now(), trantor.random(5), me:position())",
+        "local m = me:wait_for_message(1) if m then print(m.text, m.direction, me:inventory().food) end",
+    ] {
+        if let Err(error) = Script::load("test.luau", body(text).as_bytes()) {
+            panic!("{text}: {error}");
+        }
+    }
+    let scenario =
+        "local trantor = require('@trantor') return trantor.scenario(function(game) game:anounce('x') end)";
+    let refused = trantor_script::Scenario::load("s.luau", scenario.as_bytes(), 1)
+        .map(drop)
+        .expect_err("a name");
+    assert_eq!(
+        refused.to_string(),
+        "s.luau:1:81: game:anounce does not exist; did you mean game:announce?"
+    );
 }
 
 /// Acts of a mind that meets what comes, as a text.
