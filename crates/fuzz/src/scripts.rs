@@ -6,8 +6,10 @@ use trantor_script::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, SHOWS_MAX};
 use trantor_script::{Script, ScriptEvent};
 use trantor_time::GameTime;
 
-/// Statements and, after an empty line, expressions, 32 of each: `$s` is a statement, `$e` an expression, `$n` a number.
+/// Statements and, after an empty line, expressions, [`KINDS`] of each: `$s` is a statement, `$e` an expression, `$n` a number.
 const GRAMMAR: &str = include_str!("scripts.txt");
+
+const KINDS: usize = 48;
 
 const NUMBERS: [&str; 8] = ["1", "0", "-1", "7.5", "64", "1e5", "1e9", "0/0"];
 
@@ -32,9 +34,9 @@ impl Choices<'_> {
             let is_plain = depth >= DEPTH_MAX || into.len() > SOURCE_BYTES_MAX;
             let number = if is_plain { 0 } else { self.next() };
             match part.as_bytes()[0] {
-                b's' => self.write(line(number % 32), depth + 1, into),
+                b's' => self.write(line(number % KINDS), depth + 1, into),
                 b'e' if is_plain => into.push('x'),
-                b'e' => self.write(line(33 + number % 32), depth + 1, into),
+                b'e' => self.write(line(KINDS + 1 + number % KINDS), depth + 1, into),
                 _ => into.push_str(NUMBERS[number % 8]),
             }
             into.push_str(&part[1..]);
@@ -49,7 +51,7 @@ fn line(number: usize) -> &'static str {
 /// What happened in one game of a script.
 type Played = (Vec<Act>, Vec<ScriptEvent>);
 
-/// Plays a generated script twice.
+/// Plays a generated script twice, in VMs at other addresses with other allocations between theirs.
 pub(crate) fn play(data: &[u8]) {
     let mut choices = Choices(data.iter());
     let mut body = String::new();
@@ -62,6 +64,9 @@ pub(crate) fn play(data: &[u8]) {
         format!("local trantor = require(\"@trantor\") return trantor.agent(function(me) {body} end)");
     let percepts: Vec<u8> = choices.0.as_slice().iter().copied().take(40).collect();
     let first = play_once(&source, &percepts);
+    let sizes = data.iter().cycle().take(512).map(|byte| usize::from(*byte) * 5 + 1);
+    let mut ballast: Vec<Option<Box<[u8]>>> = sizes.map(|size| Some(vec![0; size].into())).collect();
+    ballast.iter_mut().step_by(3).for_each(|piece| drop(piece.take()));
     assert_eq!(first, play_once(&source, &percepts), "{source}");
 }
 
@@ -121,7 +126,7 @@ fn perceive(mind: &mut dyn Mind, choice: u8) {
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let seed =
         |first: u8| (0..48).map(move |place: u8| first.wrapping_mul(7).wrapping_add(place.wrapping_mul(5)));
-    (0..32)
+    (0..KINDS as u8)
         .map(|first| std::iter::once(first).chain(seed(first)).collect())
         .collect()
 }

@@ -12,7 +12,7 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Parser};
 use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::MindKind;
+use trantor_engine::minds::{MindGroup, MindKind};
 use trantor_game::{GameConfig, Handled, Rules};
 use trantor_model::lag::{self, LagChange};
 use trantor_model::{MapSize, TeamId};
@@ -26,6 +26,7 @@ use crate::options::values::{self, Reader};
 use crate::options::{OptionError, PROGRAM, explain};
 use crate::replay::progress_bar;
 use crate::scripts::Scripts;
+use crate::twins::{self, Difference};
 
 /// The word that asks for it, in the place of the first option.
 pub const WORD: &str = "sim";
@@ -97,6 +98,9 @@ pub(crate) struct SimAsked {
     /// Keep a journal of the game, for trantor-server replay
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Run each script twice, in two VMs, and fail with status 1 where they do not decide the same
+    #[arg(long)]
+    check_scripts: bool,
 }
 
 /// A value of `--until`; `None`: until nothing is due any more.
@@ -160,8 +164,26 @@ struct Summary {
     actions_per_second: f64,
 }
 
+/// The scripts of a game, and the same once more where they are checked.
+#[derive(Default)]
+struct Cast {
+    scripts: Scripts,
+    twins: Option<(Scripts, Difference)>,
+}
+
+/// Why there is no summary.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// What was asked for cannot be played.
+    #[error(transparent)]
+    Refused(#[from] OptionError),
+    /// A script that is checked did not decide the same twice.
+    #[error("{WORD}: {0}")]
+    Different(String),
+}
+
 /// Plays what `arguments` ask for, of which the first is `sim`. Answers the summary, or a help text.
-pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String, OptionError> {
+pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String, SimError> {
     let words = arguments.into_iter().enumerate().map(|(place, word)| {
         // As for the server itself.
         let asks_for_help = place == 1 && (word == "help" || word == "-help");
@@ -170,22 +192,28 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
     let asked = match SimAsked::try_parse_from(words) {
         Ok(asked) => asked,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(error.to_string()),
-        Err(error) => return Err(explain(&error, Some(WORD))),
+        Err(error) => return Err(explain(&error, Some(WORD)).into()),
     };
-    let mut scripts = Scripts::default();
-    let leap = asked.leap(&mut scripts)?;
-    let summary = play(&asked, leap, &mut scripts).map_err(|error| {
+    let mut cast = Cast {
+        twins: asked.check_scripts.then(Default::default),
+        ..Cast::default()
+    };
+    let leap = asked.leap(&mut cast)?;
+    let summary = play(&asked, leap, &mut cast).map_err(|error| {
         let file = asked.record.clone().unwrap_or_default();
         OptionError::new(
             format!("{WORD}: cannot record in {}", file.display()),
             error.to_string(),
         )
     })?;
+    if let Some(found) = cast.twins.and_then(|(_, difference)| difference.found()) {
+        return Err(SimError::Different(found));
+    }
     Ok(serde_json::to_string(&summary).expect("names and numbers can always be written"))
 }
 
 impl SimAsked {
-    fn leap(&self, scripts: &mut Scripts) -> Result<Leap, OptionError> {
+    fn leap(&self, cast: &mut Cast) -> Result<Leap, OptionError> {
         let refused = |option: &'static str| move |why| OptionError::new(format!("{WORD}: {option}"), why);
         let written = self.lag.join(" ");
         let lag = lag::read_change(&written)
@@ -214,11 +242,38 @@ impl SimAsked {
             .check()
             .map_err(|error| OptionError::new(WORD, error.to_string()))?;
         let actions = lag_actions(&config, &LagChange { all: None, ..lag }).map_err(refused("--lag"))?;
-        let scenario = self.scenario.as_ref();
-        let scenario = scenario.map(|file| scripts.scenario(file, config.seed, scenario_line));
-        let scenario = scenario.transpose().map_err(refused("--scenario"))?;
-        let groups = self.mind.iter().map(|mind| mind.group(&config, scripts));
-        let groups: Result<Vec<_>, _> = groups.collect();
+        let scenario = |scripts: &mut Scripts| {
+            let scenario = self.scenario.as_ref();
+            let scenario = scenario.map(|file| scripts.scenario(file, config.seed, scenario_line));
+            scenario.transpose().map_err(refused("--scenario"))
+        };
+        let groups = |scripts: &mut Scripts| -> Result<Vec<MindGroup>, String> {
+            self.mind
+                .iter()
+                .map(|mind| mind.group(&config, scripts))
+                .collect()
+        };
+        let mut scenario_of_all = scenario(&mut cast.scripts)?;
+        let mut groups_of_all = groups(&mut cast.scripts);
+        if let Some((scripts, difference)) = &mut cast.twins {
+            scenario_of_all = (scenario_of_all.zip(scenario(scripts)?))
+                .map(|(one, other)| twins::pair_scenarios(one, other, difference));
+            groups_of_all = groups_of_all.and_then(|ones| {
+                let pairs = ones.into_iter().zip(groups(scripts)?);
+                let pair = |(one, other): (MindGroup, MindGroup)| MindGroup {
+                    source: twins::pair(one.source, other.source, difference),
+                    ..one
+                };
+                Ok(pairs.map(pair).collect())
+            });
+            if scripts.is_empty() && groups_of_all.is_ok() {
+                return Err(OptionError::new(
+                    format!("{WORD}: --check-scripts"),
+                    "no script plays",
+                ));
+            }
+        }
+        let (scenario, groups) = (scenario_of_all, groups_of_all);
         let mut leap = match groups.map_err(refused("--mind"))? {
             groups if groups.is_empty() => Leap::new(config, &self.minds),
             groups => Leap::with_groups(config, groups),
@@ -240,7 +295,7 @@ impl SimAsked {
     }
 }
 
-fn play(asked: &SimAsked, mut leap: Leap, scripts: &mut Scripts) -> io::Result<Summary> {
+fn play(asked: &SimAsked, mut leap: Leap, cast: &mut Cast) -> io::Result<Summary> {
     let mut journal = asked.record.as_ref().map(File::create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
@@ -258,10 +313,18 @@ fn play(asked: &SimAsked, mut leap: Leap, scripts: &mut Scripts) -> io::Result<S
         if let Some(journal) = &mut journal {
             journal.write_all(&leap.take_journal())?;
         }
-        for report in scripts.reports(false) {
+        let reports = cast.scripts.reports(false);
+        if let Some((scripts, difference)) = &mut cast.twins {
+            difference.compare(&reports, &scripts.reports(false), || "what was reported".to_owned());
+        }
+        for report in reports {
             standard_error::say(format_args!("{WORD}: {}", report.text));
         }
         progress.set_position(units(leap.game().now()));
+        let is_different = |(_, difference): &(Scripts, Difference)| difference.found().is_some();
+        if cast.twins.as_ref().is_some_and(is_different) {
+            break ended;
+        }
         if ended != Ended::TimeReached || asked.until.0.is_some_and(|until| leap.game().now() >= until) {
             break ended;
         }
@@ -359,6 +422,38 @@ mod tests {
         for lag in ["radio", "off red:latency=9", "radio red:off"] {
             assert_ne!(with(lag)["digest"], without["digest"], "{lag}");
         }
+    }
+
+    /// Whatever is delivered plays the same in two VMs; what is no script cannot be checked.
+    #[cfg(feature = "script")]
+    #[test]
+    fn delivered_scripts_decide_the_same_in_two_vms() {
+        let files = |folder: &str| {
+            let files = std::fs::read_dir(format!("../../assets/{folder}")).unwrap();
+            let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+            files.retain(|file| {
+                file.extension().is_some_and(|end| end == "luau") && !file.ends_with("trantor.d.luau")
+            });
+            files.sort();
+            files
+        };
+        let (minds, scenarios) = (files("minds"), files("scenarios"));
+        assert!(minds.len() >= 6 && scenarios.len() >= 3);
+        for (number, mind) in minds.iter().enumerate() {
+            let (mind, other) = (mind.display(), minds[(number + 1) % minds.len()].display());
+            let scenario = scenarios[number % scenarios.len()].display();
+            let line = format!(
+                "sim --seed {number} --until 3000 --check-scripts --mind red=script:{mind}:6 --mind blue=script:{other}:6 \
+                 --scenario {scenario}"
+            );
+            let checked = fields(&line);
+            assert_eq!(checked, fields(&line.replace(" --check-scripts", "")), "{mind}");
+        }
+        assert!(
+            call("sim --check-scripts --mind red=team:1")
+                .unwrap_err()
+                .contains("no script plays")
+        );
     }
 
     #[cfg(feature = "script")]

@@ -36,4 +36,5 @@ mod stages;
 pub mod start;
 pub mod storage;
 pub mod store;
+mod twins;
 pub mod wait;

@@ -9,7 +9,7 @@ use trantor_server::cli::{self, Asked, Stop};
 use trantor_server::console::input::{self, ConsoleThread};
 use trantor_server::event_loop::{EndReason, EventLoop};
 use trantor_server::export::Exporter;
-use trantor_server::headless;
+use trantor_server::headless::{self, SimError};
 use trantor_server::logging::Logging;
 use trantor_server::options::settings::Resolved;
 use trantor_server::options::{ConsoleInput, EXIT_STATUS_REFUSED, OptionError, Options, PROGRAM};
@@ -23,7 +23,14 @@ fn main() -> ExitCode {
         .nth(1)
         .is_some_and(|word| word == headless::WORD)
     {
-        return print_or_refuse(headless::simulate(std::env::args_os().skip(1)));
+        return match headless::simulate(std::env::args_os().skip(1)) {
+            Ok(text) => print(&text),
+            Err(SimError::Refused(error)) => refuse(error),
+            Err(different @ SimError::Different(_)) => {
+                standard_error::say(format_args!("{different}"));
+                ExitCode::FAILURE
+            }
+        };
     }
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
         Ok(Asked::Run(resolved)) => {
