@@ -64,7 +64,11 @@ pub(crate) fn play(data: &[u8]) {
         format!("local trantor = require(\"@trantor\") return trantor.agent(function(me) {body} end)");
     let percepts: Vec<u8> = choices.0.as_slice().iter().copied().take(40).collect();
     let first = play_once(&source, &percepts);
-    let sizes = data.iter().cycle().take(512).map(|byte| usize::from(*byte) * 5 + 1);
+    let sizes = data
+        .iter()
+        .cycle()
+        .take(512)
+        .map(|byte| usize::from(*byte) * 5 + 1);
     let mut ballast: Vec<Option<Box<[u8]>>> = sizes.map(|size| Some(vec![0; size].into())).collect();
     ballast.iter_mut().step_by(3).for_each(|piece| drop(piece.take()));
     assert_eq!(first, play_once(&source, &percepts), "{source}");

@@ -95,6 +95,8 @@ fn main() {
     let (reload, all) = longest.max().expect("some rounds");
     println!("| ms to reload 1,000 lines | {:.2} |", ms(reload));
     println!("| ms until ten agents run them | {:.2} |", ms(all));
+    let numbers = "n = t + 0 ".repeat(1_000);
+    let numbers = format!("local n, t = 0, (\"1\"):rep(4000) while true do {numbers} end");
     for (name, body) in [
         ("an endless loop", "while true do end"),
         (
@@ -111,8 +113,13 @@ fn main() {
         ),
         (
             "one that joins long texts",
-            "local t = (\"x\"):rep(2e5) while true do t = t:sub(2) .. \"y\" end",
+            "local t = (\"x\"):rep(4000) while true do t = t:sub(2) .. \"y\" end",
         ),
+        (
+            "one that reads numbers from long texts",
+            "local t = (\"1\"):rep(4000) while true do local n = t + 0 end",
+        ),
+        ("one that does so in straight code", &numbers),
     ] {
         let script = self::script(body);
         let longest = (0..20).map(|number| {

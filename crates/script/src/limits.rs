@@ -27,9 +27,9 @@ pub const GROWTH_BYTES_MAX: usize = 512 << 10;
 /// Bytes of a source file: far more than anybody writes, and still compiled in milliseconds.
 pub const SOURCE_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes of the stack on which a source is compiled: four times what the deepest source uses that Luau accepts, in a build
-/// that is not optimised. Only what is used of it takes memory.
-pub const COMPILE_STACK_BYTES: usize = 32 << 20;
+/// Bytes of the stack on which a source is compiled: eight times what the deepest source takes that Luau accepts, in a
+/// development build. Only what is used of it takes memory.
+pub const COMPILE_STACK_BYTES: usize = 16 << 20;
 
 /// Bytes of a source in which the column of a mistake is looked for: it is compiled again for some words of the line.
 pub const COLUMN_BYTES_MAX: usize = 64 << 10;

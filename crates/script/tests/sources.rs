@@ -84,6 +84,22 @@ fn no_source_takes_long_or_ends_the_process() {
     for times in [300, 900, 200_000] {
         sources.extend([
             nested("(", ")", times),
+            nested("a and ", "", times),
+            nested("a < ", "", times),
+            nested("not (#", ")", times),
+            nested("{ [", "] = 1 }", times),
+            nested("{ x = ", "}", times),
+            format!("if a then {} end", "elseif a then ".repeat(times)),
+            format!("{}{}", "do ".repeat(times), "end ".repeat(times)),
+            format!("{}{}", "while a do ".repeat(times), "end ".repeat(times)),
+            format!("{}{}", "repeat ".repeat(times), "until a ".repeat(times)),
+            format!("{}{}", "for a in b do ".repeat(times), "end ".repeat(times)),
+            format!("f{}", "()".repeat(times)),
+            format!("local x: a{}", " | a".repeat(times)),
+            format!("local x: {}a{}", "a<".repeat(times), ">".repeat(times)),
+            format!("type a = {}a", "(a) -> ".repeat(times)),
+            format!("x = {}1", "x :: ".repeat(times)),
+            format!("local a <const> = {}", ";".repeat(times)),
             nested("{", "}", times),
             nested("`{", "}`", times),
             nested("- ", "", times),
@@ -254,7 +270,8 @@ fn no_address_leaves_a_script() {
                 function(v) return table.concat({ v }) end, function(v) return v .. '' end, function(v) error(v) end,
                 function(v) return v.x.y end, function(v) v() end, function(v) return #v, -v end,
                 function(v) for _ in v do end end, function(v) return math.abs(v) end, function(v) me:note(v) end,
-                function(v) return select(v, 1) end, function(v) return setmetatable(v, v) end, typeof, type } do
+                function(v) return select(v, 1) end, getmetatable, function(v) return { [v] = 1 } end,
+                function(v) return string.pack('z', v) end, function(v) return tonumber(v) or v end, function(v) return setmetatable(v, v) end, typeof, type } do
                 pcall(print, pcall(show, value))
             end
         end",

@@ -218,3 +218,70 @@ impl Scenario for Scenarios {
         self.scenarios[0].wake_at()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use trantor_model::{Command, Direction, MapSize, Tile};
+
+    use super::*;
+
+    /// Walks, and from its third decision on does so only if `is_true`.
+    struct Walker {
+        is_true: bool,
+        decisions: u32,
+    }
+
+    impl MindFactory for bool {
+        fn awaken(&mut self, _: &Newborn<'_>) -> Box<dyn Mind> {
+            let (is_true, decisions) = (*self, 0);
+            Box::new(Walker { is_true, decisions })
+        }
+    }
+
+    impl Mind for Walker {
+        fn perceive(&mut self, _: Percept<'_>) {}
+
+        fn decide(&mut self, _: GameTime, acts: &mut Vec<Act>) {
+            self.decisions += 1;
+            if self.is_true || self.decisions < 3 {
+                acts.push(Act::Command(Command::Forward));
+            }
+        }
+
+        fn wake_at(&self) -> Option<GameTime> {
+            None
+        }
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        for other in [true, false] {
+            let difference = Difference::default();
+            let made = |factory: bool| MindSource::Made {
+                name: "script:a.luau".to_owned(),
+                factory: Box::new(factory),
+            };
+            let MindSource::Made { mut factory, .. } = pair(made(true), made(other), &difference) else {
+                panic!("a pair is made");
+            };
+            let mut mind = factory.awaken(&Newborn {
+                agent: AgentId(7),
+                team: "red",
+                index: 0,
+                seed: 1,
+                places: 0,
+                tile: Tile { x: 0, y: 0 },
+                direction: Direction::North,
+                map: MapSize::new(10, 10).unwrap(),
+            });
+            let mut acts = Vec::new();
+            for unit in 0..5 {
+                mind.decide(GameTime::from_units(unit), &mut acts);
+            }
+            assert_eq!(acts.len(), 5);
+            let expected =
+                "script:a.luau, agent 7, unit 2: one VM came to [Command(Forward)], the other to []";
+            assert_eq!(difference.found(), (!other).then(|| expected.to_owned()));
+        }
+    }
+}
