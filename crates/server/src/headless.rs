@@ -315,7 +315,9 @@ fn play(asked: &SimAsked, mut leap: Leap, cast: &mut Cast) -> io::Result<Summary
         }
         let reports = cast.scripts.reports(false);
         if let Some((scripts, difference)) = &mut cast.twins {
-            difference.compare(&reports, &scripts.reports(false), || "what was reported".to_owned());
+            difference.compare(&reports, &scripts.reports(false), || {
+                "what was reported".to_owned()
+            });
         }
         for report in reports {
             standard_error::say(format_args!("{WORD}: {}", report.text));

@@ -231,9 +231,11 @@ mod tests {
         decisions: u32,
     }
 
-    impl MindFactory for bool {
+    struct Walkers(bool);
+
+    impl MindFactory for Walkers {
         fn awaken(&mut self, _: &Newborn<'_>) -> Box<dyn Mind> {
-            let (is_true, decisions) = (*self, 0);
+            let (is_true, decisions) = (self.0, 0);
             Box::new(Walker { is_true, decisions })
         }
     }
@@ -259,7 +261,7 @@ mod tests {
             let difference = Difference::default();
             let made = |factory: bool| MindSource::Made {
                 name: "script:a.luau".to_owned(),
-                factory: Box::new(factory),
+                factory: Box::new(Walkers(factory)),
             };
             let MindSource::Made { mut factory, .. } = pair(made(true), made(other), &difference) else {
                 panic!("a pair is made");

@@ -235,6 +235,11 @@ impl Scripts {
     pub fn reports(&mut self, is_over: bool) -> Vec<Report> {
         let mut reports = Vec::new();
         for loaded in &mut self.loaded {
+            if let Running::OnThread(link) = &loaded.script
+                && link.is_given_up()
+            {
+                link.catch_up();
+            }
             let is_known = is_over || matches!(loaded.script, Running::Here(_));
             let next = || loaded.script.next_event();
             let events =
@@ -454,7 +459,9 @@ fn report(path: &Path, event: ScriptEvent) -> Report {
         ScriptNews::Log(text) => (log::Level::Info, format!("{file} ({at}): {text}")),
         ScriptNews::Failed(error) => (log::Level::Warn, format!("{error} ({at})")),
         ScriptNews::Suspended => {
-            let text = format!("{file} has failed too often and is suspended: script resume {file}");
+            let text = format!(
+                "{file} has failed too often or taken too long, and is suspended: script resume {file}"
+            );
             (log::Level::Error, text)
         }
         ScriptNews::NoAgents => (log::Level::Error, format!("{file}: {}", no_agents(&file, true))),

@@ -288,8 +288,9 @@ pub(super) fn load(path: &Path, role: Role, isolation: &Isolation) -> io::Result
         epoch: 0,
         events: VecDeque::new(),
         left_out: LeftOut::default(),
-        left_out_said_at: RealTime::ZERO,
+        left_out_said_at: None,
         next_slot: 0,
+        asked_at: GameTime::ZERO,
         given_up_at: None,
         times_late: 0,
     };
@@ -346,8 +347,10 @@ struct State {
     events: VecDeque<ScriptEvent>,
     left_out: LeftOut,
     /// When it was said last what was left out.
-    left_out_said_at: RealTime,
+    left_out_said_at: Option<RealTime>,
     next_slot: u32,
+    /// The game's time of the latest decision that was asked for.
+    asked_at: GameTime,
     /// When the loop stopped waiting for it, until it has answered all.
     given_up_at: Option<RealTime>,
     times_late: u64,
@@ -460,11 +463,23 @@ impl Link {
                 state.drain();
             } else if !state.is_suspended && RealClock::new().now() - at > LOST_SPAN {
                 state.is_suspended = true;
-                let news = ScriptNews::Suspended;
-                let (agent, at) = (None, GameTime::ZERO);
-                state.events.push_back(ScriptEvent { agent, at, news });
+                let error = ScriptError {
+                    file: self.file.display().to_string().into(),
+                    line: 0,
+                    column: None,
+                    message: "it does not come back from a call, and is not waited for".into(),
+                };
+                for news in [ScriptNews::Failed(error), ScriptNews::Suspended] {
+                    let (agent, at) = (None, state.asked_at);
+                    state.events.push_back(ScriptEvent { agent, at, news });
+                }
             }
         }
+    }
+
+    /// Whether the loop has stopped waiting for it.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.state.borrow().given_up_at.is_some()
     }
 
     pub(super) fn replace(&self, bytecode: Bytecode) {
@@ -506,8 +521,8 @@ impl Link {
         let LeftOut { lines, shows } = state.left_out;
         if lines + shows > 0 {
             let now = RealClock::new().now();
-            if now - state.left_out_said_at >= LEFT_OUT_SPAN {
-                state.left_out_said_at = now;
+            if state.left_out_said_at.is_none_or(|at| now - at >= LEFT_OUT_SPAN) {
+                state.left_out_said_at = Some(now);
                 return std::mem::take(&mut state.left_out);
             }
         }
@@ -600,7 +615,11 @@ impl Mind for RemoteMind {
     fn prepare(&mut self, now: GameTime) {
         if !self.is_asked {
             self.is_asked = true;
-            self.epoch = Some(self.link.state.borrow().epoch);
+            {
+                let mut state = self.link.state.borrow_mut();
+                state.asked_at = now;
+                self.epoch = Some(state.epoch);
+            }
             let (slot, percepts) = (self.slot, self.percepts.drain(..).collect());
             self.link.ask(Request::Decide { slot, percepts, now });
         }
@@ -1067,4 +1086,156 @@ fn step_ns(clock: &ThreadClock) -> i64 {
         Some((clock.used() - before.0).as_nanos() / steps.max(1))
     });
     measured.min().unwrap_or(STEP_NS_EXPECTED).max(STEP_NS_EXPECTED)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use trantor_model::Command;
+
+    use super::*;
+
+    /// A script in a file of its own, on its thread; jobs wait until something is sent.
+    fn running(name: &str, body: &str) -> (Rc<Link>, Sender<()>, Arc<AtomicBool>) {
+        let path = std::env::temp_dir().join(format!("trantor-{name}-{}.luau", std::process::id()));
+        std::fs::write(
+            &path,
+            format!("local trantor = require('@trantor') return trantor.agent(function(me) {body} end)"),
+        )
+        .unwrap();
+        let (release, released) = channel();
+        let released = std::sync::Mutex::new(released);
+        let is_notified = Arc::new(AtomicBool::new(false));
+        let notified = Arc::clone(&is_notified);
+        let isolation = Isolation {
+            is_limited: true,
+            notify: Arc::new(move || notified.store(true, Ordering::SeqCst)),
+            job_worker: Arc::new(move |_, work| {
+                let _is_released = released.lock().unwrap().recv();
+                let _outcome = work();
+            }),
+        };
+        let link = load(&path, Role::Agents, &isolation).unwrap().finish().unwrap();
+        std::fs::remove_file(path).unwrap();
+        (link, release, is_notified)
+    }
+
+    fn born(factory: &mut dyn MindFactory) -> Box<dyn Mind> {
+        factory.awaken(&Newborn {
+            agent: AgentId(1),
+            team: "red",
+            index: 0,
+            seed: 7,
+            places: 0,
+            tile: Tile { x: 0, y: 0 },
+            direction: Direction::North,
+            map: MapSize::new(10, 10).unwrap(),
+        })
+    }
+
+    fn decided(mind: &mut dyn Mind, units: i64) -> Vec<Act> {
+        let mut acts = Vec::new();
+        mind.decide(GameTime::from_units(units), &mut acts);
+        acts
+    }
+
+    #[test]
+    fn a_script_decides_the_same_on_a_thread_of_its_own() {
+        let body = "me:every(3, function() me:note(`{trantor.now()} {math.random(100)}`) end)
+            while true do if me:forward() then me:right() else me:broadcast('no') end end";
+        let source =
+            format!("local trantor = require('@trantor') return trantor.agent(function(me) {body} end)");
+        let mut here = born(&mut Script::load("here.luau", source.as_bytes()).unwrap());
+        let (link, ..) = running("same", body);
+        let mut there = born(&mut Remote(link));
+        for unit in 0..200 {
+            for mind in [&mut here, &mut there] {
+                match unit % 4 {
+                    0 => mind.perceive(Percept::Ok),
+                    1 => mind.perceive(Percept::Ko),
+                    2 => mind.perceive(Percept::Message {
+                        direction: 3,
+                        text: b"hey",
+                    }),
+                    _ => {}
+                }
+            }
+            there.prepare(GameTime::from_units(unit));
+            assert_eq!(
+                decided(&mut *here, unit),
+                decided(&mut *there, unit),
+                "unit {unit}"
+            );
+            assert_eq!(here.wake_at(), there.wake_at());
+        }
+    }
+
+    /// The thread waits for a job that nobody does, as it might be busy with anything.
+    #[test]
+    fn the_match_goes_on_without_a_script_that_does_not_answer_and_has_it_back() {
+        let path = "trantor.jobs.run('path', { from = { x = 0, y = 0 }, to = { x = 1, y = 0 } })";
+        let (link, release, is_notified) = running("late", &format!("{path} me:left() me:right()"));
+        let mut mind = born(&mut Remote(Rc::clone(&link)));
+        // The job is computed where it is asked for, so even its request does not return.
+        assert_eq!(decided(&mut *mind, 0), []);
+        assert_eq!((link.times_late(), mind.wake_at()), (1, None));
+        let began = RealClock::new().now();
+        for unit in 1..50 {
+            assert_eq!(decided(&mut *mind, unit), []);
+        }
+        assert!(
+            RealClock::new().now() - began < STALLED_SPAN_MAX * 49,
+            "it is not waited for again"
+        );
+        release.send(()).unwrap();
+        while !is_notified.load(Ordering::SeqCst) || link.is_given_up() {
+            std::thread::yield_now();
+            link.catch_up();
+        }
+        assert_eq!(mind.wake_at(), Some(GameTime::ZERO), "its decision is there");
+        assert_eq!(decided(&mut *mind, 60), []);
+        let turned = decided(&mut *mind, 61);
+        assert!(
+            matches!(turned[..], [Act::Command(Command::Turn(_))]),
+            "{turned:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_logged_and_shown_at_once_is_bounded_and_the_rest_is_counted() {
+        let (link, ..) = running("loud", "for n = 1, 150 do print(n) me:note(n) end");
+        let mut mind = born(&mut Remote(Rc::clone(&link)));
+        let shows = decided(&mut *mind, 0).len();
+        assert!(shows <= trantor_script::limits::SHOWS_MAX);
+        let lines = std::iter::from_fn(|| link.next_event()).count();
+        let left_out = link.take_left_out().lines;
+        assert!((1..=LOG_LINES_MAX as usize + 1).contains(&lines), "{lines}");
+        assert_eq!(lines as u64 + left_out, 150);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_no_script_and_of_another_file_nothing_is_quoted() {
+        let folder = std::env::temp_dir();
+        let refused = |path: &Path| compile(path).unwrap_err();
+        assert!(
+            refused(&folder).contains("expected the path of a script"),
+            "{}",
+            refused(&folder)
+        );
+        let secret = folder.join(format!("trantor-secret-{}", std::process::id()));
+        std::fs::write(&secret, "root:hash:0").unwrap();
+        let link = secret.with_extension("luau");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&secret, &link).unwrap();
+        for path in [&secret, &link] {
+            let refusal = refused(path);
+            assert!(
+                !refusal.contains("root") && !refusal.contains("hash"),
+                "{refusal}"
+            );
+        }
+        std::fs::remove_file(secret).unwrap();
+        let _is_there = std::fs::remove_file(link);
+    }
 }
