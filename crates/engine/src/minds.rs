@@ -16,7 +16,7 @@ use trantor_model::{AgentId, Command, Direction, MapSize, Show, TeamId, Tile};
 pub use trantor_strategy::Percept;
 use trantor_time::{GameSpan, GameTime};
 
-pub use built_in::{MindKind, UnknownMind};
+pub use built_in::MindKind;
 pub use scenario::{Scenario, ScenarioAct};
 pub(crate) use table::{Host, Minds};
 

@@ -78,7 +78,8 @@ pub(crate) struct SimAsked {
     #[arg(long, short = 'n', value_name = "NAME", num_args = 1.., action = ArgAction::Set)]
     #[arg(default_values = ["red", "blue"], value_parser = team_name)]
     teams: Vec<String>,
-    /// Who plays each team: trivial, random or team; the last also plays the teams behind it
+    /// Who plays each team, from weak to strong: trivial, random, solo, duo, quartet, sextet or team; the last also plays
+    /// the teams behind it
     #[arg(long, value_name = "MIND", num_args = 1.., action = ArgAction::Set)]
     #[arg(default_value = "team", value_parser = mind)]
     minds: Vec<MindKind>,
@@ -119,7 +120,7 @@ fn team_name(name: &str) -> Result<String, TeamNameError> {
 
 fn mind(word: &str) -> Result<MindKind, String> {
     let names = || MindKind::ALL.map(MindKind::name).join(", ");
-    word.parse().map_err(|_| format!("must be one of {}", names()))
+    MindKind::named(word).ok_or_else(|| format!("must be one of {}", names()))
 }
 
 fn mind_spec(word: &str) -> Result<MindSpec, String> {

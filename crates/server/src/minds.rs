@@ -59,7 +59,7 @@ pub fn read(text: &str) -> Result<MindSpec, String> {
     let (kind, count) = what.rsplit_once(':').ok_or_else(usage)?;
     let kind = match kind.split_once(':') {
         Some(("script", file)) if !file.is_empty() => Kind::Script(file.into()),
-        None if kind != "script" => Kind::BuiltIn(kind.parse().map_err(|_| kinds())?),
+        None if kind != "script" => Kind::BuiltIn(MindKind::named(kind).ok_or_else(kinds)?),
         _ => return Err(kinds()),
     };
     let count = count.parse().ok().filter(|count| (1..=COUNT_MAX).contains(count));

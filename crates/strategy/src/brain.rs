@@ -20,6 +20,7 @@ use crate::body::{Body, direction_after, towards_sound};
 use crate::flight::{AnswerKind, Flight};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::signal::{RELAYED_MAX, Relayed, Signal, SignalCodec, Status, Verb};
+use crate::skill::Skill;
 use crate::team::Team;
 
 /// How old what is known of one's food may be in a meeting. Where answers are slow to come more time passes
@@ -73,6 +74,7 @@ pub enum Percept<'a> {
 #[derive(Clone, Debug)]
 pub struct Brain {
     me: u32,
+    skill: Skill,
     codec: SignalCodec,
     rng: Pcg32,
     body: Body,
@@ -108,18 +110,24 @@ struct HeardCall {
 }
 
 impl Brain {
-    /// The brain of a newborn agent of the team with that name.
+    /// The brain of a newborn agent of the team with that name, at its highest skill.
     ///
     /// The rng is seeded by `seed`. It must differ between the agents of a team, since an
     /// agent's name among the others is drawn from it.
     pub fn new(team: &[u8], seed: u64) -> Self {
+        Self::with_skill(Skill::default(), team, seed)
+    }
+
+    /// The same with a skill.
+    pub fn with_skill(skill: Skill, team: &[u8], seed: u64) -> Self {
         let mut rng = Pcg32::new(seed, 0x7a70_7079);
         Self {
             me: rng.next_u32(),
+            skill,
             codec: SignalCodec::new(team),
             rng,
             body: Body::newborn(),
-            team: Team::default(),
+            team: Team::new(skill),
             flight: Flight::default(),
             plan: VecDeque::new(),
             sights: None,
@@ -179,7 +187,8 @@ impl Brain {
 
     /// Takes in a message of the team, decoded by its [`crate::SignalCodec`].
     pub fn receive(&mut self, signal: &Signal, direction: u8) {
-        if signal.sender == self.me || !self.team.receive(signal, self.body.clock) {
+        let is_ignored = self.skill.is_alone() || signal.sender == self.me;
+        if is_ignored || !self.team.receive(signal, self.body.clock) {
             return;
         }
         self.received(signal, direction);

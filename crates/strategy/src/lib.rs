@@ -15,6 +15,8 @@
 //! 4. Once six are fed and together have all stones, one calls; the others walk towards the sound ([`meeting`]).
 //! 5. They put all stones down on one tile, and rise from level to level together, in one go.
 //! 6. Missing agents are replaced: an egg is laid, and the new agent climbs after the others ([`team`]).
+//!
+//! That is the highest [`Skill`]; weaker opponents leave out steps of it.
 
 mod body;
 mod brain;
@@ -22,8 +24,10 @@ pub mod flight;
 mod forage;
 mod meeting;
 mod signal;
+mod skill;
 mod team;
 
 pub use brain::{Brain, Percept, agent_seed};
 pub use signal::{Signal, SignalCodec};
+pub use skill::Skill;
 pub use team::agents_at_most;

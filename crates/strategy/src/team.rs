@@ -2,7 +2,8 @@
 //!
 //! Six agents of the last level win, so what counts is the sixth best: its level is the one that must rise.
 //! If the agents of that level are enough for the next elevation, they climb, up to the level of the next
-//! better ones. If not, spare agents below climb towards them; if there are none, the team must grow.
+//! better ones. If not, spare agents below climb towards them; if there are none, the team must grow. A lower [`Skill`]
+//! plays for the second or fourth best in the same way.
 //!
 //! Messages may be lost, or not reach every member. A gap in the numbers of a sender shows it, and so does a
 //! repeated message that did not come by itself. For some time from then on members repeat to each other what they
@@ -12,12 +13,13 @@ use trantor_model::{Counts, Level};
 
 use crate::body::{FOOD_UNITS, RITUAL_UNITS};
 use crate::signal::{RELAYED_MAX, Relayed, Signal, Status, Verb};
+use crate::skill::Skill;
 
 /// Agents of the last level that win, and agents that the highest elevations need.
-const QUORUM: usize = 6;
+pub(crate) const QUORUM: usize = 6;
 
-/// Agents that climb together at most: of more, those with enough food and then the most stones.
-const COHORT_MAX: usize = 7;
+/// Agents above those needed that climb together at most: of more, those with enough food and then the most stones.
+const COHORT_SPARES_MAX: usize = 1;
 
 /// Agents beyond the six that a team wants at most.
 const SPARES_MAX: usize = 3;
@@ -41,6 +43,9 @@ const FRESH_UNITS: u64 = 500;
 /// The same while messages are lost: what is repeated comes late.
 const FRESH_UNITS_LOSSY: u64 = 1_000;
 
+/// How old an agent is when it has received messages of all others.
+pub(crate) const ACQUAINTED_UNITS: u64 = 600;
+
 /// How long messages count as being lost after the last one that was.
 const LOSSY_UNITS: u64 = 1_500;
 
@@ -53,6 +58,7 @@ pub(crate) const FOOD_RESERVE: u32 = 5;
 /// there is no room for, and then only the senders are read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Team {
+    skill: Skill,
     senders: Vec<u32>,
     received_at: Vec<u64>,
     /// A lower bound of `received_at`, so that not every message has to search for the oldest.
@@ -104,6 +110,32 @@ impl Numbers {
 }
 
 impl Team {
+    pub(crate) fn new(skill: Skill) -> Self {
+        Self {
+            skill,
+            ..Self::default()
+        }
+    }
+
+    /// Agents that are to rise together. A team that grows waits for those that it lacks; any other makes do with those it has.
+    fn party(&self, clock: u64) -> usize {
+        let wanted = self.skill.party();
+        if self.skill.grows() || clock < ACQUAINTED_UNITS {
+            return wanted;
+        }
+        wanted.min(self.alive(clock).count() + 1)
+    }
+
+    /// Agents that climb together at most.
+    fn cohort_max(&self, clock: u64) -> usize {
+        self.party(clock) + COHORT_SPARES_MAX
+    }
+
+    /// The level that they can reach.
+    pub(crate) fn goal(&self, clock: u64) -> Level {
+        highest_reachable(second_level(), Level::LAST, self.party(clock))
+    }
+
     /// Takes note of a message; `false` if it is a repetition.
     pub(crate) fn receive(&mut self, signal: &Signal, clock: u64) -> bool {
         let number = signal.number;
@@ -270,23 +302,24 @@ impl Team {
             .chain([(my_level, me)])
             .collect();
         levels.sort_by_key(|&(level, _)| std::cmp::Reverse(level));
-        let (sixth, _) = *levels.get(QUORUM - 1)?;
+        let cohort_max = self.cohort_max(clock);
+        let (last, _) = *levels.get(self.party(clock) - 1)?;
         let of_level = |wanted: Level| -> Vec<u32> {
             let same = levels.iter().filter(|(level, _)| *level == wanted);
             let mut numbers: Vec<u32> = same.map(|&(_, number)| number).collect();
-            if numbers.len() > COHORT_MAX {
+            if numbers.len() > cohort_max {
                 // Others come when they are called, too, but are not waited for.
                 let store = |number| {
                     self.place(number)
                         .map_or((u32::MAX, 0), |place| store(&self.statuses[place], wanted))
                 };
                 numbers.sort_by_key(|&number| std::cmp::Reverse((store(number), number)));
-                numbers.truncate(COHORT_MAX);
+                numbers.truncate(cohort_max);
             }
             numbers.sort_unstable();
             numbers
         };
-        let candidates = (2..=sixth.get()).rev().filter_map(|level| Level::new(level).ok());
+        let candidates = (2..=last.get()).rev().filter_map(|level| Level::new(level).ok());
         for from in candidates {
             let cohort = of_level(from);
             let next_better = levels
@@ -333,14 +366,14 @@ impl Team {
     /// Stones that the team still lacks for the whole climb of the agents with the level of `me`.
     pub(crate) fn stones_lacking(&self, my_level: Level, mine: &Counts, clock: u64) -> Counts {
         let from = my_level.max(second_level());
-        let mut lacking = stones_for(from, Level::LAST);
+        let mut lacking = stones_for(from, self.goal(clock));
         let is_of_level = |&(_, status): &(u32, &Status)| status.level.max(second_level()) == from;
         let mut others: Vec<_> = self.alive(clock).filter(is_of_level).collect();
         // Those that are not waited for may not bring theirs.
         others.sort_by_key(|&(number, status)| std::cmp::Reverse((store(status, from), number)));
         let others = others
             .iter()
-            .take(COHORT_MAX - 1)
+            .take(self.cohort_max(clock) - 1)
             .map(|(_, status)| &status.stones);
         for stones in others.chain([mine]) {
             subtract(&mut lacking, stones);

@@ -1,12 +1,10 @@
 //! The minds that are built in. How a team plays to win is [`trantor_strategy`]'s.
 
-use std::str::FromStr;
-
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use trantor_model::{Command, Resource, Turn};
 use trantor_strategy::flight::{AnswerKind, Flight};
-use trantor_strategy::{Brain, Percept, SignalCodec};
+use trantor_strategy::{Brain, Percept, SignalCodec, Skill};
 
 /// The minds built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,55 +13,76 @@ pub enum MindKind {
     Trivial,
     /// Asks for anything at random, one command at a time.
     Random,
-    /// Plays to win, with its team.
+    /// Lives, and rises as far as an agent can alone.
+    Solo,
+    /// Rises with one other.
+    Duo,
+    /// Rises with three others.
+    Quartet,
+    /// Rises with five others, to the last level.
+    Sextet,
+    /// Plays to win with all means: the team grows, too.
     Team,
 }
 
 impl MindKind {
-    /// All of them, in the order of declaration.
-    pub const ALL: [Self; 3] = [Self::Trivial, Self::Random, Self::Team];
+    /// All of them. From `Solo` on each beats the one before it in most matches: `docs/minds.md` has the figures.
+    pub const ALL: [Self; 7] = [
+        Self::Trivial,
+        Self::Random,
+        Self::Solo,
+        Self::Duo,
+        Self::Quartet,
+        Self::Sextet,
+        Self::Team,
+    ];
 
     /// The word by which it is asked for.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Trivial => "trivial",
             Self::Random => "random",
+            Self::Solo => "solo",
+            Self::Duo => "duo",
+            Self::Quartet => "quartet",
+            Self::Sextet => "sextet",
             Self::Team => "team",
+        }
+    }
+
+    /// The kind that is called that.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// How well it plays; `None` if it does not try to.
+    const fn skill(self) -> Option<Skill> {
+        match self {
+            Self::Trivial | Self::Random => None,
+            Self::Solo => Some(Skill::Solo),
+            Self::Duo => Some(Skill::Duo),
+            Self::Quartet => Some(Skill::Quartet),
+            Self::Sextet => Some(Skill::Sextet),
+            Self::Team => Some(Skill::Team),
         }
     }
 
     /// The codec of minds of this kind in the team with that name; `None` if they ignore messages.
     pub(super) fn codec(self, team: &[u8]) -> Option<SignalCodec> {
         match self {
-            Self::Trivial | Self::Random => None,
-            Self::Team => Some(SignalCodec::new(team)),
+            Self::Trivial | Self::Random | Self::Solo => None,
+            _ => Some(SignalCodec::new(team)),
         }
     }
 
     /// The mind of a newborn agent of the team with that name. All its randomness comes from `seed`, which should
     /// differ between agents.
     pub(super) fn awaken(self, team: &[u8], seed: u64) -> BuiltIn {
-        match self {
-            Self::Trivial => BuiltIn::Trivial { is_under_way: false },
-            Self::Random => BuiltIn::Random(Box::new(Dabbler::new(seed))),
-            Self::Team => BuiltIn::Team(Box::new(Brain::new(team, seed))),
+        match self.skill() {
+            Some(skill) => BuiltIn::Brain(Box::new(Brain::with_skill(skill, team, seed))),
+            None if self == Self::Random => BuiltIn::Random(Box::new(Dabbler::new(seed))),
+            None => BuiltIn::Trivial { is_under_way: false },
         }
-    }
-}
-
-/// No mind is called that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a mind is one of trivial, random and team")]
-pub struct UnknownMind;
-
-impl FromStr for MindKind {
-    type Err = UnknownMind;
-
-    fn from_str(name: &str) -> Result<Self, UnknownMind> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or(UnknownMind)
     }
 }
 
@@ -74,7 +93,7 @@ pub(super) enum BuiltIn {
     },
     /// Boxed, as those that play to win are: all minds are then as small as the first kind.
     Random(Box<Dabbler>),
-    Team(Box<Brain>),
+    Brain(Box<Brain>),
 }
 
 impl BuiltIn {
@@ -84,7 +103,7 @@ impl BuiltIn {
             // Only a step is answered so.
             Self::Trivial { is_under_way } => *is_under_way &= percept != Percept::Ok,
             Self::Random(dabbler) => dabbler.perceive(percept),
-            Self::Team(brain) => brain.perceive(percept),
+            Self::Brain(brain) => brain.perceive(percept),
         }
     }
 
@@ -98,7 +117,7 @@ impl BuiltIn {
                 (!std::mem::replace(is_under_way, true)).then_some(Command::Forward)
             }
             Self::Random(dabbler) => dabbler.next_command(),
-            Self::Team(brain) => brain.next_command(),
+            Self::Brain(brain) => brain.next_command(),
         }
     }
 
@@ -106,7 +125,7 @@ impl BuiltIn {
     #[inline]
     pub(super) fn take_free_place(&mut self) -> bool {
         match self {
-            Self::Team(brain) => brain.take_free_place(),
+            Self::Brain(brain) => brain.take_free_place(),
             _ => false,
         }
     }

@@ -385,7 +385,7 @@ impl Minds {
             for place in 0..self.teams[team].members.len() {
                 let hearer = self.teams[team].members[place];
                 let Some(Slot {
-                    thinker: Thinker::BuiltIn(BuiltIn::Team(brain)),
+                    thinker: Thinker::BuiltIn(BuiltIn::Brain(brain)),
                     ..
                 }) = &mut self.slots[hearer.0 as usize]
                 else {

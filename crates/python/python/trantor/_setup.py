@@ -19,8 +19,8 @@ class Setup:
 
     Args:
         agents: agents that the caller decides for, by team.
-        opponents: minds of the server, as its option `--mind` takes them: `"blue=team:6"`,
-            `"blue=script:scout.luau:6,every=20"`.
+        opponents: minds of the server, as its option `--mind` takes them: `"blue=duo:6"`,
+            `"blue=script:scout.luau:6,every=20"`. From weak to strong: `solo`, `duo`, `quartet`, `sextet`, `team`.
         map: columns and rows, 1 to 1,000 each.
         every: units between two decisions of an agent, 1 or more. Most commands take 7.
         max_cycles: the game is truncated after this many times `every` units.

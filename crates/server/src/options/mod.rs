@@ -105,7 +105,8 @@ pub struct Options {
     /// Seed of all random numbers; the same seed makes the same world
     #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>(0, u64::MAX))]
     pub seed: Option<u64>,
-    /// Agents without a connection: trivial, random, team (plays to win) or script:FILE; may be repeated; docs/minds.md
+    /// Agents without a connection: trivial, random, solo, duo, quartet, sextet, team (plays to win) or script:FILE; may be
+    /// repeated; docs/minds.md
     #[arg(long, value_name = crate::minds::USAGE, value_parser = minds())]
     pub mind: Option<MindSpecs>,
     /// End the match after this long, counted anew with --resume; the leading team wins

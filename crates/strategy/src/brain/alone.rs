@@ -6,7 +6,7 @@ use super::{Brain, FOOD_TO_SPARE};
 use crate::forage::{self, Demand};
 use crate::meeting::{Calling, Laying, Meeting, lay_stones};
 use crate::signal::Verb;
-use crate::team::{Climb, food_for, second_level};
+use crate::team::{ACQUAINTED_UNITS, Climb, food_for, second_level};
 
 /// How often an agent sends the others what it has, in units.
 const STATUS_UNITS: u64 = 100;
@@ -16,9 +16,6 @@ const PLACES_UNITS: u64 = 150;
 
 /// How long a team must seem too small before it grows.
 const TOO_SMALL_UNITS: u64 = 150;
-
-/// How old an agent must be before it thinks so: it has received messages of all others before.
-const ACQUAINTED_UNITS: u64 = 600;
 
 /// How long to wait after an egg for an agent to hatch from it.
 const AFTER_FORK_UNITS: u64 = 700;
@@ -112,7 +109,10 @@ impl Brain {
     /// What would be good to have now, and how good.
     pub(super) fn demand(&self) -> Demand {
         let food = self.body.food();
-        let goal = food_for(self.body.level.max(second_level()), Level::LAST) + 4;
+        let goal = food_for(
+            self.body.level.max(second_level()),
+            self.team.goal(self.body.clock),
+        ) + 4;
         let mut wanted = self
             .team
             .stones_lacking(self.body.level, &self.body.stones(), self.body.clock);
@@ -133,6 +133,9 @@ impl Brain {
 
     /// Says what it has, and asks for places, each now and then.
     fn speak_if_due(&mut self) {
+        if self.skill.is_alone() {
+            return;
+        }
         let is_due = |at: Option<u64>, every| at.is_none_or(|at| self.body.clock >= at + every);
         let (status, places) = (
             is_due(self.diary.status_at, STATUS_UNITS),
@@ -167,7 +170,8 @@ impl Brain {
     /// later, a missing agent has already been silent for long.
     fn must_grow(&self) -> bool {
         let now = self.body.clock;
-        now >= ACQUAINTED_UNITS
+        self.skill.grows()
+            && now >= ACQUAINTED_UNITS
             && self
                 .diary
                 .too_small_since

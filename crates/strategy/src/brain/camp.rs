@@ -206,6 +206,9 @@ impl Brain {
 
     /// Calls to a camp once it is this agent's turn; `false` if it never is.
     fn open_camp(&mut self, sights: &[Sight]) -> bool {
+        if !self.skill.grows() {
+            return false;
+        }
         let now = self.body.clock;
         let (mut rank, mut cohort, mut are_young) = (0, vec![self.me], self.body.level == Level::FIRST);
         for (number, status) in self.team.alive(now) {

@@ -120,7 +120,7 @@ def read(path: Path) -> League:
 
 
 def _players(table: "_Table", folder: Path) -> list[Player]:
-    mind = table.get("mind", str, '"team", "random" or "script:FILE"', None)
+    mind = table.get("mind", str, '"team", "duo" or another kind, or "script:FILE"', None)
     command = table.get("command", str, "a text", None)
     directory = table.get("directory", str, "a path", None)
     each = table.get("each_directory_of", str, "a path", None)

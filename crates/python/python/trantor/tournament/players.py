@@ -33,7 +33,7 @@ class Player:
 
     Args:
         name: the name of its team: 1 to 32 letters, digits, `_`, `.` and `-`.
-        mind: `"team"`, `"random"` or `"script:FILE"`, with settings as in `"team,every=9.5"`; or
+        mind: a built-in kind such as `"duo"` or `"team"`, or `"script:FILE"`, with settings as in `"team,every=9.5"`; or
         command: how to start a process of a program that speaks Zappy, as `trantor.Program` takes it.
         directory: where the command starts.
         grows: whether a program gets more processes than at the start, as `trantor.Program` says.
