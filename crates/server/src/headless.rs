@@ -81,7 +81,7 @@ pub(crate) struct SimAsked {
     /// Who plays each team, from weak to strong: trivial, random, solo, duo, quartet, sextet or team; the last also plays
     /// the teams behind it
     #[arg(long, value_name = "MIND", num_args = 1.., action = ArgAction::Set)]
-    #[arg(default_value = "team", value_parser = mind)]
+    #[arg(default_value = "team", value_parser = minds::built_in)]
     minds: Vec<MindKind>,
     /// Agents of one team by kind, number and rate, in place of --minds; may be repeated; docs/minds.md
     #[arg(long, value_name = minds::USAGE, conflicts_with = "minds", action = ArgAction::Append)]
@@ -116,11 +116,6 @@ fn whole<T: TryFrom<u64> + 'static>(from: u64, to: u64) -> impl Reader<T> {
 
 fn team_name(name: &str) -> Result<String, TeamNameError> {
     check_team_name(name).map(|()| name.to_owned())
-}
-
-fn mind(word: &str) -> Result<MindKind, String> {
-    let names = || MindKind::ALL.map(MindKind::name).join(", ");
-    MindKind::named(word).ok_or_else(|| format!("must be one of {}", names()))
 }
 
 fn mind_spec(word: &str) -> Result<MindSpec, String> {

@@ -6,11 +6,14 @@ use trantor_engine::minds::{MindGroup, MindGroupState, MindKind, MindRate, MindS
 use trantor_game::GameConfig;
 use trantor_time::GameSpan;
 
-use crate::names::team_named;
+use crate::names::{nearest, team_named};
 use crate::scripts::Scripts;
 
 /// How one entry is written.
 pub(crate) const USAGE: &str = "TEAM=KIND:COUNT[,every=UNITS][,think=UNITS]";
+
+/// The kind that is not built in.
+const SCRIPT: &str = "script:FILE";
 
 /// Agents of one entry: as many as a team may have places.
 const COUNT_MAX: u32 = 100_000;
@@ -59,8 +62,10 @@ pub fn read(text: &str) -> Result<MindSpec, String> {
     let (kind, count) = what.rsplit_once(':').ok_or_else(usage)?;
     let kind = match kind.split_once(':') {
         Some(("script", file)) if !file.is_empty() => Kind::Script(file.into()),
-        None if kind != "script" => Kind::BuiltIn(MindKind::named(kind).ok_or_else(kinds)?),
-        _ => return Err(kinds()),
+        _ => Kind::BuiltIn(MindKind::named(kind).ok_or_else(|| {
+            let known = known_kinds(kind, Some(SCRIPT));
+            format!("{USAGE} with one of the kinds {known}")
+        })?),
     };
     let count = count.parse().ok().filter(|count| (1..=COUNT_MAX).contains(count));
     let count = count.ok_or_else(|| format!("{USAGE} with a count from 1 to {COUNT_MAX}"))?;
@@ -87,9 +92,24 @@ pub fn read(text: &str) -> Result<MindSpec, String> {
     })
 }
 
-fn kinds() -> String {
-    let known = MindKind::ALL.map(MindKind::name).join(", ");
-    format!("{USAGE} with one of the kinds {known} and script:FILE")
+/// The built-in mind of that name.
+pub(crate) fn built_in(name: &str) -> Result<MindKind, String> {
+    MindKind::named(name).ok_or_else(|| format!("must be one of {}", known_kinds(name, None)))
+}
+
+/// All kinds, and the one that `unknown` is most like.
+fn known_kinds(unknown: &str, script: Option<&'static str>) -> String {
+    let known: Vec<_> = MindKind::ALL
+        .map(MindKind::name)
+        .into_iter()
+        .chain(script)
+        .collect();
+    let word = |kind: &'static str| kind.split(':').next().unwrap_or(kind);
+    let unknown = unknown.split(':').next().unwrap_or(unknown).to_ascii_lowercase();
+    let meant = nearest(&unknown, known.iter().copied().map(word));
+    let meant = meant.and_then(|meant| known.iter().find(|kind| word(kind) == meant));
+    let hint = meant.map_or_else(String::new, |kind| format!("; did you mean {kind}?"));
+    format!("{}{hint}", known.join(", "))
 }
 
 impl MindSpec {
@@ -172,5 +192,21 @@ mod tests {
             let accepted = read_all(mistake).unwrap_err();
             assert!(accepted.contains("=UNITS"), "{mistake}: {accepted}");
         }
+        for kind in MindKind::ALL {
+            let (name, first) = (kind.name(), &kind.name()[1..]);
+            assert_eq!(read(&format!("red={name}:1")).unwrap().kind, Kind::BuiltIn(kind));
+            let hint = format!("; did you mean {name}?");
+            for near in [first, &name.to_uppercase(), &format!("{name}s")] {
+                let why = read(&format!("red={near}:1")).unwrap_err();
+                assert!(why.ends_with(&hint), "{near}: {why}");
+                let why = built_in(near).unwrap_err();
+                assert!(why.ends_with(&hint), "{near}: {why}");
+            }
+        }
+        for near in ["script", "scrpt:a.luau", "Script:a.luau"] {
+            let why = read(&format!("red={near}:1")).unwrap_err();
+            assert!(why.ends_with("; did you mean script:FILE?"), "{near}: {why}");
+        }
+        assert!(!read("red=genius:1").unwrap_err().contains("mean"));
     }
 }
