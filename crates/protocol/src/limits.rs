@@ -37,6 +37,9 @@ pub const TEAM_NAME_BYTES_MAX: usize = 64;
 /// Shortest token, in bytes: 16 random letters cannot be found by trying.
 pub const TOKEN_BYTES_MIN: usize = 16;
 
+/// Largest file with a token in its first line that is read, in bytes: notes may stand below it.
+pub const TOKEN_FILE_BYTES_MAX: u64 = 64 * 1024;
+
 /// Longest token, in bytes. A token is compared over this length whatever its own, so that the time reveals nothing.
 pub const TOKEN_BYTES_MAX: usize = 256;
 

@@ -1,4 +1,4 @@
-//! Files that somebody names: opened without waiting, regular, and bounded.
+//! Files that somebody names: opened without waiting, regular, bounded, and not overwritten by mistake.
 //!
 //! A path that a person types, or that another user may replace, can lead to a pipe, a device or a file without end. A
 //! plain open of a pipe waits until somebody writes to it, and a plain read of a device never ends. Programs read such
@@ -18,6 +18,21 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     check_regular(&path.metadata()?)?;
     let file = system::open_without_waiting(path)?;
     check_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Opens a regular file or a directory, without waiting, to lock or sync it.
+///
+/// # Errors
+/// As [`open_regular`].
+pub fn open_to_hold(path: &Path) -> io::Result<File> {
+    let check = |found: Metadata| match found.is_dir() {
+        true => Ok(()),
+        false => check_regular(&found),
+    };
+    check(path.metadata()?)?;
+    let file = system::open_to_hold(path)?;
+    check(file.metadata()?)?;
     Ok(file)
 }
 
@@ -60,6 +75,29 @@ pub fn read_opened(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
     }
 }
 
+/// Refuses to overwrite a file that is something else than what is to be written, such as a recording that is being read
+/// or a token: one that is there is empty, or begins with one of `beginnings`. What is not there may be written, and so
+/// may what is no regular file. `kind` names what is to be written, as in "a picture".
+///
+/// # Errors
+/// [`ErrorKind::AlreadyExists`] if it is something else; what the system says if it cannot be read.
+pub fn check_overwrite(path: &Path, kind: &str, beginnings: &[&[u8]]) -> io::Result<()> {
+    match path.metadata() {
+        Ok(found) if found.is_file() => {}
+        _ => return Ok(()),
+    }
+    let longest = beginnings.iter().map(|beginning| beginning.len()).max();
+    let mut begins = Vec::new();
+    open_regular(path)?
+        .take(longest.unwrap_or_default().max(1) as u64)
+        .read_to_end(&mut begins)?;
+    if begins.is_empty() || beginnings.iter().any(|beginning| begins.starts_with(beginning)) {
+        return Ok(());
+    }
+    let why = format!("it is there and is not {kind}: it is not overwritten; remove it or name another file");
+    Err(io::Error::new(ErrorKind::AlreadyExists, why))
+}
+
 /// Refuses what is no regular file.
 fn check_regular(found: &Metadata) -> io::Result<()> {
     if found.is_file() {
@@ -97,6 +135,10 @@ mod system {
             .open(path)
     }
 
+    pub(super) fn open_to_hold(path: &Path) -> io::Result<File> {
+        open_without_waiting(path)
+    }
+
     pub(super) fn special_kind(found: FileType) -> &'static str {
         if found.is_fifo() {
             "a pipe"
@@ -113,12 +155,25 @@ mod system {
 /// Elsewhere a path leads to no pipe by accident, and what is no file is refused when it is opened.
 #[cfg(not(unix))]
 mod system {
-    use std::fs::{File, FileType};
+    use std::fs::{File, FileType, OpenOptions};
     use std::io;
+    use std::os::windows::fs::OpenOptionsExt as _;
     use std::path::Path;
+
+    /// Without it Windows opens no directory (`FILE_FLAG_BACKUP_SEMANTICS`).
+    const OF_DIRECTORY: u32 = 0x0200_0000;
 
     pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
         File::open(path)
+    }
+
+    /// Only what is open for writing can be synced.
+    pub(super) fn open_to_hold(path: &Path) -> io::Result<File> {
+        OpenOptions::new()
+            .read(true)
+            .write(path.is_file())
+            .custom_flags(OF_DIRECTORY)
+            .open(path)
     }
 
     pub(super) fn special_kind(_: FileType) -> &'static str {
@@ -216,6 +271,29 @@ mod tests {
         let mut grown = File::options().append(true).open(&path).unwrap();
         grown.write_all(b"56789").unwrap();
         assert_eq!(read_opened(opened, 9).unwrap_err().to_string(), too_large);
+    }
+
+    #[test]
+    fn only_a_file_of_its_own_kind_is_overwritten() {
+        let directory = Directory::new("overwrite");
+        let path = directory.0.join("file");
+        let check = || check_overwrite(&path, "a picture", &[b"GIF8", b"\x89PNG"]);
+        assert!(check().is_ok(), "it is not there");
+        for (content, may) in [
+            (&b""[..], true),
+            (b"GIF89a", true),
+            (b"\x89PNG\r", true),
+            (b"TRANTORJ", false),
+            (b"G", false),
+        ] {
+            fs::write(&path, content).unwrap();
+            assert_eq!(check().is_ok(), may, "{content:?}");
+        }
+        let link = directory.0.join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let refused = check_overwrite(&link, "a picture", &[b"GIF8"]).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::AlreadyExists);
+        assert!(check_overwrite(Path::new("/dev/null"), "a picture", &[]).is_ok());
     }
 
     #[test]

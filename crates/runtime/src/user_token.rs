@@ -5,11 +5,13 @@
 //! token, and what they may do with it, is not known here.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use system::{create_new, directories, fill_random, make_directory, open};
+
+use crate::files::{open_regular, open_to_hold, read_opened};
 
 /// Random bytes of a token: 2^128 of them cannot be tried.
 const TOKEN_RANDOM_BYTES: usize = 16;
@@ -45,7 +47,7 @@ impl UserToken {
         let token = random_hex()?;
         // Between its creation and its lock a file looks like that of a killed server: one start at a time. Others hold
         // this lock for as long as a sweep takes.
-        let directory_lock = File::open(directory)?;
+        let directory_lock = open_to_hold(directory)?;
         directory_lock.lock()?;
         sweep(directory);
         let path = directory.join(file_name(address));
@@ -78,7 +80,7 @@ impl UserToken {
 impl Drop for UserToken {
     fn drop(&mut self) {
         // The next server on that address may have replaced it.
-        if std::fs::read_to_string(&self.path).is_ok_and(|text| text.trim_end() == self.token) {
+        if open_regular(&self.path).is_ok_and(|file| text_in(file).is_some_and(|text| text == self.token)) {
             // A file that stays has lost its lock, and is skipped.
             let _ = std::fs::remove_file(&self.path);
         }
@@ -157,10 +159,13 @@ fn read(path: &Path) -> Option<String> {
     if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
         return None;
     }
-    let mut text = String::new();
-    file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
-    let token = text.trim_end();
-    (!token.is_empty()).then(|| token.to_owned())
+    text_in(file).filter(|token| !token.is_empty())
+}
+
+/// What is written in a token's file.
+fn text_in(file: File) -> Option<String> {
+    let text = String::from_utf8(read_opened(file, FILE_BYTES_MAX).ok()?).ok()?;
+    Some(text.trim_end().to_owned())
 }
 
 fn random_hex() -> io::Result<String> {
@@ -177,28 +182,43 @@ mod system {
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
     use std::path::{Path, PathBuf};
 
-    /// Where tokens are, the first that can be used: the user's runtime directory, or one in the temporary directory.
+    use crate::files::open_regular;
+
+    /// Where tokens are: those directories that are this user's alone.
     pub(super) fn directories() -> impl Iterator<Item = PathBuf> {
+        candidates().filter(|path| check_directory(path).is_ok())
+    }
+
+    /// Where tokens may be: the user's runtime directory, one in the temporary directory, which every user can make
+    /// first, and one that nobody else can make.
+    fn candidates() -> impl Iterator<Item = PathBuf> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let user = rustix::process::geteuid().as_raw();
-        runtime
-            .filter(|path| path.is_absolute())
-            .map(|path| path.join("trantor"))
-            .into_iter()
-            .chain([std::env::temp_dir().join(format!("trantor-{user}"))])
-            .filter(|path| !path.exists() || check_directory(path).is_ok())
+        [
+            runtime.map(|path| path.join("trantor")),
+            Some(std::env::temp_dir().join(format!("trantor-{user}"))),
+            std::env::home_dir().map(|path| path.join(".trantor")),
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|path| path.is_absolute())
     }
 
     /// The directory that a new token goes into, made if it is not there.
     pub(super) fn make_directory() -> io::Result<PathBuf> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "no directory is this user's alone");
-        for path in directories() {
+        make_first(candidates())
+    }
+
+    /// The first of these directories that is this user's alone, made if it is not there.
+    pub(super) fn make_first(candidates: impl Iterator<Item = PathBuf>) -> io::Result<PathBuf> {
+        let mut refused = Vec::new();
+        for path in candidates {
             match make(&path) {
                 Ok(()) => return Ok(path),
-                Err(error) => last = io::Error::new(error.kind(), format!("{}: {error}", path.display())),
+                Err(error) => refused.push(format!("{}: {error}", path.display())),
             }
         }
-        Err(last)
+        Err(io::Error::new(io::ErrorKind::NotFound, refused.join("; ")))
     }
 
     pub(super) fn make(path: &Path) -> io::Result<()> {
@@ -238,7 +258,7 @@ mod system {
         // Its directory is this user's alone: no other user exchanges it between the two looks.
         let found = path.symlink_metadata()?;
         check(found.is_file(), &found)?;
-        File::open(path)
+        open_regular(path)
     }
 
     pub(super) fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
@@ -397,6 +417,44 @@ mod tests {
         let linked = directory.0.join("linked");
         symlink(&directory.0, &linked).unwrap();
         assert!(system::make(&linked).is_err());
+    }
+
+    /// A directory that another user made first holds nobody up: the next one is used.
+    #[test]
+    fn a_directory_that_somebody_else_could_use_is_passed_over() {
+        let directory = Directory::new("first");
+        let theirs = directory.0.join("theirs");
+        fs::create_dir(&theirs).unwrap();
+        fs::set_permissions(&theirs, fs::Permissions::from_mode(0o777)).unwrap();
+        let leads_nowhere = directory.0.join("leads-nowhere");
+        symlink(directory.0.join("missing"), &leads_nowhere).unwrap();
+        let ours = directory.0.join("ours");
+        let made = system::make_first([theirs.clone(), leads_nowhere.clone(), ours.clone()].into_iter());
+        assert_eq!(made.unwrap(), ours);
+        let refused = system::make_first([theirs, leads_nowhere].into_iter()).unwrap_err();
+        let words = "theirs: it must belong to this user, and no other user may use it; ";
+        assert!(refused.to_string().contains(words), "{refused}");
+    }
+
+    /// A server that ends, and a program that looks for its token, do not wait for a pipe.
+    #[test]
+    fn a_pipe_in_place_of_a_token_holds_nobody_up() {
+        let directory = Directory::new("pipe");
+        let (local, server) = (address("127.0.0.1:50000"), address("127.0.0.1:4242"));
+        let token = UserToken::create_in(&directory.0, server).unwrap();
+        fs::remove_file(token.path()).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            token.path(),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        assert_eq!(user_token_in(&directory.0, local, server), None);
+        let path = token.path().to_owned();
+        drop(token);
+        assert!(path.exists(), "it is not the server's");
     }
 
     #[test]

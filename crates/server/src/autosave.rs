@@ -254,8 +254,13 @@ fn load(files: &dyn Files, path: &Path) -> Result<Game, String> {
     let mut bytes = Vec::new();
     files
         .read(path)
-        .and_then(|file| file.take(SAVE_BYTES_MAX).read_to_end(&mut bytes))
+        .and_then(|file| file.take(SAVE_BYTES_MAX + 1).read_to_end(&mut bytes))
         .map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > SAVE_BYTES_MAX {
+        return Err(format!(
+            "it has more than the {SAVE_BYTES_MAX} bytes that are read"
+        ));
+    }
     Snapshot::decode(&bytes)
         .and_then(Game::restore)
         .map_err(|error| error.to_string())

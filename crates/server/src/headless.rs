@@ -13,10 +13,12 @@ use clap::{ArgAction, Parser};
 use serde::Serialize;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::{MindGroup, MindKind};
+use trantor_game::journal::MAGIC;
 use trantor_game::{GameConfig, Handled, Rules};
 use trantor_model::lag::{self, LagChange};
 use trantor_model::{MapSize, TeamId};
 use trantor_protocol::{TeamNameError, check_team_name};
+use trantor_runtime::files::check_overwrite;
 use trantor_runtime::{RealClock, standard_error};
 use trantor_time::{Clock, GameSpan, GameTime};
 
@@ -292,7 +294,9 @@ impl SimAsked {
 }
 
 fn play(asked: &SimAsked, mut leap: Leap, cast: &mut Cast) -> io::Result<Summary> {
-    let mut journal = asked.record.as_ref().map(File::create).transpose()?;
+    let create =
+        |path: &PathBuf| check_overwrite(path, "a recording", &[&MAGIC]).and_then(|()| File::create(path));
+    let mut journal = asked.record.as_ref().map(create).transpose()?;
     let clock = RealClock::new();
     let began = clock.now();
     let units = |at: GameTime| u64::try_from(at.whole_units()).unwrap_or(u64::MAX);

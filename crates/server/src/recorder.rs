@@ -105,6 +105,8 @@ pub struct Recorder {
     is_syncing: bool,
     /// The wait after the next failure.
     retry_span: RealSpan,
+    /// Why no other run could begin was said since the last one ended.
+    is_refusal_said: bool,
     stats: RecorderStats,
 }
 
@@ -146,6 +148,7 @@ impl Recorder {
             is_packing: false,
             is_syncing: false,
             retry_span: config.retry_spans.0,
+            is_refusal_said: false,
             stats: RecorderStats::default(),
         })
     }
@@ -366,10 +369,21 @@ impl Recorder {
             Ok(()) => {
                 log::warn!("{}: the game is recorded again from here on", self.place());
                 self.stats.resumed += 1;
+                self.is_refusal_said = false;
                 true
             }
             Err(error) => {
-                log::debug!("{}: still not recorded: {error}", self.place());
+                // Once: it is tried for as long as the server runs.
+                let level = match std::mem::replace(&mut self.is_refusal_said, true) {
+                    false => log::Level::Warn,
+                    true => log::Level::Debug,
+                };
+                let span_max = self.config.retry_spans.1.to_std().as_secs();
+                log::log!(
+                    level,
+                    "{}: still not recorded, it is tried again each {span_max} s at least: {error}",
+                    self.place()
+                );
                 self.stop(engine, now);
                 false
             }
@@ -485,8 +499,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_system_that_cannot_sync_is_no_error() {
-        let synced = |path: &str| sync_all(&[SystemFiles.open(Path::new(path)).unwrap()]);
-        assert!(!synced("/dev/null").unwrap());
-        assert!(synced(std::env::temp_dir().to_str().unwrap()).unwrap());
+        let device: OpenFile = Arc::new(fs::File::open("/dev/null").unwrap());
+        assert!(!sync_all(&[device]).unwrap());
+        let directory = SystemFiles.open(&std::env::temp_dir()).unwrap();
+        assert!(sync_all(&[directory]).unwrap());
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! What is read is what the program was started with: its command line, its environment, and the file as it is now.
 //! Options that would need another game, another socket or another file are named in the log, and wait for a restart.
-//! A mistake changes nothing, nor does a file that cannot be read twice.
+//! A mistake changes nothing.
 
 use trantor_engine::{Control, Token};
 
 use crate::logging::Logging;
-use crate::options::settings::{self, Resolved};
+use crate::options::settings::Resolved;
 use crate::options::{OptionError, Options};
 use crate::shell::{Shell, within_room};
 
@@ -78,13 +78,7 @@ impl Reload {
     }
 
     fn read_again(&self) -> Result<(Resolved, Option<Token>), OptionError> {
-        if let Some(file) = &self.running.file {
-            settings::check_can_be_read_again(file)?;
-        }
         let resolved = (self.read)()?;
-        if let Some(file) = &resolved.options.token_file {
-            settings::check_can_be_read_again(file)?;
-        }
         let token = resolved.options.token()?;
         Ok((resolved, token))
     }

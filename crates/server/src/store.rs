@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use trantor_runtime::files::{open_regular, open_to_hold};
+
 /// The suffix of a journal piece while it is written.
 pub const JOURNAL: &str = ".trj";
 
@@ -107,11 +109,11 @@ impl Files for SystemFiles {
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        Ok(Arc::new(system::open(path)?))
+        Ok(Arc::new(open_to_hold(path)?))
     }
 
     fn read(&self, path: &Path) -> io::Result<Box<dyn Read>> {
-        Ok(Box::new(File::open(path)?))
+        Ok(Box::new(open_regular(path)?))
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
@@ -270,11 +272,6 @@ mod system {
         Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// Opens a file or a directory, to lock or sync it.
-    pub(super) fn open(path: &Path) -> io::Result<File> {
-        File::open(path)
-    }
-
     pub(super) fn sync(file: &File) -> io::Result<()> {
         file.sync_all()
     }
@@ -282,13 +279,9 @@ mod system {
 
 #[cfg(not(unix))]
 mod system {
-    use std::fs::{File, Metadata, OpenOptions};
+    use std::fs::{File, Metadata};
     use std::io;
-    use std::os::windows::fs::OpenOptionsExt;
     use std::path::Path;
-
-    /// Without it Windows opens no directory (`FILE_FLAG_BACKUP_SEMANTICS`).
-    const OF_DIRECTORY: u32 = 0x0200_0000;
 
     /// Not known: a file that was replaced counts as the same one.
     pub(super) fn is_same_file(_: &Metadata, _: &Metadata) -> bool {
@@ -298,16 +291,6 @@ mod system {
     /// Not known: recording ends when the disk is full, and leaves no room for saves.
     pub(super) fn free_beside(_: &Path, _: &Path) -> Option<u64> {
         None
-    }
-
-    /// Opens a file or a directory, to lock or sync it. Only what is open for writing can be synced.
-    pub(super) fn open(path: &Path) -> io::Result<File> {
-        let writes = path.is_file();
-        OpenOptions::new()
-            .read(true)
-            .write(writes)
-            .custom_flags(OF_DIRECTORY)
-            .open(path)
     }
 
     /// Windows has no sync of a directory.

@@ -42,6 +42,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
+use trantor_runtime::files::check_overwrite;
 use trantor_runtime::wait::Waker;
 
 use demo::Demo;
@@ -59,7 +60,9 @@ use state::hud::Panels;
 /// If it cannot be done; the text is for the person who asked.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
     if let Some(file) = cli.screenshot.as_ref().or(cli.film.film.as_ref()) {
-        check_writable(file).with_context(|| format!("cannot write {}", file.display()))?;
+        check_overwrite(file, "a picture or a film", &PICTURES)
+            .and_then(|()| check_writable(file))
+            .with_context(|| format!("cannot write {}", file.display()))?;
     }
     let replay = cli.replay.as_deref().map(ReplayServer::start).transpose()?;
     let mut cli = cli.clone();
@@ -89,6 +92,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         }
     }
 }
+
+/// What pictures and films of ours begin with: PNG and GIF. Nothing else is overwritten, least of all the recording that
+/// is shown.
+const PICTURES: [&[u8]; 2] = [b"\x89PNG", b"GIF8"];
 
 /// Finds out now whether a picture can be written into `file`, and not after what is to be drawn was waited for. Leaves
 /// the file as it is.

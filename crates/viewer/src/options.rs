@@ -13,9 +13,11 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
 use trantor_client::Language;
+use trantor_protocol::limits::TOKEN_FILE_BYTES_MAX;
 use trantor_protocol::read_token;
 use trantor_render::gpu::Quality;
 use trantor_render::picture::palette::Theme;
+use trantor_runtime::files::read_regular_text;
 
 use crate::demo::DemoScene;
 use crate::film::film_rate;
@@ -120,7 +122,7 @@ impl Cli {
         let Some(path) = &self.token_file else {
             return Ok(None);
         };
-        let text = std::fs::read_to_string(path)
+        let text = read_regular_text(path, TOKEN_FILE_BYTES_MAX)
             .with_context(|| format!("{}: the token cannot be read", path.display()))?;
         let token = read_token(&text).with_context(|| path.display().to_string())?;
         Ok(Some(token.to_owned()))

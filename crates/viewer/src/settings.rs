@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use glam::Vec2;
 use trantor_model::MapSize;
+use trantor_runtime::files::read_regular;
 
 use crate::input::Action;
 use trantor_render::gpu::Quality;
@@ -13,6 +14,9 @@ use trantor_render::picture::palette::Theme;
 
 /// Sizes of panels: smaller cannot be read, larger leaves no room for the game.
 pub const PANEL_SCALE: std::ops::RangeInclusive<f32> = 0.5..=3.0;
+
+/// Largest file read, in bytes: one with a key for every action has a few thousand.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Settings; what is missing is as at a first start.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -74,7 +78,7 @@ impl Settings {
     }
 
     fn load_from(path: PathBuf) -> Self {
-        let text = match std::fs::read(&path) {
+        let text = match read_regular(&path, FILE_BYTES_MAX) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) => {
                 let is_first_start = error.kind() == std::io::ErrorKind::NotFound;

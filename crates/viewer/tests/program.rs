@@ -74,6 +74,36 @@ fn the_same_film_is_drawn_each_time() {
     files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
 }
 
+/// What is read is not written over, under whatever name, and neither is anything else that is no picture.
+#[test]
+fn a_film_replaces_pictures_and_films_only() {
+    let folder = std::env::temp_dir().join(format!("trantor-overwrite-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let recording = folder.join("g.trj");
+    std::fs::write(&recording, "TRANTORJ and more").unwrap();
+    std::fs::hard_link(&recording, folder.join("film.gif")).unwrap();
+    for (option, name) in [
+        ("--film", "g.trj"),
+        ("--film", "film.gif"),
+        ("--screenshot", "g.trj"),
+    ] {
+        let output = viewer(&["--replay"])
+            .arg(&recording)
+            .arg(option)
+            .arg(folder.join(name))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(84), "{option} {name}: {said}");
+        assert!(
+            said.contains("it is there and is not a picture or a film"),
+            "{said}"
+        );
+        assert_eq!(std::fs::read(&recording).unwrap(), b"TRANTORJ and more");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// In one line that says what is wrong or what else there is, with status 84, and as soon as it is known: most of these
 /// would wait for a game otherwise.
 #[test]

@@ -10,6 +10,7 @@ use trantor_bot::cli::{self, EXIT_STATUS_USAGE, Parsed};
 use trantor_bot::load::cli::Options;
 use trantor_bot::load::report::AGENTS_LOST;
 use trantor_bot::load::{self, Report};
+use trantor_runtime::files::check_overwrite;
 use trantor_runtime::standard_output;
 
 /// Exit status of a load that lost all agents before the end of the measurement.
@@ -31,6 +32,14 @@ fn run() -> Result<String, (String, u8)> {
         Parsed::Print(text) => return Ok(text),
         Parsed::Run(options) => options,
     };
+    if let Some(path) = options.json.as_deref() {
+        check_overwrite(path, "a report", &[b"{"]).map_err(|error| {
+            (
+                format!("cannot write {}: {error}", path.display()),
+                EXIT_STATUS_USAGE,
+            )
+        })?;
+    }
     let report = load::run(&options).map_err(|error| (error.to_string(), 1))?;
     print(&report, options.json.as_deref()).map_err(usage)?;
     let unmet = report.unmet_requirements(&options);

@@ -7,8 +7,10 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 
 use clap::Parser;
+use trantor_protocol::limits::TOKEN_FILE_BYTES_MAX;
 use trantor_protocol::text::printable;
 use trantor_protocol::{OPERATOR_WORD, read_token};
+use trantor_runtime::files::read_regular_text;
 use trantor_runtime::standard_output;
 use trantor_runtime::user_token::user_token;
 
@@ -95,7 +97,7 @@ impl Server {
             None => None,
             Some(path) => {
                 let shown = path.display();
-                let text = std::fs::read_to_string(path)
+                let text = read_regular_text(path, TOKEN_FILE_BYTES_MAX)
                     .map_err(|error| format!("{shown}: cannot be read: {error}"))?;
                 let token = read_token(&text).map_err(|error| format!("{shown}: {error}"))?;
                 Some(token.to_owned())

@@ -18,8 +18,9 @@ use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, To
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_model::lag::LagChange;
-use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
+use trantor_protocol::limits::{TEXT_FREQUENCY_MAX, TOKEN_FILE_BYTES_MAX};
 use trantor_protocol::text::{Dialect, GuiIds};
+use trantor_runtime::files::read_regular_text;
 use trantor_time::{Frequency, RealSpan};
 
 use crate::conn::KeepAlive;
@@ -380,7 +381,8 @@ impl Options {
         let Some(path) = &self.token_file else {
             return Ok(None);
         };
-        let token = settings::read_bounded(path)
+        let token = read_regular_text(path, TOKEN_FILE_BYTES_MAX)
+            .map_err(|error| format!("cannot be read: {error}"))
             .and_then(|text| Token::read(&text).map_err(|error| error.to_string()));
         let refused = |error| OptionError::new(format!("token-file {}", path.display()), error);
         token.map(Some).map_err(refused)

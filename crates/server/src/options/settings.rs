@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::ffi::OsString;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -17,6 +16,7 @@ use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _};
 use serde::Deserialize as _;
 use toml::de::{DeTable, ValueDeserializer};
 use trantor_game::GameConfig;
+use trantor_runtime::files::read_regular_text;
 
 use super::values::{LogFilter, ON_OFF, TRUE_FALSE, team_names_fault};
 use super::{OptionError, Options};
@@ -349,9 +349,9 @@ impl Environment {
 /// All mistakes, in the order of its lines, at least one; the options have not changed then.
 pub(crate) fn apply_file(resolved: &mut Resolved, path: &Path) -> Result<(), Vec<OptionError>> {
     let source = path.display().to_string();
-    match read_bounded(path) {
+    match read_regular_text(path, FILE_BYTES_MAX) {
         Ok(text) => apply_text(resolved, &source, &text),
-        Err(error) => Err(vec![OptionError::new(source, error)]),
+        Err(error) => Err(vec![OptionError::new(source, format!("cannot be read: {error}"))]),
     }
 }
 
@@ -400,31 +400,4 @@ pub fn apply_text(resolved: &mut Resolved, source: &str, text: &str) -> Result<(
     } else {
         Err(mistakes)
     }
-}
-
-/// Refuses what can be read only once or may block, as a pipe that shells make of `<(…)`.
-///
-/// # Errors
-/// If it is no regular file. One that does not exist is reported when it is read.
-pub(crate) fn check_can_be_read_again(path: &Path) -> Result<(), OptionError> {
-    match std::fs::metadata(path) {
-        Ok(found) if !found.is_file() => Err(OptionError::new(
-            path.display().to_string(),
-            "only a regular file can be read again",
-        )),
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn read_bounded(path: &Path) -> Result<String, String> {
-    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
-    let mut text = String::new();
-    let mut file = std::fs::File::open(path)
-        .map_err(cannot)?
-        .take(FILE_BYTES_MAX + 1);
-    file.read_to_string(&mut text).map_err(cannot)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("has more than the {FILE_BYTES_MAX} bytes that are read"));
-    }
-    Ok(text)
 }

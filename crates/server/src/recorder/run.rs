@@ -21,6 +21,10 @@ const PACK_LEVEL: i32 = 3;
 /// loop syncs them itself and waits for the disk.
 const UNSYNCED_MAX: usize = 16;
 
+/// Directories that are tried for one run. Servers that start in one place at the same time take each other's numbers, one
+/// each; a file system that refuses all of them will not take another one.
+const RUN_TRIES_MAX: usize = 64;
+
 /// A run being recorded. One that is dropped before anything was recorded leaves nothing behind: a directory without a
 /// record is no recording.
 #[derive(Debug)]
@@ -47,16 +51,18 @@ pub(super) struct Run {
 impl Run {
     /// Makes a directory for a run in `directory`, with a number above `last` and above all there, and its first file.
     pub(super) fn create(files: &Arc<dyn Files>, directory: &Path, last: u32) -> io::Result<Self> {
-        let runs = numbered_runs(&**files, directory)?;
-        let last = runs.last().map_or(last, |(number, _)| last.max(*number));
-        for number in last + 1..=u32::MAX {
+        let entries = files.list(directory)?;
+        let numbers = entries.iter().filter_map(|entry| run_number(entry.name()));
+        let last = numbers.max().map_or(last, |number| last.max(number));
+        let mut refused = None;
+        for number in (last + 1..=u32::MAX).take(RUN_TRIES_MAX) {
             let run = directory.join(run_name(number));
             match files
                 .create_directory(&run)
                 .and_then(|()| Self::begin(files, &run))
             {
                 // Another server records here too, and was quicker, or its start took this one for a run left empty.
-                Err(error) if is_others_doing(&error) => {}
+                Err(error) if is_others_doing(&error) => refused = Some(error),
                 Err(error) => return Err(error),
                 Ok(mut run) => {
                     // This may be the loop's thread, which is not to wait for the disk.
@@ -65,7 +71,13 @@ impl Run {
                 }
             }
         }
-        Err(io::Error::other("there are too many runs in it"))
+        Err(match refused {
+            None => io::Error::other("there are too many runs in it"),
+            Some(error) => io::Error::new(
+                error.kind(),
+                format!("of {RUN_TRIES_MAX} directories for a run none could be made in it: {error}"),
+            ),
+        })
     }
 
     /// A run in the directory that was made for it, which is removed again if this fails.
@@ -342,7 +354,71 @@ mod tests {
     use super::*;
     use crate::store::SystemFiles;
     use std::fs;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
+
+    /// A directory in which none can be made, as `/proc` is, and one that was removed while it was the present one.
+    #[derive(Debug, Default)]
+    struct Barren {
+        tries: AtomicUsize,
+    }
+
+    impl Files for Barren {
+        fn create_directory(&self, _: &Path) -> io::Result<()> {
+            let tries = 1 + self.tries.fetch_add(1, Ordering::Relaxed);
+            assert!(tries <= RUN_TRIES_MAX, "it is tried without end");
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn create_directories(&self, _: &Path) -> io::Result<()> {
+            Ok(())
+        }
+        fn create(&self, _: &Path) -> io::Result<OpenFile> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn open(&self, _: &Path) -> io::Result<OpenFile> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn read(&self, _: &Path) -> io::Result<Box<dyn io::Read>> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn list(&self, _: &Path) -> io::Result<Vec<Entry>> {
+            Ok(Vec::new())
+        }
+        fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn remove(&self, _: &Path) -> io::Result<()> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn remove_directory(&self, _: &Path) -> io::Result<()> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn free_beside(&self, _: &Path, _: &Path) -> Option<u64> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_directory_in_which_none_can_be_made_is_given_up_in_words() {
+        let files: Arc<dyn Files> = Arc::new(Barren::default());
+        let refused = Run::create(&files, Path::new("."), 0).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::NotFound);
+        let words = "of 64 directories for a run none could be made in it: ";
+        assert!(refused.to_string().starts_with(words), "{refused}");
+    }
+
+    #[test]
+    fn what_has_the_name_of_a_run_keeps_its_number_whatever_it_is() {
+        let directory = std::env::temp_dir().join(format!("trantor-numbers-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        for number in 1..=2 * RUN_TRIES_MAX as u32 {
+            fs::write(directory.join(run_name(number)), "no directory").unwrap();
+        }
+        let run = Run::create(&SystemFiles::shared(), &directory, 0).unwrap();
+        assert_eq!(run.number(), 2 * RUN_TRIES_MAX as u32 + 1);
+        drop(run);
+        fs::remove_dir_all(&directory).unwrap();
+    }
 
     #[test]
     fn a_run_without_a_record_leaves_no_directory() {

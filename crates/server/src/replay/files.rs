@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use trantor_game::journal::MAGIC;
+use trantor_runtime::files::open_regular;
 use trantor_runtime::threads;
 
 use crate::store::{COMPRESSED, JOURNAL, packed};
@@ -52,7 +53,8 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     }
     here.sort_by_cached_key(|path| by_number(path));
     for path in &here {
-        if path.is_dir() {
+        // A link could lead back here, and two of them to an endless walk.
+        if path.is_dir() && !path.is_symlink() {
             collect(path, files)?;
             continue;
         }
@@ -112,9 +114,9 @@ pub fn read_from(opened: impl Read) -> io::Result<Vec<u8>> {
 
 /// Opens a piece, or the packed one if it was packed since the directory was looked through.
 fn open(path: &Path) -> io::Result<File> {
-    match File::open(path) {
+    match open_regular(path) {
         Err(error) if error.kind() == ErrorKind::NotFound && path.to_string_lossy().ends_with(JOURNAL) => {
-            File::open(packed(path)).map_err(|_neither| error)
+            open_regular(&packed(path)).map_err(|_neither| error)
         }
         opened => opened,
     }
