@@ -162,17 +162,29 @@ impl Shown {
     }
 }
 
-/// A text as it may be shown: without control characters, and cut between characters.
+/// A text as it may be shown: [`is_shown`] characters, and cut between characters.
 pub fn shown_text(text: &str, bytes_max: usize) -> Box<str> {
     let whole = &text[..text.floor_char_boundary(bytes_max)];
-    if !whole.contains(char::is_control) {
+    if whole.chars().all(is_shown) {
         return whole.into();
     }
-    // A control character of two bytes becomes a space of one: no text grows.
-    let printable = whole
-        .chars()
-        .map(|char| if char.is_control() { ' ' } else { char });
+    // Characters of one byte or more become a space of one: no text grows.
+    let printable = whole.chars().map(|char| if is_shown(char) { char } else { ' ' });
     printable.collect()
+}
+
+/// Whether a character of somebody else's text may be printed, in a terminal, a log or a report: none that controls a
+/// terminal, turns the direction of what stands around it, begins a line, or is nothing but a hidden mark.
+pub const fn is_shown(char: char) -> bool {
+    !matches!(char,
+        // Control characters of ASCII and of ISO 6429.
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        // Marks, embeddings, overrides and isolates of direction, and their deprecated relatives.
+        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}'
+        // Ends of lines and paragraphs.
+        | '\u{2028}' | '\u{2029}'
+        // The byte order mark, annotations, and tags.
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Sets or removes an entry; answers whether anything changed.
@@ -241,6 +253,16 @@ mod tests {
         assert_eq!((shown.marks.len(), &*shown.marks[0].0), (MARKS_OF_OWNER_MAX, "0"));
         assert_eq!(shown.cards.len(), CARDS_OF_OWNER_MAX);
         assert!(shown.is_valid(map) && !shown.is_valid(MapSize::new(9, 5).unwrap()));
+    }
+
+    #[test]
+    fn what_controls_a_terminal_or_turns_a_text_is_not_shown() {
+        let hostile = "\x1b[2J\u{9b}2J\r\n\u{202e}gnp\u{2066}a\u{2069}\u{200f}b\u{2028}\u{feff}\u{e0041}";
+        assert_eq!(&*shown_text(hostile, 100), " [2J 2J   gnp a  b   ");
+        // What languages and pictures need stays.
+        for text in ["é ñ ß", "שלום", "نمی\u{200c}خواهم", "👩\u{200d}🚀", "日本"] {
+            assert_eq!(&*shown_text(text, 100), text);
+        }
     }
 
     #[test]

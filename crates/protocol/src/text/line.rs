@@ -5,6 +5,7 @@
 //! line. Where the pieces were cut makes no difference to what comes out. Numbers are read strictly: no sign, no space,
 //! no overflow.
 
+use trantor_model::show::is_shown;
 use trantor_model::{AgentId, Tile};
 
 use crate::limits::{LINE_BYTES_MAX, LINE_ROOM_KEPT_BYTES};
@@ -132,9 +133,9 @@ pub fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|word| !word.is_empty())
 }
 
-/// The characters of a text that may be shown in a terminal: none that control it.
+/// The characters of a text that may be printed: see [`is_shown`].
 pub fn printable(text: &str) -> impl Iterator<Item = char> {
-    text.chars().filter(|char| !char.is_control())
+    text.chars().filter(|char| is_shown(*char))
 }
 
 /// A line without the NULs before it.
