@@ -23,6 +23,7 @@ use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerQueue};
 
 use crate::burst::Answer;
 use crate::config::EngineConfig;
+use crate::limits;
 use crate::minds::Minds;
 use crate::replicate::{FrameUpdates, TextUpdates};
 use crate::session::{Feed, Role, Sessions, TokenBucket};
@@ -55,6 +56,8 @@ pub struct Engine {
     pub(crate) pace: Pace,
     pub(crate) sessions: Sessions,
     pub(crate) timers: TimerQueue<Timer>,
+    /// Token bucket that operators share.
+    operator_requests: TokenBucket,
     /// Token bucket that text viewers share beyond their own rate.
     spare_requests: TokenBucket,
     /// Token buckets for messages to other agents, one for each team.
@@ -151,6 +154,7 @@ impl Engine {
             game,
             playback: None,
             timers: TimerQueue::default(),
+            operator_requests: TokenBucket::full(now, limits::OPERATOR_LINES_PER_SECOND),
             spare_requests: TokenBucket::full(now, config.limits.spare_requests_per_second()),
             fan_out: vec![TokenBucket::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
             text_updates: TextUpdates::new(&config),

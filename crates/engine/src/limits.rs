@@ -161,6 +161,18 @@ pub const fn snapshot_bytes_max(size: MapSize) -> usize {
 /// Operators' lines that may wait for the shell, which takes a few in each pass.
 pub const OPERATOR_LINES_MAX: usize = 4 * 1024;
 
+/// Lines of one operator that may wait; it is not read before half of them are answered. One that sends a file has no wait
+/// between two lines, and the line of another waits for a few of each.
+pub const OPERATOR_LINES_AHEAD_MAX: u32 = 16;
+
+/// Bytes of an operator's line: the longest path and a few words. What is done with a line may take time for each byte.
+pub const OPERATOR_LINE_BYTES_MAX: usize = 4 * 1024 + 256;
+
+/// Lines of all operators in a second, and twice as many at once after a quiet time. An ordinary one takes some tens of
+/// microseconds, so that all take a twentieth of a core. Long lines and long answers count as several, see
+/// [`BYTES_PER_REQUEST`] and [`ANSWER_BYTES_PER_REQUEST`].
+pub const OPERATOR_LINES_PER_SECOND: u32 = 1_000;
+
 /// Bytes that may wait for an operator: several descriptions of the largest map.
 pub const OPERATOR_OUTBOX_BYTES_MAX: usize = 16 * 1024 * 1024;
 

@@ -120,9 +120,10 @@ pub(crate) fn declared() -> String {
 
 /// When a stage has something to do, if no socket is ready and no task comes; `None` for never.
 pub(crate) fn next_wake(shell: &Shell) -> Option<RealTime> {
-    let has_work = shell.conns.has_to_read() || shell.engine.has_operator_line();
+    let has_work = shell.conns.has_to_read();
     let next = [
         has_work.then_some(shell.now),
+        shell.engine.operator_line_at(shell.now),
         shell.listener.as_ref().and_then(Listener::next_try),
         shell.timers.next_deadline(),
         shell.engine.poll_timeout(),
@@ -204,7 +205,8 @@ fn read(shell: &mut Shell, turn: &mut Turn<'_>) {
 
 /// Carries out lines of operators on connections.
 fn operators(shell: &mut Shell, turn: &mut Turn<'_>) {
-    while shell.engine.has_operator_line() && turn.admits("operator's line") {
+    let is_due = |shell: &Shell| shell.engine.operator_line_at(shell.now) == Some(shell.now);
+    while is_due(shell) && turn.admits("operator's line") {
         console::answer_operator(shell);
     }
 }

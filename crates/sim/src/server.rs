@@ -395,7 +395,11 @@ impl Server {
     /// Invariants while the loop sleeps.
     fn check_idle(&self) -> CheckResult {
         let engine = self.engine();
-        ensure!(!engine.has_operator_line(), "an operator's line is pending");
+        let now = self.clock.clock.now();
+        ensure!(
+            engine.operator_line_at(now) != Some(now),
+            "an operator's line is pending"
+        );
         let mut open = 0;
         for (index, conn) in self.network.conns.iter().enumerate() {
             let Some(id) = self.id_of(index) else { continue };

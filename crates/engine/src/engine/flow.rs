@@ -332,7 +332,7 @@ impl Engine {
             }
             // What became due by the step, or before, goes first at that instant.
             Throttle::Step | Throttle::OlderWork => self.resume_at(conn, now),
-            Throttle::Output | Throttle::Answer => {
+            Throttle::Output | Throttle::Answer | Throttle::Lines => {
                 self.counters.blocked += 1;
                 self.counters.blocked_peers += u64::from(!std::mem::replace(&mut flow.was_blocked, true));
             }
@@ -385,7 +385,7 @@ impl Engine {
         turns * limits::ANSWER_BYTES_PER_TURN
     }
 
-    fn resume_at(&mut self, conn: ConnId, at: RealTime) {
+    pub(super) fn resume_at(&mut self, conn: ConnId, at: RealTime) {
         if let Some(session) = self.sessions.get_mut(conn)
             && session.flow.resume.is_none()
         {
@@ -415,7 +415,7 @@ fn stall_limit(session: &Session, limits: &Limits) -> (RealSpan, CloseReason) {
 }
 
 /// As how many requests so many bytes count, beside what is asked in them.
-fn requests_for(bytes: usize) -> u32 {
+pub(super) fn requests_for(bytes: usize) -> u32 {
     u32::try_from(bytes / limits::BYTES_PER_REQUEST).unwrap_or(u32::MAX)
 }
 
@@ -428,6 +428,9 @@ fn throttle_of(session: &mut Session, now: RealTime, per_second: u32) -> Option<
     }
     if session.outbox.len() >= limits::OUTBOX_PAUSE_BYTES {
         return Some(Throttle::Output);
+    }
+    if session.flow.lines_waiting >= limits::OPERATOR_LINES_AHEAD_MAX {
+        return Some(Throttle::Lines);
     }
     let at = session.flow.bucket.next_at(now, per_second)?;
     Some(Throttle::Rate(at.max(now.saturating_add(RATE_PAUSE_SPAN))))

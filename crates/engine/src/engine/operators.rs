@@ -13,12 +13,15 @@ use trantor_model::AgentId;
 use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
+use super::flow::requests_for;
 use crate::config::{Control, Token};
 use crate::limits::{self, Limits};
 use crate::session::{Role, TokenShown};
 use crate::shell::{CloseReason, ConnId, OperatorLine};
 
 pub(super) const WRONG_TOKEN: &str = "this is not the server's token";
+
+const LINE_TOO_LONG: &str = "this line is too long";
 
 impl Engine {
     /// The match's time is over. A game that is won already has nothing left to end.
@@ -30,27 +33,38 @@ impl Engine {
         );
     }
 
-    /// The next line of an operator, if [`Self::has_operator_line`]. Each is to be answered: until then no other line of that
-    /// operator comes, so that answers are in the order of the lines.
+    /// The next line of an operator, if one can be carried out by now; [`Self::operator_line_at`] says when it should be. Each is
+    /// to be answered: until then no other line of that operator comes, so that answers are in the order of the lines.
     pub fn poll_operator_line(&mut self) -> Option<OperatorLine> {
         if self.is_step_under_way() {
             return None;
         }
         let place = self.next_operator_line()?;
-        let line = self.operator_lines.remove(place)?;
-        self.unanswered_operators.insert(line.conn);
-        Some(line)
-    }
-
-    /// Whether an operator's line can be carried out. After a step it waits until all that became due is done: another
-    /// step begins where that one has led to.
-    pub fn has_operator_line(&self) -> bool {
-        !self.is_step_under_way() && self.next_operator_line().is_some()
+        let said = self.operator_lines.remove(place)?;
+        self.unanswered_operators.insert(said.conn);
+        self.operator_requests
+            .take(requests_for(said.line.len()).saturating_add(1));
+        Some(said)
     }
 
     fn next_operator_line(&self) -> Option<usize> {
         let is_free = |said: &OperatorLine| !self.unanswered_operators.contains(&said.conn);
         self.operator_lines.iter().position(is_free)
+    }
+
+    /// When the next line of an operator is to be carried out, `now` at the earliest: those of all operators together have
+    /// a rate. `None` if there is none, or none before a step has led to its end: another step begins where that one has
+    /// led to.
+    pub fn operator_line_at(&self, now: RealTime) -> Option<RealTime> {
+        if self.next_operator_line().is_none() || self.is_step_under_way() {
+            return None;
+        }
+        let mut bucket = self.operator_requests;
+        Some(
+            bucket
+                .next_at(now, limits::OPERATOR_LINES_PER_SECOND)
+                .unwrap_or(now),
+        )
     }
 
     /// Whether what became due by a step is not all done.
@@ -64,6 +78,10 @@ impl Engine {
     /// written to for the last time, is sent nothing more.
     pub fn answer_operator(&mut self, conn: ConnId, answer: &str) {
         self.unanswered_operators.remove(&conn);
+        let requests = answer.len() / limits::ANSWER_BYTES_PER_REQUEST;
+        self.operator_requests
+            .take(u32::try_from(requests).unwrap_or(u32::MAX));
+        self.note_line_done(conn);
         let session = self.sessions.get(conn);
         let is_write_shut = session.is_some_and(
             |session| matches!(&session.role, Role::Leaving { is_write_shut, .. } if *is_write_shut),
@@ -88,10 +106,27 @@ impl Engine {
         for said in lines {
             match self.may_control(said.conn) {
                 true => self.operator_lines.push_back(said),
-                false => self.refuse_operator(said.conn, self.config.control.refusal()),
+                false => {
+                    self.note_line_done(said.conn);
+                    self.refuse_operator(said.conn, self.config.control.refusal());
+                }
             }
         }
         is_another
+    }
+
+    /// A line of an operator waits no longer. One that was not read because of its lines is read again once half of them
+    /// are done.
+    fn note_line_done(&mut self, conn: ConnId) {
+        let now = self.sessions.now();
+        let Some(session) = self.sessions.get_mut(conn) else {
+            return;
+        };
+        let waiting = &mut session.flow.lines_waiting;
+        *waiting = waiting.saturating_sub(1);
+        if *waiting == limits::OPERATOR_LINES_AHEAD_MAX / 2 && !session.flow.is_read {
+            self.resume_at(conn, now);
+        }
     }
 
     pub(super) fn forget_lines_of(&mut self, conn: ConnId) {
@@ -193,11 +228,17 @@ impl Engine {
             return self.close_after_flush(conn, CloseReason::ControlRefused);
         }
         match line {
+            Some(line) if line.len() > limits::OPERATOR_LINE_BYTES_MAX => {
+                self.refuse_operator(conn, LINE_TOO_LONG);
+            }
             Some(line) if self.operator_lines.len() < limits::OPERATOR_LINES_MAX => {
+                if let Some(session) = self.sessions.get_mut(conn) {
+                    session.flow.lines_waiting += 1;
+                }
                 self.operator_lines.push_back(OperatorLine { conn, line });
             }
             Some(_) => self.refuse_operator(conn, "too many lines at once"),
-            None => self.refuse_operator(conn, "this line is too long"),
+            None => self.refuse_operator(conn, LINE_TOO_LONG),
         }
     }
 

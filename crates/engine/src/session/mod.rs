@@ -195,6 +195,8 @@ pub(crate) struct Flow {
     pub(crate) is_read: bool,
     /// Pending until the peer resumes, if that is a matter of time.
     pub(crate) resume: Option<TimerId>,
+    /// Lines of an operator that wait to be carried out.
+    pub(crate) lines_waiting: u32,
     /// An answer about the whole world or map, while one is under way: requests wait for its end.
     pub(crate) answer: Option<Answer>,
     /// When the peer last read something of its backlog, or the backlog began.
@@ -222,6 +224,8 @@ pub(crate) enum Throttle {
     Answer,
     /// What became due by its last step is not done, and the next one begins where that leads to.
     Step,
+    /// As many of its lines as may are yet to be carried out.
+    Lines,
     /// Game deadlines from before it came are yet to be carried out.
     OlderWork,
 }
@@ -235,6 +239,7 @@ impl Flow {
             throttled_command: None,
             prepaid_tokens: 0,
             is_read: true,
+            lines_waiting: 0,
             resume: None,
             answer: None,
             taken_at: now,

@@ -298,3 +298,87 @@ fn nothing_that_a_web_page_has_a_browser_send_is_obeyed() {
         }
     }
 }
+
+/// However many operators send however much, their lines together have a rate, each has a few of them waiting, and one that
+/// sends a single line waits for a few of each of the others.
+#[test]
+fn lines_of_operators_have_a_rate_together_and_take_turns() {
+    const OPERATORS: usize = 80;
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.control = Control::Everyone;
+    let mut bench = Bench::new(config);
+    let floods: Vec<usize> = (0..OPERATORS)
+        .map(|number| bench.join(&format!("O{number}"), "ADMIN"))
+        .collect();
+    let lines = "x".repeat(100) + "\n";
+    for &operator in &floods {
+        bench.send(operator, lines.repeat(600).as_bytes());
+    }
+    let mut done = vec![0_u32; OPERATORS];
+    let mut serve = |bench: &mut Bench, span: RealSpan| {
+        let until = bench.now + span;
+        let mut others = 0;
+        while bench.now < until {
+            while bench.engine.operator_line_at(bench.now) == Some(bench.now) {
+                let said = bench.engine.poll_operator_line().unwrap();
+                let from = bench
+                    .peers
+                    .iter()
+                    .position(|peer| peer.conn == said.conn)
+                    .unwrap();
+                match done.get_mut(from) {
+                    Some(done) => *done += 1,
+                    None => others += 1,
+                }
+                bench.pass(|engine, _| engine.answer_operator(said.conn, "ok\n"));
+            }
+            bench.run_for(ms(1));
+        }
+        (done.iter().sum::<u32>(), others)
+    };
+    let rate = limits::OPERATOR_LINES_PER_SECOND;
+    let (at_once, _) = serve(&mut bench, ms(1));
+    assert!((rate..=2 * rate + 2).contains(&at_once), "{at_once}");
+    let honest = bench.join("honest", "ADMIN");
+    bench.send(honest, b"tick query\n");
+    let ahead = OPERATORS as u32 * limits::OPERATOR_LINES_AHEAD_MAX;
+    let (all, others) = serve(
+        &mut bench,
+        ms(1_000) * i64::from(ahead) / i64::from(rate) + ms(10),
+    );
+    assert_eq!(others, 1, "a line waits for those that were waiting");
+    assert!(all <= at_once + ahead + rate / 50, "{all}");
+    let (least, most) = (done.iter().min().unwrap(), done.iter().max().unwrap());
+    assert!(
+        most - least <= 2 * limits::OPERATOR_LINES_AHEAD_MAX,
+        "{least} to {most}"
+    );
+}
+
+/// What takes long counts as much as it is: long lines, and long answers.
+#[test]
+fn long_lines_and_answers_of_operators_count_as_several() {
+    let mut config = EngineConfig::new(game_config(5, 5, 3));
+    config.control = Control::Everyone;
+    let mut bench = Bench::new(config);
+    let operator = bench.join("O", "ADMIN");
+    let conn = bench.peers[operator].conn;
+    bench.send(
+        operator,
+        format!("{}\n", "x".repeat(limits::OPERATOR_LINE_BYTES_MAX)).as_bytes(),
+    );
+    bench.send(
+        operator,
+        format!("{}\n", "x".repeat(limits::OPERATOR_LINE_BYTES_MAX + 1)).as_bytes(),
+    );
+    bench.send(operator, b"next\n");
+    assert_eq!(bench.lines(operator).last().unwrap(), "ko this line is too long");
+    assert!(bench.engine.poll_operator_line().is_some());
+    // An answer as large as all that may be answered in three seconds.
+    let bytes = 3 * limits::OPERATOR_LINES_PER_SECOND as usize * limits::ANSWER_BYTES_PER_REQUEST;
+    bench.pass(|engine, _| engine.answer_operator(conn, &"x".repeat(bytes)));
+    let next = bench.engine.operator_line_at(bench.now).unwrap();
+    assert!(next > bench.now + ms(990), "{next:?} at {:?}", bench.now);
+    bench.run_until(next);
+    assert_eq!(bench.engine.operator_line_at(next), Some(next));
+}

@@ -132,7 +132,7 @@ fn an_operator_that_asks_for_much_at_once_gets_it_in_many_passes() {
     loop {
         event_loop.pass();
         let engine = &mut event_loop.shell.engine;
-        if engine.has_operator_line() {
+        if engine.operator_line_at(now).is_some() {
             break;
         }
         assert_eq!(engine.stats(now).counters.admin_requests, 0, "all in one pass");

@@ -22,7 +22,7 @@ use self::tasks::TaskQueue;
 use self::timers::{TimerCallback, Timers};
 use crate::autosave::{self, Autosave};
 use crate::conn::{Conns, READ_BYTES_MAX};
-use crate::console::Answer;
+use crate::console::{Answer, LinesLogged};
 use crate::listener::{Listener, WAITING_MAX};
 use crate::minds::MindSpec;
 use crate::options::Options;
@@ -72,6 +72,7 @@ pub struct Shell {
     pub(crate) scripts: Scripts,
     /// Operators who wait for scripts; one each.
     pub(crate) script_waits: Vec<ScriptWait>,
+    pub(crate) operators_logged: LinesLogged,
     /// For a game that is played elsewhere.
     pub(crate) report_shown: Option<ReportShown>,
     pub(crate) ends_at_win: bool,
@@ -126,6 +127,7 @@ impl Shell {
             manager: ServiceManager::default(),
             scripts: Scripts::default(),
             script_waits: Vec::new(),
+            operators_logged: LinesLogged::default(),
             report_shown: None,
             ends_at_win: false,
             is_precise: false,
