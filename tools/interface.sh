@@ -59,6 +59,10 @@ status() {
         status "after --help" $program --help
         status "for an unknown option" $program --no-such-option
     done
+    for program in trantor-bot trantor-load trantor-viewer; do
+        options $program completions
+        options $program man
+    done
     for command in console replay sim config completions man types; do
         echo "trantor-server: command $command"
         options trantor-server "$command"

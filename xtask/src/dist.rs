@@ -65,28 +65,15 @@ pub fn run(options: &Options) -> Result<()> {
     for (built, program) in process::build(&options.profile, PROGRAMS)?.iter().zip(PROGRAMS) {
         fs::copy(built, at(&format!("bin/{program}"))?)?;
     }
-    let server = into.join("bin/trantor-server");
-    process::check(Command::new(&server).arg("man").arg(into.join("share/man/man1")))?;
     for program in PROGRAMS {
-        let is_server = program == "trantor-server";
         let built = into.join("bin").join(program);
         for (shell, folder, end) in COMPLETIONS {
-            let flag = format!("complete-{shell}");
-            let asked = if is_server {
-                ["completions", shell]
-            } else {
-                ["--generate", &flag]
-            };
             fs::write(
                 at(&format!("{folder}{program}{end}"))?,
-                printed_by(&built, asked)?,
+                printed_by(&built, ["completions", shell])?,
             )?;
         }
-        // The server has written its own already, a page for each of its commands.
-        if !is_server {
-            let page = printed_by(&built, ["--generate", "man"])?;
-            fs::write(at(&format!("share/man/man1/{program}.1"))?, page)?;
-        }
+        process::check(Command::new(&built).arg("man").arg(into.join("share/man/man1")))?;
     }
     let copy = |from: &Path, place: &str| -> Result<()> {
         fs::copy(from, at(place)?).with_context(|| format!("{} cannot be copied", from.display()))?;

@@ -1,9 +1,9 @@
 //! Loads of `trantor-load` on a server, and what they come to.
 
 use anyhow::{Context, Result, bail};
-use trantor_bot::cli::{self, Parsed};
 use trantor_bot::load::cli::Options;
 use trantor_bot::load::{Phase, Report, run_watched};
+use trantor_cli::Parsed;
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, RealSpan};
 
@@ -14,8 +14,8 @@ use crate::process::{Metrics, Server, Usage};
 pub(crate) fn load(server: &Server, flags: &str, duration: RealSpan) -> Result<Options> {
     let (host, port) = (server.address.ip(), server.address.port());
     let flags = format!("load -h {host} -p {port} --warm-up 1.5 {flags}");
-    match cli::parse(flags.split(' ').map(Into::into)) {
-        Ok(Parsed::Run(options)) => Ok(Options { duration, ..options }),
+    match trantor_cli::parse::<Options>(flags.split(' ').map(Into::into)) {
+        Ok(Parsed::Run((options, _))) => Ok(Options { duration, ..options }),
         other => bail!("{flags}: {other:?}"),
     }
 }

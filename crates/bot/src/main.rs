@@ -5,20 +5,20 @@
 
 use std::process::ExitCode;
 
-use trantor_bot::cli::{self, EXIT_STATUS_USAGE, Options, Parsed};
+use trantor_bot::cli::{Options, USAGE};
 use trantor_bot::team;
+use trantor_cli::{End, Parsed};
 
 fn main() -> ExitCode {
-    cli::end("trantor-bot", run())
+    trantor_cli::end("trantor-bot", USAGE, run())
 }
 
-fn run() -> Result<String, (String, u8)> {
-    let usage = |line| (line, EXIT_STATUS_USAGE);
-    let options: Options = match cli::parse(std::env::args_os()).map_err(usage)? {
+fn run() -> Result<String, End> {
+    let options: Options = match trantor_cli::parse(std::env::args_os())? {
         Parsed::Print(text) => return Ok(text),
-        Parsed::Run(options) => options,
+        Parsed::Run((options, _)) => options,
     };
-    options.check().map_err(usage)?;
+    options.check()?;
     let level = match options.verbose {
         0 => log::LevelFilter::Warn,
         1 => log::LevelFilter::Info,
@@ -27,6 +27,6 @@ fn run() -> Result<String, (String, u8)> {
     env_logger::Builder::new().filter_level(level).init();
     match team::play(&options) {
         Ok(line) => Ok(format!("trantor-bot: {line}")),
-        Err(error) => Err((error.to_string(), 1)),
+        Err(error) => Err(End::Failed(error.to_string(), 1)),
     }
 }

@@ -9,6 +9,8 @@ use std::num::NonZeroU64;
 use trantor_time::link::{Bandwidth, Chance, LinkSettings, Order};
 use trantor_time::{GameSpan, read_decimal};
 
+use crate::names::did_you_mean_or;
+
 /// How messages between agents travel. Distances are in thousandths of a tile, so that speed is in thousandths
 /// of a tile a unit, and range in thousandths of a tile.
 pub type Lag = LinkSettings;
@@ -77,20 +79,18 @@ const SETTINGS: [(&str, &str); 9] = [
     ),
 ];
 
+/// What may be written.
+const WRITE: &str = "write off, radio, noisy, or settings as in speed=2 latency=5 jitter=3 range=10 loss=5% copies=1% \
+                     bandwidth=64 order=any; a preset comes first, and settings of one team behind its name, as in red:radio";
+
 /// Why a text is no setting of lag: what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LagTextError {
     /// Nothing, or a word that is neither a preset nor a setting.
-    #[error(
-        "{}write off, radio, noisy, or settings as in speed=2 latency=5 jitter=3 range=10 loss=5% copies=1% bandwidth=64 \
-         order=any; a preset comes first, and settings of one team behind its name, as in red:radio",
-        .0.as_ref().map_or_else(String::new, |word| format!("{word:?} is no setting; "))
-    )]
+    #[error("{}", word_fault(.0.as_deref()))]
     Word(Option<String>),
     /// A setting that there is none of.
-    #[error(
-        "there is no setting {0:?}; there are speed, latency, jitter, range, loss, copies, bandwidth, queue and order"
-    )]
+    #[error("{}", setting_fault(.0))]
     Setting(String),
     /// A value that the setting does not take.
     #[error("{word:?}: {accepted}; numbers are at most {LAG_SETTING_MAX}")]
@@ -100,6 +100,23 @@ pub enum LagTextError {
         /// What the setting accepts.
         accepted: &'static str,
     },
+}
+
+fn word_fault(word: Option<&str>) -> String {
+    let known = PRESETS.iter().map(|(name, _)| *name).chain([OFF]);
+    match word {
+        Some(word) => format!("{word:?} is no setting{}", did_you_mean_or(word, known, WRITE)),
+        None => WRITE.to_owned(),
+    }
+}
+
+fn setting_fault(name: &str) -> String {
+    let names = SETTINGS.map(|(name, _)| name);
+    let all = format!("there are {}", names.join(", "));
+    format!(
+        "there is no setting {name:?}{}",
+        did_you_mean_or(name, names, &all)
+    )
 }
 
 /// Reads settings of all teams, and behind them settings of single teams after their names:
@@ -336,9 +353,16 @@ mod tests {
         for (text, answer) in [
             ("", "write off, radio, noisy, or settings as in speed=2 "),
             ("on", "\"on\" is no setting"),
+            (
+                "radoi range=3",
+                "\"radoi\" is no setting; did you mean radio? write off, ",
+            ),
             ("off range=3", "\"range=3\" is no setting"),
             ("range=3 radio", "\"radio\" is no setting"),
-            ("sped=2", "there is no setting \"sped\"; there are speed, latency"),
+            (
+                "sped=2",
+                "there is no setting \"sped\"; did you mean speed? there are speed, latency",
+            ),
             (
                 "speed=0",
                 "\"speed=0\": tiles a unit from 0.001 up, as in speed=2",

@@ -8,6 +8,7 @@ pub mod feed;
 pub mod grid;
 pub mod lag;
 pub mod level;
+pub mod names;
 pub mod resource;
 pub mod show;
 

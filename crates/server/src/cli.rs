@@ -5,33 +5,30 @@
 //! from [`crate::options::settings`].
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
-use clap::{
-    Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches, Parser, Subcommand as _,
-};
-use clap_complete::Shell;
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches, Parser};
 use log::LevelFilter;
+use trantor_cli::help;
 use trantor_protocol::text::Dialect;
 
 use crate::console::remote::ConsoleAsked;
 use crate::headless::SimAsked;
 use crate::options::settings::{
-    CONFIG, Environment, RUST_LOG, Resolved, SAMPLE, apply_file, find, flags, is_common, names,
+    self, CONFIG, Environment, RUST_LOG, Resolved, SAMPLE, apply_file, find, flags, is_common, names,
 };
 use crate::options::{COMMANDS, OptionError, PROGRAM, explain, spelt};
 use crate::playback::{PlayAsked, PlayFrom};
 use crate::replay::ReplayAsked;
-use crate::scripts::Scripts;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
     Run(Box<Resolved>),
     CheckConfig(Vec<PathBuf>),
-    Manual(ManualAsked),
+    Types,
     Console(ConsoleAsked),
     Replay(ReplayAsked),
     Play(Box<PlayAsked>),
@@ -53,23 +50,23 @@ impl From<OptionError> for Stop {
 
 impl Stop {
     /// `word` is the command, or none for the server's own flags.
-    fn new(error: &clap::Error, word: Option<&str>) -> Self {
-        match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Self::Print(error.to_string()),
-            _ => Self::Refused(explain(error, word)),
+    fn new(error: &clap::Error, command: &Command, word: Option<&str>) -> Self {
+        match trantor_cli::is_request(error) {
+            true => Self::Print(error.to_string()),
+            false => Self::Refused(explain(error, command, word)),
         }
     }
 }
 
-/// What is printed beside a mistake in the server's own flags, as by the tools of the Zappy world.
-const USAGE: &str = "usage: trantor-server -p PORT -x WIDTH -y HEIGHT -n TEAM... -c PLACES -f FREQUENCY
-       each may be left out; --help tells of these and of all others";
+/// What is printed below a mistake in the server's own flags, behind the program's name.
+const USAGE: &str = "[-p PORT] [-x WIDTH] [-y HEIGHT] [-n TEAM...] [-c PLACES] [-f FREQUENCY] [OPTIONS]";
 
-/// The usage to print beside `mistake`, if it is in the server's own flags.
-pub fn usage(arguments: impl IntoIterator<Item = OsString>, mistake: &OptionError) -> Option<&'static str> {
+/// Reports a mistake in `arguments`; the usage follows if it is in the server's own flags.
+pub fn refuse(arguments: impl IntoIterator<Item = OsString>, mistake: OptionError) -> ExitCode {
     let first = arguments.into_iter().nth(1);
     let is_other = first.is_some_and(|word| COMMANDS.iter().any(|other| word == *other));
-    (!is_other && !mistake.is_elsewhere).then_some(USAGE)
+    let mistake = if is_other { mistake.elsewhere() } else { mistake };
+    trantor_cli::refuse(PROGRAM, USAGE, &mistake)
 }
 
 /// Reads the command line `arguments` (the program's name first), over the environment, over the file.
@@ -86,12 +83,15 @@ pub fn parse(
     };
     // Elsewhere than in the first place these may be names of teams.
     let asked = match (word(1), word(2)) {
-        ("help", _) => Err(Stop::Print(command().render_help().to_string())),
+        ("help", _) => Err(Stop::Print(documented(command()).render_help().to_string())),
         ("replay", _) => parse_replay(&arguments[1..]),
         ("console", _) => parse_as(ConsoleAsked::command(), &arguments[1..], "console")
             .map(|(asked, _)| Asked::Console(asked)),
-        (first @ ("completions" | "man" | "types"), _) => {
-            parse_as(ManualAsked::command(), &arguments, first).map(|(asked, _)| Asked::Manual(asked))
+        ("completions" | "man", _) => trantor_cli::manual::run(&whole_command(), &arguments)
+            .map(Asked::Print)
+            .map_err(Stop::from),
+        ("types", _) => {
+            parse_as(TypesAsked::command(), &arguments[1..], "types").map(|(TypesAsked {}, _)| Asked::Types)
         }
         ("config", "print") => resolve_by(config_print_command(), &arguments[2..], environment)
             .map(|resolved| Asked::Print(print_config(&resolved))),
@@ -112,9 +112,19 @@ fn parse_as<T: FromArgMatches>(
     arguments: &[OsString],
     word: &str,
 ) -> Result<(T, ArgMatches), Stop> {
-    let parsed = command.try_get_matches_from(arguments);
+    let command = help::with_ranges(command);
+    let parsed = command.clone().try_get_matches_from(arguments);
     let parsed = parsed.and_then(|matches| Ok((T::from_arg_matches(&matches)?, matches)));
-    parsed.map_err(|error| Stop::new(&error, Some(word)))
+    parsed.map_err(|error| Stop::new(&error, innermost(&command, arguments), Some(word)))
+}
+
+/// The command of `command` that `arguments` name, whose options a mistake is about.
+fn innermost<'a>(command: &'a Command, arguments: &[OsString]) -> &'a Command {
+    let word = arguments
+        .get(1)
+        .and_then(|word| word.to_str())
+        .unwrap_or_default();
+    command.find_subcommand(word).unwrap_or(command)
 }
 
 /// Reads the flags in `arguments` (the program's name first), over the environment, over the file.
@@ -134,8 +144,9 @@ fn resolve_by(
     let matches = command.clone().try_get_matches_from(arguments).map_err(|error| {
         let wants_all = arguments.iter().any(|word| word == "--help");
         match error.kind() {
-            ErrorKind::DisplayHelp if !wants_all => Stop::Print(summary(command).render_help().to_string()),
-            _ => Stop::new(&error, None),
+            ErrorKind::DisplayHelp if wants_all => Stop::Print(documented(command).render_help().to_string()),
+            ErrorKind::DisplayHelp => Stop::Print(summary(documented(command)).render_help().to_string()),
+            _ => Stop::new(&error, &command, None),
         }
     })?;
 
@@ -159,7 +170,8 @@ fn resolve_by(
     Ok(resolved)
 }
 
-fn command() -> Command {
+/// The server's own flags.
+pub fn command() -> Command {
     let file = Arg::new(CONFIG)
         .long(CONFIG)
         .value_name("FILE")
@@ -193,6 +205,17 @@ fn command() -> Command {
              Completions and manual pages: trantor-server completions SHELL, trantor-server man DIR.\n\
              Types for editors of scripts: trantor-server types.",
         )
+}
+
+/// The command with the values and the default of each option in its help.
+fn documented(command: Command) -> Command {
+    settings::notes().fold(command, |command, (name, note)| {
+        let is_known = command.get_arguments().any(|arg| arg.get_id() == name);
+        match is_known {
+            true => command.mut_arg(name, |arg| help::add(arg, &note)),
+            false => command,
+        }
+    })
 }
 
 /// The command with the options that people use most, for `-h`.
@@ -273,7 +296,7 @@ const PLAY_OPTIONS: &[&str] = &[
 
 fn replay_command() -> Command {
     let flags = flags().filter(|flag| PLAY_OPTIONS.contains(&flag.get_id().as_str()));
-    ReplayAsked::command().mut_subcommand("play", |play| play.args(flags))
+    ReplayAsked::command().mut_subcommand("play", |play| documented(play.args(flags)))
 }
 
 fn parse_replay(words: &[OsString]) -> Result<Asked, Stop> {
@@ -354,52 +377,12 @@ fn config_print_command() -> Command {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
-#[command(name = PROGRAM, bin_name = PROGRAM)]
-pub enum ManualAsked {
-    /// Write the completions of a shell to standard output.
-    Completions {
-        /// Which shell
-        shell: Shell,
-    },
-    /// Write the manual pages.
-    Man {
-        /// Where to, as man/man1 of a prefix
-        #[arg(value_name = "DIR")]
-        directory: PathBuf,
-    },
-    /// Write the types of what scripts may call to standard output, for editors.
-    Types,
-}
-
-pub fn manual(asked: &ManualAsked) -> Result<String, String> {
-    match asked {
-        ManualAsked::Completions { shell } => {
-            let mut text = Vec::new();
-            clap_complete::generate(*shell, &mut whole_command(), PROGRAM, &mut text);
-            Ok(String::from_utf8(text).expect("names of options are text"))
-        }
-        ManualAsked::Man { directory } => {
-            let written = write_pages(directory);
-            let shown = directory.display();
-            let pages = written.map_err(|error| format!("{shown}: {error}"))?;
-            Ok(format!("{shown}: {pages} pages"))
-        }
-        ManualAsked::Types => Scripts::definitions(),
-    }
-}
-
-/// Writes a page for the program and one for each of its commands, and theirs; answers how many.
-fn write_pages(directory: &Path) -> io::Result<usize> {
-    std::fs::create_dir_all(directory)?;
-    let command = whole_command();
-    let pages = commands_in(&command);
-    clap_mangen::generate_to(command, directory)?;
-    Ok(pages)
-}
-
-fn commands_in(command: &Command) -> usize {
-    1 + command.get_subcommands().map(commands_in).sum::<usize>()
-}
+#[command(
+    name = "types",
+    bin_name = "trantor-server types",
+    about = "Write the types of what scripts may call to standard output, for editors."
+)]
+struct TypesAsked {}
 
 /// The program with all its commands. Only for documentation: [`parse`] tells commands by their first word.
 fn whole_command() -> Command {
@@ -407,19 +390,25 @@ fn whole_command() -> Command {
         config_command(),
         ConsoleAsked::command(),
         replay_command().name("replay"),
-        SimAsked::command(),
+        help::with_ranges(SimAsked::command()),
+        TypesAsked::command(),
     ];
-    ManualAsked::augment_subcommands(command().subcommands(others))
+    documented(command()).subcommands(others)
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Subcommand as _;
+    use trantor_cli::ManualAsked;
+    use trantor_cli::manual::write_pages;
+
     use super::*;
 
     #[test]
     fn there_is_a_page_for_every_command_with_every_option() {
         let directory = std::env::temp_dir().join(format!("trantor-man-{}", std::process::id()));
-        let pages = write_pages(&directory).unwrap();
+        let whole = ManualAsked::augment_subcommands(whole_command());
+        let pages = write_pages(whole, &directory).unwrap();
         assert_eq!(pages, std::fs::read_dir(&directory).unwrap().count());
         let page = |name: &str| std::fs::read_to_string(directory.join(format!("{name}.1"))).unwrap();
         for name in [

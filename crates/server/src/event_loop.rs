@@ -75,7 +75,7 @@ impl EventLoop {
 
     fn of(shell: Shell, clock: Box<dyn Clock>, address: SocketAddr) -> Self {
         let passes = Passes::new(STAGES.iter().map(|stage| (stage.name, stage.budget)));
-        log::info!("server: {}", stages::declared());
+        log::debug!("server: budgets of a pass: {}", stages::declared());
         Self {
             shell,
             clock,

@@ -8,9 +8,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::error::ErrorKind;
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
 use serde::Serialize;
+use trantor_cli::help;
+use trantor_cli::values::whole;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::{MindGroup, MindKind};
 use trantor_game::journal::MAGIC;
@@ -24,7 +25,6 @@ use trantor_time::{Clock, GameSpan, GameTime};
 
 use crate::console::operate::{lag_actions, scenario_line};
 use crate::minds::{self, MindSpec};
-use crate::options::values::{self, Reader};
 use crate::options::{OptionError, PROGRAM, explain};
 use crate::replay::progress_bar;
 use crate::scripts::Scripts;
@@ -110,12 +110,6 @@ pub(crate) struct SimAsked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Until(Option<GameTime>);
 
-/// A whole number in `from..=to`.
-fn whole<T: TryFrom<u64> + 'static>(from: u64, to: u64) -> impl Reader<T> {
-    let number = values::whole(from, to);
-    move |word: &str| number(word).map_err(|accepted| format!("must be {accepted}"))
-}
-
 fn team_name(name: &str) -> Result<String, TeamNameError> {
     check_team_name(name).map(|()| name.to_owned())
 }
@@ -180,6 +174,11 @@ pub enum SimError {
     Different(String),
 }
 
+/// The options of a simulation.
+pub fn command() -> Command {
+    SimAsked::command()
+}
+
 /// Plays what `arguments` ask for, of which the first is `sim`. Answers the summary, or a help text.
 pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String, SimError> {
     let words = arguments.into_iter().enumerate().map(|(place, word)| {
@@ -187,10 +186,12 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
         let asks_for_help = place == 1 && (word == "help" || word == "-help");
         if asks_for_help { "--help".into() } else { word }
     });
-    let asked = match SimAsked::try_parse_from(words) {
+    let command = help::with_ranges(SimAsked::command());
+    let matches = command.clone().try_get_matches_from(words);
+    let asked = match matches.and_then(|matches| SimAsked::from_arg_matches(&matches)) {
         Ok(asked) => asked,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(error.to_string()),
-        Err(error) => return Err(explain(&error, Some(WORD)).into()),
+        Err(error) if trantor_cli::is_request(&error) => return Ok(error.to_string()),
+        Err(error) => return Err(explain(&error, &command, Some(WORD)).into()),
     };
     let mut cast = Cast {
         twins: asked.check_scripts.then(Default::default),

@@ -14,6 +14,7 @@ use trantor_server::logging::Logging;
 use trantor_server::options::settings::Resolved;
 use trantor_server::options::{ConsoleInput, EXIT_STATUS_REFUSED, OptionError, Options, PROGRAM};
 use trantor_server::reload::Reload;
+use trantor_server::scripts::Scripts;
 use trantor_server::service_manager::ServiceManager;
 use trantor_server::{console, replay, start};
 
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         }
         Ok(Asked::Play(asked)) => run(&asked.options, None, |_| start::play(&asked)).unwrap_or_else(refuse),
         Ok(Asked::CheckConfig(files)) => check_config(&files),
-        Ok(Asked::Manual(asked)) => print_or_refuse(cli::manual(&asked)),
+        Ok(Asked::Types) => print_or_refuse(Scripts::definitions()),
         Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
@@ -47,12 +48,7 @@ fn main() -> ExitCode {
         },
         Ok(Asked::Replay(asked)) => replay::run(&asked),
         Ok(Asked::Print(text)) => print(&text),
-        Err(error) => {
-            if let Some(usage) = cli::usage(std::env::args_os(), &error) {
-                tell(usage);
-            }
-            refuse(error)
-        }
+        Err(mistake) => cli::refuse(std::env::args_os(), mistake),
     }
 }
 

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use trantor_engine::minds::{MindGroup, MindGroupState, MindKind, MindRate, MindSource};
 use trantor_game::GameConfig;
+use trantor_model::names::nearest;
 use trantor_time::GameSpan;
 
-use crate::names::{nearest, team_named};
+use crate::names::team_named;
 use crate::scripts::Scripts;
 
 /// How one entry is written.

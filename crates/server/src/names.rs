@@ -1,7 +1,8 @@
-//! Names that people write: teams, and what they may have meant by a misspelt word.
+//! Names of teams that people write.
 
 use trantor_game::GameConfig;
 use trantor_model::TeamId;
+use trantor_model::names::did_you_mean_or;
 
 pub(crate) fn team_named(config: &GameConfig, name: &str) -> Result<TeamId, String> {
     let team = config.team_named(name.as_bytes());
@@ -9,23 +10,7 @@ pub(crate) fn team_named(config: &GameConfig, name: &str) -> Result<TeamId, Stri
 }
 
 pub(crate) fn unknown_team(name: &str, teams: &[String]) -> String {
-    format!("there is no team {name:?}; there are {}", teams.join(", "))
-}
-
-/// The name most like `unknown`, if any is similar; of equals the first in the alphabet.
-pub fn nearest<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // As many edits at least as one has more letters than the other: a line of kilobytes is not compared.
-    let letters = unknown.chars().count();
-    let may_be_near = |name: &&str| {
-        let edits_min = letters.abs_diff(name.chars().count());
-        edits_min * 2 <= name.len().max(unknown.len())
-    };
-    names
-        .into_iter()
-        .filter(may_be_near)
-        .map(|name| (strsim::damerau_levenshtein(unknown, name), name))
-        // More than half of it wrong is no slip of the finger, and to suggest something would mislead.
-        .filter(|(edits, name)| *edits * 2 <= name.len().max(unknown.len()))
-        .min()
-        .map(|(_, name)| name)
+    let known = teams.iter().map(String::as_str);
+    let all = format!("there are {}", teams.join(", "));
+    format!("there is no team {name:?}{}", did_you_mean_or(name, known, &all))
 }

@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use trantor_bot::cli::{self, EXIT_STATUS_USAGE, Parsed};
-use trantor_bot::load::cli::Options;
+use trantor_bot::load::cli::{Options, USAGE};
 use trantor_bot::load::report::AGENTS_LOST;
 use trantor_bot::load::{self, Report};
+use trantor_cli::{EXIT_STATUS_REFUSED, End, Parsed, check_writable};
 use trantor_runtime::files::check_overwrite;
 use trantor_runtime::standard_output;
 
@@ -20,32 +20,30 @@ const EXIT_STATUS_AGENTS_LOST: u8 = 2;
 const EXIT_STATUS_UNMET: u8 = 3;
 
 fn main() -> ExitCode {
-    cli::end("trantor-load", run())
+    trantor_cli::end("trantor-load", USAGE, run())
 }
 
-fn run() -> Result<String, (String, u8)> {
+fn run() -> Result<String, End> {
     env_logger::Builder::new()
         .filter_level(log::LevelFilter::Warn)
         .init();
-    let usage = |line| (line, EXIT_STATUS_USAGE);
-    let options: Options = match cli::parse(std::env::args_os()).map_err(usage)? {
+    let options: Options = match trantor_cli::parse(std::env::args_os())? {
         Parsed::Print(text) => return Ok(text),
-        Parsed::Run(options) => options,
+        Parsed::Run((options, _)) => options,
     };
-    if let Some(path) = options.json.as_deref() {
-        check_overwrite(path, "a report", &[b"{"]).map_err(|error| {
-            (
-                format!("cannot write {}: {error}", path.display()),
-                EXIT_STATUS_USAGE,
-            )
-        })?;
+    let cannot_write = |line| End::Failed(line, EXIT_STATUS_REFUSED);
+    let json = options.json.as_deref();
+    if let Some(file) = json.filter(|file| *file != Path::new("-")) {
+        check_writable(file).map_err(cannot_write)?;
+        check_overwrite(file, "a report", &[b"{"])
+            .map_err(|error| cannot_write(format!("cannot write {}: {error}", file.display())))?;
     }
-    let report = load::run(&options).map_err(|error| (error.to_string(), 1))?;
-    print(&report, options.json.as_deref()).map_err(usage)?;
+    let report = load::run(&options).map_err(|error| End::Failed(error.to_string(), 1))?;
+    print(&report, json).map_err(cannot_write)?;
     let unmet = report.unmet_requirements(&options);
     match report.has_lost_all_agents() {
-        true => Err((AGENTS_LOST.to_owned(), EXIT_STATUS_AGENTS_LOST)),
-        false if !unmet.is_empty() => Err((unmet.join("; "), EXIT_STATUS_UNMET)),
+        true => Err(End::Failed(AGENTS_LOST.to_owned(), EXIT_STATUS_AGENTS_LOST)),
+        false if !unmet.is_empty() => Err(End::Failed(unmet.join("; "), EXIT_STATUS_UNMET)),
         false => Ok(String::new()),
     }
 }

@@ -3,14 +3,19 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::RangedU64ValueParser as Count;
+use clap::builder::TypedValueParser;
 use clap::{ArgAction, Parser};
 use rand_core::Rng;
+use trantor_cli::values::{decimal, whole};
+use trantor_model::names::did_you_mean_or;
 use trantor_model::{Command, Resource, Turn};
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
-use crate::cli::{Manual, dialect, team_name};
+use crate::cli::{dialect, team_name};
+
+/// The usage of `trantor-load`.
+pub const USAGE: &str = "[-p PORT] [-h HOST] [-n TEAM...] [-a AGENTS] [-f UNITS] [-d SECONDS] [OPTIONS]";
 
 const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there is no server or no place, or nothing was answered,\n\
     2 if all agents were lost before the measurement ended, as by a server that is gone (the figures are printed),\n\
@@ -22,7 +27,7 @@ const EXIT_STATUS: &str = "Exit status: 0 if something was measured, 1 if there 
 #[command(name = "trantor-load", version, disable_help_flag = true, after_help = EXIT_STATUS)]
 pub struct Options {
     /// The server's port
-    #[arg(short, long, default_value_t = 4242)]
+    #[arg(short, long, default_value_t = 4242, value_parser = whole::<u16>(1, 65_535))]
     pub port: u16,
 
     /// The server's name or address
@@ -34,19 +39,19 @@ pub struct Options {
     pub names: Vec<String>,
 
     /// Agents in all
-    #[arg(short, long, value_name = "N", default_value_t = 12, value_parser = Count::<usize>::new().range(1..=100_000))]
+    #[arg(short, long, value_name = "N", default_value_t = 12, value_parser = whole::<usize>(1, 100_000))]
     pub agents: usize,
 
     /// Viewers that speak Zappy text
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = Count::<usize>::new().range(0..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>(0, 10_000))]
     pub text_viewers: usize,
 
     /// Viewers that speak Trantor's frames
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = Count::<usize>::new().range(0..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>(0, 10_000))]
     pub frame_viewers: usize,
 
     /// Commands in flight of each agent
-    #[arg(short = 'k', long, value_name = "N", default_value_t = 2, value_parser = Count::<usize>::new().range(1..=10))]
+    #[arg(short = 'k', long, value_name = "N", default_value_t = 2, value_parser = whole::<usize>(1, 10))]
     pub in_flight: usize,
 
     /// Commands with weights; agents that do not walk and take starve after 1260 units
@@ -59,23 +64,23 @@ pub struct Options {
     pub mix: Mix,
 
     /// Set the game's speed, in units a second [default: query it]
-    #[arg(short, long, value_name = "UNITS", value_parser = speed, conflicts_with = "assume")]
+    #[arg(short, long, value_name = "UNITS", value_parser = speed(), conflicts_with = "assume")]
     pub frequency: Option<Frequency>,
 
     /// Assume this speed, and open no viewer to query it
-    #[arg(long, value_name = "UNITS", value_parser = speed)]
+    #[arg(long, value_name = "UNITS", value_parser = speed())]
     pub assume: Option<Frequency>,
 
     /// Seconds of measurement
-    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds())]
     pub duration: RealSpan,
 
     /// Seconds of warm-up
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds())]
     pub warm_up: RealSpan,
 
     /// Time limit for joining, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds())]
     pub join_patience: RealSpan,
 
     /// Start all agents at one instant instead of spread over the time of a step
@@ -87,28 +92,24 @@ pub struct Options {
     pub dialect: Dialect,
 
     /// Seed of the random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = whole::<u64>(0, u64::MAX))]
     pub seed: u64,
 
     /// Fail if the 99th percentile of lateness is higher, in microseconds, or not valid
-    #[arg(long, value_name = "MICROSECONDS", value_parser = bound)]
+    #[arg(long, value_name = "MICROSECONDS", value_parser = decimal(0.0, LATENESS_MICROS_MAX))]
     pub require_p99: Option<f64>,
 
-    /// Fail if achieved/ideal of the worst agent is lower, 0 to 1, or not valid
-    #[arg(long, value_name = "RATIO", value_parser = ratio)]
+    /// Fail if achieved/ideal of the worst agent is lower, or not valid
+    #[arg(long, value_name = "RATIO", value_parser = decimal(0.0, 1.0))]
     pub require_efficiency: Option<f64>,
 
     /// Fail if more agents and viewers were refused, died or were disconnected
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0, u64::MAX))]
     pub require_losses: Option<u64>,
 
     /// Write the report as JSON to this file; "-" prints it instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-
-    /// Print the manual page or shell completions
-    #[arg(long, value_name = "WHAT", value_enum, exclusive = true)]
-    pub generate: Option<Manual>,
 
     /// Print this help
     #[arg(long, action = ArgAction::HelpShort)]
@@ -137,37 +138,20 @@ impl Options {
     }
 }
 
-fn speed(text: &str) -> Result<Frequency, String> {
-    let hertz: u64 = text
-        .parse()
-        .map_err(|_| "a speed is a whole number of units a second".to_owned())?;
-    Frequency::new(hertz).map_err(|error| error.to_string())
+fn speed() -> impl TypedValueParser<Value = Frequency> {
+    let hertz = whole::<u64>(1, Frequency::MAX.into());
+    hertz.map(|hertz| Frequency::new(hertz).expect("the range lies within a frequency's"))
 }
 
-fn bound(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok();
-    number
-        .filter(|number| number.is_finite() && *number >= 0.0)
-        .ok_or_else(|| "a number of microseconds, 0 or more".to_owned())
-}
-
-fn ratio(text: &str) -> Result<f64, String> {
-    let ratio = text.parse::<f64>().ok();
-    ratio
-        .filter(|ratio| (0.0..=1.0).contains(ratio))
-        .ok_or_else(|| "a ratio is 0 to 1".to_owned())
-}
-
-/// The longest phase of a load: a day.
+/// The longest phase of a load, in seconds: a day.
 pub const SECONDS_MAX: u32 = 86_400;
 
-fn seconds(text: &str) -> Result<RealSpan, String> {
-    let seconds = text
-        .parse::<f64>()
-        .ok()
-        .filter(|seconds| (0.0..=f64::from(SECONDS_MAX)).contains(seconds));
-    let seconds = seconds.ok_or_else(|| format!("a time is 0 to {SECONDS_MAX} seconds"))?;
-    Ok(RealSpan::from_nanos((seconds * 1e9) as i64))
+/// The largest bound of lateness: a day, in microseconds.
+const LATENESS_MICROS_MAX: f64 = SECONDS_MAX as f64 * 1e6;
+
+fn seconds() -> impl TypedValueParser<Value = RealSpan> {
+    let seconds = decimal(0.0, SECONDS_MAX.into());
+    seconds.map(|seconds: f64| RealSpan::from_nanos((seconds * 1e9) as i64))
 }
 
 /// Commands with their weights.
@@ -215,6 +199,19 @@ impl FromStr for Mix {
 
 /// Fork and incantation are left out: eggs would fill the world, and an elevation suspends answers. `take` and `set` are of
 /// food: agents that walk and take survive.
+const WORDS: [&str; 10] = [
+    "forward",
+    "right",
+    "left",
+    "look",
+    "inventory",
+    "broadcast",
+    "connect_nbr",
+    "eject",
+    "take",
+    "set",
+];
+
 fn command(word: &str) -> Result<Command, String> {
     Ok(match word.trim() {
         "forward" => Command::Forward,
@@ -227,10 +224,11 @@ fn command(word: &str) -> Result<Command, String> {
         "eject" => Command::Eject,
         "take" => Command::Take(Resource::Food),
         "set" => Command::Set(Resource::Food),
-        _ => {
+        word => {
+            let all = format!("there are {}", WORDS.join(", "));
             return Err(format!(
-                "{word:?} is no command for a mix; there are forward, right, left, look, inventory, broadcast, \
-                 connect_nbr, eject, take, set"
+                "{word:?} is no command for a mix{}",
+                did_you_mean_or(word, WORDS, &all)
             ));
         }
     })

@@ -378,7 +378,7 @@ mod tests {
     use trantor_time::RealTime;
 
     use super::*;
-    use crate::cli::{self, Parsed};
+    use trantor_cli::{Parsed, parse};
 
     #[test]
     fn achieved_is_game_time_filled_of_game_time_there_was() {
@@ -457,8 +457,8 @@ mod tests {
         let flags = "--require-p99 250.5 --require-efficiency 0.9 --require-losses 2";
         let mut report = report(flags);
         let unmet = |report: &Report| {
-            let Ok(Parsed::Run(options)) =
-                cli::parse(["load"].into_iter().chain(flags.split(' ')).map(OsString::from))
+            let Ok(Parsed::Run((options, _))) =
+                parse(["load"].into_iter().chain(flags.split(' ')).map(OsString::from))
             else {
                 panic!("{flags} is refused");
             };
@@ -487,7 +487,7 @@ mod tests {
             "--require-efficiency 1.1",
         ] {
             let words = ["load"].into_iter().chain(wrong.split(' ')).map(OsString::from);
-            assert!(cli::parse::<Options>(words).is_err(), "{wrong}");
+            assert!(parse::<Options>(words).is_err(), "{wrong}");
         }
     }
 
@@ -509,7 +509,7 @@ mod tests {
     /// Report of twelve agents after one second.
     fn report(flags: &str) -> Report {
         let flags = format!("load {flags}");
-        let Ok(Parsed::Run(options)) = cli::parse(flags.split_whitespace().map(OsString::from)) else {
+        let Ok(Parsed::Run((options, _))) = parse(flags.split_whitespace().map(OsString::from)) else {
             panic!("{flags} is refused");
         };
         let speed = Frequency::new(100).unwrap();

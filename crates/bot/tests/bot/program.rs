@@ -65,11 +65,30 @@ fn what_cannot_be_printed_and_mistakes_are_status_84() {
         assert!(status == 0 && out.contains("-h, --host"), "{out}");
     }
     let (status, _, err) = run(BOT, "-p1", Stdio::piped());
-    assert_eq!((status, &*err), (84, "trantor-bot: --name <TEAM> is missing\n"));
+    let (mistake, usage) = err.split_once('\n').unwrap();
+    assert_eq!(
+        (status, mistake),
+        (84, "trantor-bot: --name <TEAM>: is missing; see --help")
+    );
+    assert!(
+        usage.starts_with("usage: trantor-bot -n TEAM ") && usage.lines().count() == 1,
+        "{usage}"
+    );
     let address = SocketAddr::from(([127, 0, 0, 1], 1));
     let (status, _, err) = outcome(bot(address, "-n red --team-size 6 --team-size-max 3"));
-    let message = "trantor-bot: --team-size-max 3 is less than --team-size 6\n";
-    assert_eq!((status, &*err), (84, message));
+    let message = "trantor-bot: --team-size-max 3: must be at least --team-size 6\nusage: ";
+    assert!(status == 84 && err.starts_with(message), "{status}: {err}");
+    // Before a load, which would find no server here.
+    let child = Command::new(LOAD)
+        .args(["-p", "1", "--json", "/nowhere/report.json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let (status, _, err) = outcome(child.unwrap());
+    assert!(
+        status == 84 && err.starts_with("trantor-load: cannot write /nowhere/report.json: "),
+        "{err}"
+    );
 }
 
 /// Accepts an agent, greets it and answers its team name.

@@ -4,7 +4,7 @@
 //! server, which begin with a slash there; here the slash and capitals do not matter. [`super::operate`] carries
 //! the commands out.
 
-use crate::names::nearest;
+use trantor_model::names::did_you_mean_or;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
@@ -51,10 +51,11 @@ fn unknown(word: &str, typed: &str) -> String {
         return (*instead).to_owned();
     }
     let aliases = ALIASES.iter().map(|(alias, _)| *alias);
-    match nearest(word, commands().map(|command| command.name).chain(aliases)) {
-        Some(name) => format!("unknown command {typed:?}; did you mean {name:?}? help lists them all"),
-        None => format!("unknown command {typed:?}; help lists them all"),
-    }
+    let known = commands().map(|command| command.name).chain(aliases);
+    format!(
+        "unknown command {typed:?}{}",
+        did_you_mean_or(word, known, "help lists them all")
+    )
 }
 
 /// The help of one command, or of all that begin with its word.

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use trantor_engine::{AdminRequest, Client, ClientKind, ConnId, Engine, LockStepState, Step};
 use trantor_game::{AdminAction, Delays, Game, GameConfig, Lag, LagTotals};
 use trantor_model::lag::{self, LagChange};
+use trantor_model::names::nearest;
 use trantor_model::{AgentId, Direction, Level, Resource, Tile};
 use trantor_time::link::LinkCounts;
 use trantor_time::{GameTime, RealTime};
@@ -48,8 +49,21 @@ pub fn carry_out(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Answer 
     answer(engine, line, now).unwrap_or_else(|| wrong_arguments(line))
 }
 
+/// What to type instead, and the known word that one of the arguments may have meant.
 fn wrong_arguments(line: &Line<'_>) -> Answer {
-    Err(format!("type: {}", line.usage))
+    let literal = line.usage.split(|letter: char| !letter.is_ascii_lowercase());
+    let resources = Resource::ALL.map(Resource::name).into_iter();
+    let resources = resources.filter(|_| line.usage.contains("RESOURCE"));
+    let literal = literal.skip(1);
+    let known: Vec<&str> = literal.filter(|word| word.len() > 1).chain(resources).collect();
+    let misspelt = line.arguments.iter().find_map(|word| {
+        let meant = nearest(word, known.iter().copied());
+        meant.filter(|meant| !meant.eq_ignore_ascii_case(word))
+    });
+    Err(match misspelt {
+        Some(meant) => format!("did you mean {meant}? type: {}", line.usage),
+        None => format!("type: {}", line.usage),
+    })
 }
 
 /// Reads a line of a scenario, which has the commands about the game.

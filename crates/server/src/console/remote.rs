@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 
 use clap::Parser;
+use trantor_cli::values::whole;
 use trantor_protocol::limits::TOKEN_FILE_BYTES_MAX;
 use trantor_protocol::text::printable;
 use trantor_protocol::{OPERATOR_WORD, read_token};
@@ -30,7 +31,7 @@ pub struct ConsoleAsked {
     #[arg(short = 'h', long, value_name = "HOST", default_value = "localhost")]
     pub host: String,
     /// The server's port
-    #[arg(short = 'p', long, value_name = "PORT", default_value_t = 4242, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short = 'p', long, value_name = "PORT", default_value_t = 4242, value_parser = whole::<u16>(1, 65_535))]
     pub port: u16,
     /// A file with the server's token in its first line; without it, the token that a server of this user has left
     #[arg(long, value_name = "FILE")]

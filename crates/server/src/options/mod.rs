@@ -29,8 +29,9 @@ use crate::names::unknown_team;
 
 pub(crate) use error::{COMMANDS, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
+use trantor_cli::values::choice;
 use values::{
-    CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, choice, fits, frequency,
+    CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, fits, frequency,
     host_names, lag, lag_limit, log_filter, minds, number, path, record_keep, save_span, seconds,
     seconds_or_never, socket_address, switch, whole,
 };

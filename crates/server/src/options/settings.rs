@@ -6,21 +6,21 @@
 //! flag wins, so that no mistake in them stays hidden.
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use clap::builder::ValueParser;
+use clap::builder::{PossibleValue, ValueParser};
 use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _};
 use serde::Deserialize as _;
 use toml::de::{DeTable, ValueDeserializer};
+use trantor_cli::help;
+use trantor_cli::mistake::nearest_flag;
 use trantor_game::GameConfig;
 use trantor_runtime::files::read_regular_text;
 
 use super::values::{LogFilter, ON_OFF, TRUE_FALSE, team_names_fault};
 use super::{OptionError, Options};
-use crate::names::nearest;
 
 /// The options as clap derives them, for parsing one at a time.
 static ALL: LazyLock<Command> =
@@ -111,6 +111,38 @@ pub(crate) fn flags() -> impl Iterator<Item = Arg> {
     })
 }
 
+/// What the help says of each option besides its purpose: its values and its default.
+pub(crate) fn notes() -> impl Iterator<Item = (&'static str, String)> {
+    let sample: toml::Table = SAMPLE.parse().expect("the sample is TOML");
+    ALL.get_arguments().flat_map(move |arg| {
+        let name = name_of(arg);
+        let words = sample.get(name).and_then(|value| words_of(name, value));
+        let default = match (words, name) {
+            (Some(words), _) => words.join(" "),
+            (None, "seed") => "random".to_owned(),
+            (None, "metrics") => "off".to_owned(),
+            (None, _) => "none".to_owned(),
+        };
+        let values = listed_values(arg).or_else(|| help::range(&must_be(name)));
+        values
+            .into_iter()
+            .chain([format!("default: {default}")])
+            .map(move |note| (name, note))
+    })
+}
+
+/// The words of a choice, where its placeholder does not list them.
+fn listed_values(arg: &Arg) -> Option<String> {
+    let values = arg.get_possible_values();
+    let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
+    let placeholder = arg.get_value_names().unwrap_or_default();
+    let is_known = names.is_empty()
+        || placeholder
+            .iter()
+            .any(|placeholder| **placeholder == *names.join("|"));
+    (!is_known).then(|| format!("possible values: {}", names.join(", ")))
+}
+
 /// Sets an option to the value that these words mean.
 ///
 /// # Errors
@@ -125,8 +157,8 @@ pub(crate) fn set(options: &mut Options, name: &str, words: &[String]) -> Result
     }
     let given = format!("--{name}={}", words.join(" "));
     let matches = ALL.clone().try_get_matches_from([given]).map_err(|error| {
-        let accepted = error.source().map(ToString::to_string);
-        format!("{name} must be {}", accepted.unwrap_or_default())
+        let why = trantor_cli::explain(&error, &ALL, "", &[]).why;
+        format!("{name} must be {}", why.strip_prefix("must be ").unwrap_or(&why))
     })?;
     options
         .update_from_arg_matches(&matches)
@@ -175,18 +207,10 @@ fn in_file(name: &str, words: &[String]) -> String {
     }
 }
 
-/// The known name most like `unknown`, if any is similar. Aliases of flags count as the names that they stand for.
-///
-/// `extra` are further names known where `unknown` was written.
-pub fn nearest_name(unknown: &str, extra: &[&'static str]) -> Option<&'static str> {
-    let unknown = unknown.to_lowercase().replace('_', "-");
-    let aliases = |arg: &'static Arg| arg.get_all_aliases().unwrap_or_default();
-    let known = ALL
-        .get_arguments()
-        .flat_map(|arg| std::iter::once(name_of(arg)).chain(aliases(arg)));
-    let found = nearest(&unknown, known.chain(extra.iter().copied()))?;
-    let meant = ALL.get_arguments().find(|arg| aliases(arg).contains(&found));
-    Some(meant.map_or(found, name_of))
+/// The end of a line about an unknown key or variable; `shown` makes a name what is written there.
+fn meant(unknown: &str, others: &[&str], shown: impl Fn(&str) -> String) -> Option<String> {
+    let named = nearest_flag(&ALL, unknown, others);
+    named.map(|name| format!("did you mean {}?", shown(&name)))
 }
 
 /// The options of all layers together.
@@ -317,11 +341,9 @@ impl Environment {
                 })?;
                 environment.values.push((name, value));
             } else if let Some(unknown) = variable.strip_prefix(ENVIRONMENT_PREFIX) {
-                let hint = match nearest_name(unknown, &[CONFIG]).map(variable_of) {
-                    Some(nearest) => format!("unknown variable; the nearest known one is {nearest}"),
-                    None => "unknown variable; the names are those of --help".to_owned(),
-                };
-                return Err(OptionError::new(variable, hint));
+                let hint = meant(unknown, &[CONFIG], variable_of);
+                let hint = hint.unwrap_or_else(|| "the names are those of --help".to_owned());
+                return Err(OptionError::new(variable, format!("unknown variable; {hint}")));
             }
         }
         Ok(environment)
@@ -376,11 +398,12 @@ pub fn apply_text(resolved: &mut Resolved, source: &str, text: &str) -> Result<(
         let place = at(key.span().start);
         let key = key.get_ref().as_ref();
         let Some(name) = find(key) else {
-            let hint = match nearest_name(key, &[]) {
-                Some(nearest) => format!("unknown key; the nearest known one is '{nearest}'"),
-                None => "unknown key; the keys are the long names of --help".to_owned(),
-            };
-            mistakes.push(OptionError::new(format!("{place}: '{key}'"), hint));
+            let hint = meant(key, &[], |name| format!("'{name}'"));
+            let hint = hint.unwrap_or_else(|| "the keys are the long names of --help".to_owned());
+            mistakes.push(OptionError::new(
+                format!("{place}: '{key}'"),
+                format!("unknown key; {hint}"),
+            ));
             continue;
         };
         let written = text.get(value.span()).unwrap_or_default();

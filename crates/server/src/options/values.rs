@@ -12,6 +12,7 @@ use log::LevelFilter;
 use trantor_engine::{Control, RefillNews};
 use trantor_game::GameConfig;
 use trantor_model::lag::{self, LagChange};
+use trantor_model::names::did_you_mean;
 use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
@@ -100,19 +101,14 @@ pub(super) fn switch() -> impl Reader<bool> {
     |word: &str| match word {
         "on" | "true" => Ok(true),
         "off" | "false" => Ok(false),
-        _ => Err("on or off, or true or false".to_owned()),
-    }
-}
-
-/// One of these words, for the value beside it.
-pub(super) fn choice<T: Copy + Send + Sync>(words: &'static [(&'static str, T)]) -> impl Reader<T> {
-    move |word: &str| {
-        let found = words.iter().find(|(known, _)| *known == word);
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let (last, first) = known.split_last().expect("there is a choice");
-            format!("{} or {last}", first.join(", "))
-        })
+        _ => {
+            let meant = match word {
+                "yes" | "1" => "; did you mean on?".to_owned(),
+                "no" | "0" => "; did you mean off?".to_owned(),
+                _ => did_you_mean(word, ["on", "off", "true", "false"]),
+            };
+            Err(format!("on or off, or true or false{meant}"))
+        }
     }
 }
 
