@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use trantor_model::names::did_you_mean_or;
+
 use crate::input::Action;
 
 /// Lines of history: more than a user types in a session.
@@ -150,7 +152,7 @@ const COMMANDS: [&str; 24] = [
     "do ACTION — perform an action, as its key does",
     "goto X Y — look at a tile",
     "seek UNITS — seek in a recording",
-    "record SECONDS [gif] [PER_SECOND] — record the window as an animated GIF",
+    "record SECONDS [gif] [PER_SECOND] — record the window as a WebM, or as an animated GIF",
     "scale FACTOR — set the size of the panels; remembered",
     "quality swift | fine | auto — set the render quality; auto follows the graphics adapter; remembered",
     "volume [PERCENT | off | on] — show or set the volume; remembered",
@@ -183,11 +185,18 @@ impl Command {
     /// If there is none; the text names the one that is spelled much like it.
     pub fn named(name: &str) -> Result<Self, String> {
         Self::all().find(|command| command.name == name).ok_or_else(|| {
-            let distances = Self::all().map(|near| (strsim::damerau_levenshtein(near.name, name), near.name));
-            let nearest = distances.min().filter(|&(off, near)| off <= 1 + near.len() / 4);
-            let hint = nearest.map_or(";".to_owned(), |(_, near)| format!("; did you mean {near:?}?"));
-            format!("unknown command {name:?}{hint} help lists them all")
+            let known = Self::all().map(|known| known.name);
+            format!(
+                "unknown command {name:?}{}",
+                did_you_mean_or(name, known, "help lists them all")
+            )
         })
+    }
+
+    /// The words that may be typed behind the command as they are.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        let is_word = |word: &&str| word.starts_with(char::is_lowercase);
+        self.slots().into_iter().flatten().filter(is_word)
     }
 
     /// The alternatives of each argument, in order.
@@ -211,11 +220,14 @@ impl Command {
     }
 }
 
+/// Levels of the log.
+pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
 /// The completions for a word of a command's arguments.
 fn choices(word: &'static str, systems: &[&'static str]) -> Vec<String> {
     let listed = match word {
         "SYSTEM" => systems,
-        "LEVEL" => &["off", "error", "warn", "info", "debug", "trace"],
+        "LEVEL" => &LEVELS,
         "TARGET" => &[
             "trantor_viewer",
             "trantor_client",

@@ -37,15 +37,15 @@ pub mod state;
 pub mod terminal;
 pub mod trails;
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::io::Write as _;
 
 use anyhow::Context as _;
+use trantor_cli::check_writable;
 use trantor_runtime::files::check_overwrite;
 use trantor_runtime::wait::Waker;
 
 use demo::Demo;
+use film::{Format, MEGABYTE};
 use offscreen::Headless;
 use options::Cli;
 use replay_server::ReplayServer;
@@ -59,10 +59,12 @@ use state::hud::Panels;
 /// # Errors
 /// If it cannot be done; the text is for the person who asked.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
-    if let Some(file) = cli.screenshot.as_ref().or(cli.film.film.as_ref()) {
+    let film = cli.film.film.as_deref().map(Format::of);
+    let film = film.transpose().map_err(anyhow::Error::msg)?;
+    for file in cli.screenshot.iter().chain(film.as_ref().map(|(file, _)| file)) {
         check_overwrite(file, "a picture or a film", &PICTURES)
-            .and_then(|()| check_writable(file))
             .with_context(|| format!("cannot write {}", file.display()))?;
+        check_writable(file).map_err(anyhow::Error::msg)?;
     }
     let replay = cli.replay.as_deref().map(ReplayServer::start).transpose()?;
     let mut cli = cli.clone();
@@ -71,10 +73,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     }
     let cli = &cli;
     let headless = || Headless::new(|waker| state(cli, Settings::default(), waker));
-    match (&cli.screenshot, &cli.film.film) {
+    match (&cli.screenshot, &film) {
         (Some(file), _) => offscreen::take(headless()?, cli, file),
-        (None, Some(file)) => {
-            let text = offscreen::film::make(headless()?, cli, &cli.film, file)?;
+        (None, Some((file, format))) => {
+            let text = offscreen::film::make(headless()?, cli, &cli.film, (file, format))?;
             // The film is written even if standard output is closed.
             let _ = writeln!(std::io::stdout(), "{text}");
             Ok(())
@@ -93,24 +95,9 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     }
 }
 
-/// What pictures and films of ours begin with: PNG and GIF. Nothing else is overwritten, least of all the recording that
-/// is shown.
-const PICTURES: [&[u8]; 2] = [b"\x89PNG", b"GIF8"];
-
-/// Finds out now whether a picture can be written into `file`, and not after what is to be drawn was waited for. Leaves
-/// the file as it is.
-fn check_writable(file: &Path) -> io::Result<()> {
-    match File::create_new(file) {
-        Ok(_) => fs::remove_file(file),
-        // Anything else that is there, a pipe for instance, would notice.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match file.metadata()?.is_file() {
-            true => File::options().write(true).open(file).map(drop),
-            false if file.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            false => Ok(()),
-        },
-        Err(error) => Err(error),
-    }
-}
+/// What pictures and films of ours begin with: PNG, GIF, WebM and MP4. Nothing else is overwritten, least of all the
+/// recording that is shown.
+const PICTURES: [&[u8]; 4] = [b"\x89PNG", b"GIF8", b"\x1a\x45\xdf\xa3", b"\0\0\0"];
 
 fn state(cli: &Cli, mut settings: Settings, waker: Waker) -> anyhow::Result<ViewerState> {
     let source = match cli.demo_scene {
@@ -119,6 +106,7 @@ fn state(cli: &Cli, mut settings: Settings, waker: Waker) -> anyhow::Result<View
     };
     settings.theme = cli.theme.or(settings.theme);
     let mut state = ViewerState::new(source, settings);
+    state.film_bytes_max = u64::from(cli.film.limit) * MEGABYTE;
     state.light_stands = cli.theme.is_some();
     state.hud().report.is_on = cli.report_widgets;
     if cli.director {

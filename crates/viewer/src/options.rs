@@ -1,17 +1,17 @@
 //! The command line.
 //!
-//! `-h` is the host and `-p` the port, as everywhere around Zappy, so help is `--help` alone. A mistake is
-//! answered by one line, and [`EXIT_STATUS_REFUSED`].
+//! `-h` is the host and `-p` the port, as everywhere around Zappy, so help is `--help` alone. Mistakes, help and completions
+//! are those of [`trantor_cli`].
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::error::{ContextKind, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{ArgAction, Args, Parser};
 
+use trantor_cli::values::{decimal, explained_choice, whole};
+use trantor_cli::{OptionError, Parsed};
 use trantor_client::Language;
 use trantor_protocol::limits::TOKEN_FILE_BYTES_MAX;
 use trantor_protocol::read_token;
@@ -20,10 +20,10 @@ use trantor_render::picture::palette::Theme;
 use trantor_runtime::files::read_regular_text;
 
 use crate::demo::DemoScene;
-use crate::film::film_rate;
+use crate::film::{MEGABYTES, MEGABYTES_MAX, PER_SECOND_MAX, film_path};
 
-/// Exit status after a mistake in the options or a failure to start, as of Epitech's tools.
-pub const EXIT_STATUS_REFUSED: u8 = 84;
+/// The usage of `trantor-viewer`.
+pub const USAGE: &str = "[-p PORT] [-h HOST] [--replay PATH] [--film FILE] [--text] [OPTIONS]";
 
 /// The options.
 #[derive(Clone, Debug, Parser)]
@@ -35,7 +35,7 @@ pub const EXIT_STATUS_REFUSED: u8 = 84;
 )]
 pub struct Cli {
     /// The server's port
-    #[arg(short = 'p', long, value_name = "PORT", default_value_t = 4242, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short = 'p', long, value_name = "PORT", default_value_t = 4242, value_parser = whole::<u16>(1, 65_535))]
     pub port: u16,
     /// The server's host
     #[arg(short = 'h', long, value_name = "HOST", default_value = "localhost")]
@@ -56,7 +56,7 @@ pub struct Cli {
     #[command(flatten)]
     pub film: FilmOptions,
     /// How long to watch before the screenshot
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = decimal(0.0, AFTER_SECONDS_MAX), allow_negative_numbers = true)]
     pub after: f64,
     /// Width and height of the window or the screenshot, in pixels [default: as last time, or 1280x720 points of the display]
     #[arg(long, value_name = "WxH", value_parser = size)]
@@ -65,16 +65,16 @@ pub struct Cli {
     #[arg(long, value_name = "NAME")]
     pub demo_scene: Option<DemoScene>,
     /// The light of the picture and the colours of the panels; the light then stands still instead of drifting with game time
-    #[arg(long, value_name = "NAME", value_parser = one_of([("dark", "An evening", Theme::Dark), ("light", "A clear morning", Theme::Light)]))]
+    #[arg(long, value_name = "NAME", value_parser = explained_choice([("dark", "An evening", Theme::Dark), ("light", "A clear morning", Theme::Light)]))]
     pub theme: Option<Theme>,
     /// Render quality [default: as last time, or what the graphics adapter affords]
-    #[arg(long, value_name = "NAME", value_parser = one_of([("swift", "For drawing by the processor", Quality::Swift), ("fine", "For graphics cards", Quality::Fine)]))]
+    #[arg(long, value_name = "NAME", value_parser = explained_choice([("swift", "For drawing by the processor", Quality::Swift), ("fine", "For graphics cards", Quality::Fine)]))]
     pub quality: Option<Quality>,
     /// Leave out all panels
     #[arg(long)]
     pub no_hud: bool,
     /// What to speak with the server
-    #[arg(long, value_name = "NAME", default_value = "frames", value_parser = one_of([("frames", "Our own: everything, exactly timed", Language::Frames), ("gui", "What viewers of every Zappy server speak", Language::Text)]))]
+    #[arg(long, value_name = "NAME", default_value = "frames", value_parser = explained_choice([("frames", "Our own: everything, exactly timed", Language::Frames), ("gui", "What viewers of every Zappy server speak", Language::Text)]))]
     pub dialect: Language,
     /// Let the director move the camera from the start (F7): near where elevations begin, else the whole map
     #[arg(long)]
@@ -90,8 +90,8 @@ pub struct Cli {
 /// A film without a window.
 #[derive(Clone, Debug, Args)]
 pub struct FilmOptions {
-    /// Draw a recording (--replay, or a server that plays one), picture by picture, without a window into FILE (an animated GIF), and end
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["screenshot", "text"])]
+    /// Draw a recording (--replay, or a server that plays one), picture by picture, without a window into FILE, and end: a .webm or .mp4 through ffmpeg if that is installed, or a .gif; without an ending the first that can be made
+    #[arg(long, value_name = "FILE", value_parser = film_path, conflicts_with_all = ["screenshot", "text"])]
     pub film: Option<PathBuf>,
     /// Where the film begins [default: at the beginning]
     #[arg(long, value_name = "UNIT", requires = "film", allow_negative_numbers = true)]
@@ -99,12 +99,15 @@ pub struct FilmOptions {
     /// Where the film ends [default: at the end]
     #[arg(long, value_name = "UNIT", requires = "film", allow_negative_numbers = true)]
     pub to: Option<i64>,
-    /// Pictures a second of the film, 1 to 50
-    #[arg(long, value_name = "PICTURES", default_value = "20", value_parser = film_rate)]
+    /// Pictures a second of the film
+    #[arg(long, value_name = "PICTURES", default_value = "20", value_parser = whole::<u32>(1, PER_SECOND_MAX.into()))]
     pub fps: u32,
     /// Units a second of the film; pictures are whole units apart
-    #[arg(long, value_name = "UNITS", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "UNITS", default_value = "100", value_parser = whole::<u32>(1, 10_000))]
     pub speed: u32,
+    /// Largest size of a film or a recording of the window, in megabytes; a GIF gets smaller and fewer pictures to fit
+    #[arg(long = "film-limit", value_name = "MB", default_value_t = MEGABYTES, value_parser = whole::<u32>(1, MEGABYTES_MAX.into()))]
+    pub limit: u32,
     /// Only the best moments of the recording, a minute at most, under the director
     #[arg(long, requires = "film", conflicts_with_all = ["from", "to", "demo_scene"])]
     pub highlights: bool,
@@ -129,20 +132,10 @@ impl Cli {
     }
 }
 
-/// A parser for names of values, with their help.
-fn one_of<T: Copy + Send + Sync + 'static>(
-    values: [(&'static str, &'static str, T); 2],
-) -> impl TypedValueParser<Value = T> {
-    let names = values.map(|(name, help, _)| PossibleValue::new(name).help(help));
-    PossibleValuesParser::new(names).map(move |name| {
-        let (_, _, value) = values[usize::from(values[0].0 != name)];
-        value
-    })
-}
-
 /// A film needs one of these options: the default server plays no recording.
 const FILMED: [&str; 4] = ["replay", "demo_scene", "host", "port"];
-const FILM_OF_WHAT: &str = "--film needs a recording: --replay PATH, or -p PORT of a server that plays one (trantor-server replay play)";
+const FILM_OF_WHAT: &str =
+    "needs a recording: --replay PATH, or -p PORT of a server that plays one (trantor-server replay play)";
 
 /// The result of a command line.
 #[derive(Debug)]
@@ -156,53 +149,24 @@ pub enum Asked {
 /// Reads the command line `arguments`, the program's name first.
 ///
 /// # Errors
-/// One line about the first mistake.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
-    let read = Cli::command()
-        .try_get_matches_from(arguments)
-        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
-    match read {
-        Ok((cli, matches)) => {
-            let is_named = |arg: &&str| matches.value_source(arg) == Some(ValueSource::CommandLine);
-            if cli.film.film.is_some() && !FILMED.iter().any(is_named) {
-                return Err(FILM_OF_WHAT.to_owned());
-            }
-            Ok(Asked::Run(Box::new(cli)))
-        }
-        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            Ok(Asked::Print(error.to_string()))
-        }
-        Err(error) => Err(explain(&error)),
+/// The first mistake.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, OptionError> {
+    let (cli, matches) = match trantor_cli::parse::<Cli>(arguments)? {
+        Parsed::Run(parsed) => parsed,
+        Parsed::Print(text) => return Ok(Asked::Print(text)),
+    };
+    let is_named = |arg: &&str| matches.value_source(arg) == Some(ValueSource::CommandLine);
+    match &cli.film.film {
+        Some(film) if !FILMED.iter().any(is_named) => Err(OptionError::new(
+            format!("--film {}", film.display()),
+            FILM_OF_WHAT,
+        )),
+        _ => Ok(Asked::Run(Box::new(cli))),
     }
-}
-
-/// One line about a mistake: the first paragraph of clap's, and its tips.
-fn explain(error: &clap::Error) -> String {
-    let rendered = error.to_string();
-    // A list stands in lines of its own.
-    let paragraph = rendered.lines().take_while(|line| !line.is_empty());
-    let paragraph = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
-    let tips = rendered
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("tip: "));
-    let mut said = paragraph.trim_start_matches("error: ").to_owned();
-    tips.for_each(|tip| said += &format!("; {tip}"));
-    let invalid = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-    if invalid.is_some_and(|arg| arg.starts_with("--host")) {
-        said += "; -h is the host, --help is help";
-    }
-    said
 }
 
 /// Longest time to watch before a screenshot, in seconds: a day.
 const AFTER_SECONDS_MAX: f64 = 86_400.0;
-
-fn seconds(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|seconds| (0.0..=AFTER_SECONDS_MAX).contains(seconds))
-        .ok_or_else(|| format!("a number of seconds from 0 to {AFTER_SECONDS_MAX} is accepted"))
-}
 
 /// Longest side of a picture in pixels: what every graphics adapter can draw on.
 const SIDE_PIXELS_MAX: u32 = 8_192;
@@ -215,14 +179,14 @@ fn size(text: &str) -> Result<(u32, u32), String> {
     };
     text.split_once('x')
         .and_then(|(width, height)| Some((side(width)?, side(height)?)))
-        .ok_or_else(|| format!("a size as 1280x720 is accepted, sides from 16 to {SIDE_PIXELS_MAX}"))
+        .ok_or_else(|| format!("must be a width and a height from 16 to {SIDE_PIXELS_MAX}, as in 1280x720"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn asked(line: &str) -> Result<Asked, String> {
+    fn asked(line: &str) -> Result<Asked, OptionError> {
         parse(line.split(' ').map(OsString::from))
     }
 
@@ -254,20 +218,25 @@ mod tests {
         let help = asked("trantor-viewer --help");
         assert!(matches!(help, Ok(Asked::Print(text)) if text.contains("--screenshot")));
         for (options, names) in [
-            ("-p 0", "1..=65535"),
+            ("-p 0", "1 to 65535"),
             ("--size 12", "1280x720"),
             ("--after -1", "--after"),
             ("--demo-scene nowhere", "overview"),
-            ("--film a.gif --fps 51", "1 to 50 pictures"),
+            ("--film a.gif --fps 51", "from 1 to 50"),
             ("--from 3", "--film"),
             ("--film a.gif", "--replay PATH"),
             ("--replay x -p 4242", "--port"),
             ("--frobnicate", "--frobnicate"),
-            ("--hots x", "a similar argument exists: '--host'"),
-            ("--theme lihgt", "; a similar value exists: 'light'"),
+            ("--hots x", "--hots: unknown option; did you mean --host?"),
+            (
+                "--theme lihgt",
+                "--theme lihgt: must be dark or light; did you mean light?",
+            ),
             ("-h", "-h is the host, --help is help"),
         ] {
-            let said = asked(&format!("trantor-viewer {options}")).unwrap_err();
+            let said = asked(&format!("trantor-viewer {options}"))
+                .unwrap_err()
+                .to_string();
             assert!(said.contains(names), "{options}: {said}");
             assert_eq!(said.lines().count(), 1, "{options}: {said}");
         }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use trantor_client::Scene;
 
+use crate::film;
+
 /// Teams in a name; a folder of files with longer ones cannot be read.
 const TEAMS_MAX: usize = 4;
 /// Characters of a team in a name: file systems end at 255 bytes.
@@ -17,6 +19,18 @@ const SAME_MAX: u32 = 1_000;
 /// # Errors
 /// If the folder cannot be made, or has too many files of this moment.
 pub fn new_file(scene: &Scene, ending: &str) -> io::Result<PathBuf> {
+    Ok(new_file_in(&folder()?, scene, &[ending])?.with_extension(ending))
+}
+
+/// The same for a film, without its ending.
+///
+/// # Errors
+/// As of [`new_file`].
+pub fn new_film(scene: &Scene) -> io::Result<PathBuf> {
+    new_file_in(&folder()?, scene, &film::ENDINGS)
+}
+
+fn folder() -> io::Result<PathBuf> {
     let folder = match (dirs::picture_dir(), dirs::home_dir()) {
         (Some(pictures), _) => pictures.join("Trantor"),
         (None, Some(home)) => home.join("Pictures").join("Trantor"),
@@ -24,17 +38,19 @@ pub fn new_file(scene: &Scene, ending: &str) -> io::Result<PathBuf> {
     };
     std::fs::create_dir_all(&folder)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", folder.display())))?;
-    new_file_in(&folder, scene, ending)
+    Ok(folder)
 }
 
-fn new_file_in(folder: &Path, scene: &Scene, ending: &str) -> io::Result<PathBuf> {
+/// A path without an ending, where no file has one of these.
+fn new_file_in(folder: &Path, scene: &Scene, endings: &[&str]) -> io::Result<PathBuf> {
     let name = name(scene);
     let names = (1..=SAME_MAX).map(|number| match number {
-        1 => format!("{name}.{ending}"),
-        _ => format!("{name}-{number}.{ending}"),
+        1 => name.clone(),
+        _ => format!("{name}-{number}"),
     });
     let mut files = names.map(|name| folder.join(name));
-    files.find(|file| !file.exists()).ok_or_else(|| {
+    let is_free = |file: &PathBuf| endings.iter().all(|ending| !file.with_extension(ending).exists());
+    files.find(is_free).ok_or_else(|| {
         let text = format!("{} has too many files of {name}", folder.display());
         io::Error::new(io::ErrorKind::AlreadyExists, text)
     })
@@ -79,11 +95,19 @@ mod tests {
         scene.clock.game = GameTime::from_units(3_590);
         let folder = std::env::temp_dir().join(format!("trantor-pictures-test-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        for expected in ["red-u3590.png", "red-u3590-2.png", "red-u3590-3.png"] {
-            let file = new_file_in(&folder, &scene, "png").unwrap();
+        for (expected, ending) in [
+            ("red-u3590", "gif"),
+            ("red-u3590-2", "webm"),
+            ("red-u3590-3", "png"),
+        ] {
+            let file = new_file_in(&folder, &scene, &["png", "gif", "webm"]).unwrap();
             assert_eq!(file, folder.join(expected));
-            std::fs::write(file, "").unwrap();
+            std::fs::write(file.with_extension(ending), "").unwrap();
         }
+        assert_eq!(
+            new_file_in(&folder, &scene, &["txt"]).unwrap(),
+            folder.join("red-u3590")
+        );
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

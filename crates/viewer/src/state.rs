@@ -17,6 +17,7 @@ use trantor_time::{GameTime, RealSpan, RealTime};
 
 use crate::demo::{Demo, DemoScene};
 use crate::figures::Figures;
+use crate::film;
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::Settings;
@@ -82,6 +83,8 @@ pub struct ViewerState {
     pub(crate) bindings: Bindings,
     /// Whether the light stands still instead of drifting with game time.
     pub light_stands: bool,
+    /// Largest size of a recording of the window.
+    pub film_bytes_max: u64,
     /// How much detail the graphics adapter affords.
     pub detail: Detail,
     host_requests: VecDeque<Intent>,
@@ -148,6 +151,7 @@ impl ViewerState {
             bindings: Bindings::with(&settings.keys),
             settings,
             light_stands: false,
+            film_bytes_max: u64::from(film::MEGABYTES) * film::MEGABYTE,
             detail: Detail::FINE,
             host_requests: VecDeque::new(),
             pixels: (1, 1),

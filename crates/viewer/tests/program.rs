@@ -66,7 +66,10 @@ fn the_same_film_is_drawn_each_time() {
         }
         assert!(output.status.success(), "{said}");
         let said = String::from_utf8(output.stdout).unwrap();
-        assert!(said.starts_with("11 pictures, 1 units apart, in "), "{said}");
+        assert!(
+            said.starts_with("11 pictures, 1 units apart, in ") && said.ends_with(" MB\n"),
+            "{said}"
+        );
     }
     let [one, other] = files.each_ref().map(|file| std::fs::read(file).unwrap());
     assert!(one == other, "{} and {} bytes", one.len(), other.len());
@@ -123,8 +126,15 @@ fn what_cannot_be_shown_or_written_is_refused() {
         (
             "--film /tmp/film.gif",
             "",
-            "--film needs a recording: --replay PATH",
+            "--film /tmp/film.gif: needs a recording: --replay PATH",
         ),
+        (
+            "-p 1 --film /tmp/film.mp4",
+            "PATH=/nowhere",
+            "/tmp/film.mp4: a .mp4 needs ffmpeg with libx264 or libopenh264 on the PATH; or name a .gif",
+        ),
+        ("-p 1 --film /tmp/film.gfi", "", "did you mean gif?"),
+        ("--hots x", "", "--hots: unknown option; did you mean --host?"),
         (
             "--replay /nowhere/at/all --film /tmp/film.gif",
             "",
@@ -155,6 +165,7 @@ fn what_cannot_be_shown_or_written_is_refused() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(84), "{line}: {said}");
         assert!(said.contains(says), "{line}: {said}");
+        assert_eq!(output.stdout, b"", "{line}");
         assert!(!Path::new("/tmp/trantor-nothing.png").exists(), "{line}");
     }
 }

@@ -305,8 +305,8 @@ impl Screen for WindowScreen {
                     recording.stop();
                     format!("{} is being written", recording.target().display())
                 }
-                None => match pictures::new_file(state.scene(), "gif")
-                    .and_then(|file| Recording::start(file, take, now))
+                None => match pictures::new_film(state.scene())
+                    .and_then(|file| Recording::start(file, take, state.film_bytes_max, now))
                 {
                     Ok(recording) => {
                         let said = format!("recording into {}", recording.target().display());

@@ -1,18 +1,18 @@
-//! The pictures of a while, as the window shows them, as an animated GIF.
+//! The pictures of a while, as the window shows them, as a film.
 //!
-//! Pictures are taken on the loop and compressed on a thread of their own. When that does not keep up, pictures are
+//! Pictures are taken on the loop and compressed on a thread of their own, which also finds out what can encode them. When that does not keep up, pictures are
 //! left out and counted, and the one before stands in their places, so that a film keeps its speed; the game is never
 //! throttled, nor when the last of them are still being compressed.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use trantor_cli::check_writable;
 use trantor_runtime::threads::{self, Thread};
 use trantor_time::{RealSpan, RealTime};
 
-use super::GifFilm;
+use super::{Film, Format, Shape};
 use trantor_render::gpu::Pixels;
 
 /// Longest span that is recorded, in seconds; ten of them are hundreds of large files already.
@@ -27,6 +27,8 @@ pub struct Take {
     pub span: RealSpan,
     /// Pictures a second, `1..=`[`super::PER_SECOND_MAX`].
     pub per_second: u32,
+    /// As a GIF, also where there is an encoder.
+    pub is_gif: bool,
 }
 
 impl Take {
@@ -47,20 +49,32 @@ pub struct Recording {
     /// Of the first picture; others are left out.
     size: Option<(u32, u32)>,
     to_writer: Option<Sender<(u64, Pixels)>>,
-    writer: Option<Thread<io::Result<()>>>,
+    writer: Option<Thread<io::Result<Written>>>,
+}
+
+/// The file of a recording, and what there is to say of it.
+#[derive(Debug)]
+struct Written {
+    file: PathBuf,
+    said: String,
 }
 
 impl Recording {
-    /// Records from `now` on, into a new file.
-    pub fn start(into: PathBuf, take: Take, now: RealTime) -> io::Result<Self> {
+    /// Records from `now` on, into a file of at most `bytes_max`; `into` is its path without an ending.
+    pub fn start(into: PathBuf, take: Take, bytes_max: u64, now: RealTime) -> io::Result<Self> {
+        check_writable(&into.with_extension("gif")).map_err(io::Error::other)?;
         let (to_writer, pictures) = bounded(WAITING_MAX);
-        let file = BufWriter::new(File::create_new(&into)?);
-        let writer = threads::spawn("recording", move || write(file, take.per_second, &pictures))?;
         let most = RealSpan::from_nanos((RECORD_SECONDS_MAX * 1e9) as i64);
+        let span = take.span.min(most);
+        let file = into.clone();
+        let writer = threads::spawn("recording", move || {
+            let turns = turns_in(span, take.per_second);
+            write(&file, take, turns, bytes_max, &pictures)
+        })?;
         Ok(Self {
             into,
             start: now,
-            end: now + take.span.min(most),
+            end: now + span,
             per_second: take.per_second,
             turns: 0,
             taken: 0,
@@ -115,7 +129,9 @@ impl Recording {
         }
         let writer = self.writer.take_if(|writer| writer.has_ended())?;
         let written = match writer.join() {
-            Ok(Ok(())) => format!("{} pictures in {}", self.taken, self.into.display()),
+            Ok(Ok(Written { file, said })) => {
+                format!("{} pictures in {}, {said}", self.taken, file.display())
+            }
             Ok(Err(error)) => {
                 format!("the recording in {} is not whole: {error}", self.into.display())
             }
@@ -128,23 +144,42 @@ impl Recording {
     }
 
     fn turn_at(&self, now: RealTime) -> u64 {
-        let turn = now.since(self.start).as_nanos().max(0) * i64::from(self.per_second) / trantor_time::NANOS;
-        turn.unsigned_abs()
+        turns_in(now.since(self.start), self.per_second)
     }
 }
 
+fn turns_in(span: RealSpan, per_second: u32) -> u64 {
+    let turns = span.as_nanos().max(0) * i64::from(per_second) / trantor_time::NANOS;
+    turns.unsigned_abs()
+}
+
 /// Writes pictures with their turns. The film begins with its first picture, whenever that came.
-fn write(file: BufWriter<File>, per_second: u32, pictures: &Receiver<(u64, Pixels)>) -> io::Result<()> {
+fn write(
+    into: &Path,
+    take: Take,
+    turns: u64,
+    bytes_max: u64,
+    pictures: &Receiver<(u64, Pixels)>,
+) -> io::Result<Written> {
+    let format = if take.is_gif { Format::Gif } else { Format::best() };
+    let file = into.with_extension(format.ending());
     let first = pictures.recv();
     let (begin, pixels) = first.map_err(|_| io::Error::other("no picture was taken"))?;
-    let mut film = GifFilm::new(file, per_second, (pixels.width, pixels.height))?;
+    let shape = Shape {
+        size: (pixels.width, pixels.height),
+        per_second: take.per_second,
+        turns,
+        bytes_max,
+    };
+    let mut film = Film::new(file.clone(), &format, shape)?;
     film.add(0, &pixels)?;
     let mut last = 0;
     for (turn, pixels) in pictures {
         last = turn - begin;
         film.add(last, &pixels)?;
     }
-    film.finish(last + 1).map(drop)
+    let said = film.finish(last + 1)?;
+    Ok(Written { file, said })
 }
 
 #[cfg(test)]
@@ -164,8 +199,9 @@ mod tests {
             let take = Take {
                 span: RealSpan::from_millis(200),
                 per_second: 30,
+                is_gif: true,
             };
-            let mut recording = Recording::start(into.clone(), take, start).unwrap();
+            let mut recording = Recording::start(into.with_extension(""), take, 1_000_000, start).unwrap();
             let mut now = start;
             while !recording.is_over(now) {
                 if recording.is_due(now) && !without.contains(&recording.turn_at(now)) {
@@ -185,7 +221,10 @@ mod tests {
                 }
             };
             let file = into.display();
-            assert_eq!(said, format!("{taken} pictures in {file}, {left_out} left out"));
+            assert_eq!(
+                said,
+                format!("{taken} pictures in {file}, 0.0 MB, {left_out} left out")
+            );
             let written = std::fs::read(&into).unwrap();
             assert!(written.starts_with(b"GIF89a") && written.ends_with(b";"));
             std::fs::remove_file(&into).unwrap();

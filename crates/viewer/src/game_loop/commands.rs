@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use log::LevelFilter;
 use trantor_client::ControlRequest;
+use trantor_model::names::{did_you_mean, did_you_mean_or};
 use trantor_model::{TeamId, Tile, lag};
 use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
 use trantor_protocol::wire::StepKind;
@@ -14,7 +15,7 @@ use trantor_render::gpu::surface::Fault;
 use trantor_time::{GameTime, Pace, Pacing, Rate, RealSpan, RealTime};
 
 use super::{Viewer, figures};
-use crate::console::Command;
+use crate::console::{Command, LEVELS};
 use crate::film::film_rate;
 use crate::film::recording::{RECORD_SECONDS_MAX, Take};
 use crate::input::{Action, Bindings};
@@ -37,7 +38,10 @@ impl<S> Viewer<S> {
             return Ok(String::new());
         };
         let command = Command::named(name)?;
-        let usage = |what: String| format!("{what}; type {}", command.usage);
+        let usage = |what: String| match what.ends_with('?') {
+            true => format!("{what} type {}", command.usage),
+            false => format!("{what}; type {}", command.usage),
+        };
         if let Some(intent) = parse_intent(command.name, arguments, usage)? {
             return self.run_intent(intent, now);
         }
@@ -55,7 +59,7 @@ impl<S> Viewer<S> {
             ("log", [level, target @ ..]) if target.len() < 2 => {
                 let level: LevelFilter = level
                     .parse()
-                    .map_err(|_| usage(format!("{level:?} is no level")))?;
+                    .map_err(|_| usage(format!("{level:?} is no level{}", did_you_mean(level, LEVELS))))?;
                 logging::set_level(target.first().copied(), level);
                 return Ok(logging::levels());
             }
@@ -81,7 +85,10 @@ impl<S> Viewer<S> {
             ("reconnect", []) => self.state.source().reconnect()?,
             ("clear", []) => self.state.hud().console.output.clear(),
             (_, []) => return Err(usage("something is missing".to_owned())),
-            (_, [first, ..]) => return Err(usage(format!("{first:?} does not fit here"))),
+            (_, [first, ..]) => {
+                let meant = did_you_mean(first, command.words());
+                return Err(usage(format!("{first:?} does not fit here{meant}")));
+            }
         }
         Ok(String::new())
     }
@@ -92,7 +99,8 @@ impl<S> Viewer<S> {
         let teams = &self.state.scene().teams;
         let of_teams = change.teams.iter().map(|(name, lag)| {
             let team = teams.iter().position(|team| *team.name == **name);
-            let team = team.ok_or_else(|| format!("there is no team {name:?}"))?;
+            let meant = || did_you_mean(name, teams.iter().map(|team| &*team.name));
+            let team = team.ok_or_else(|| format!("there is no team {name:?}{}", meant()))?;
             Ok(ControlRequest::SetTeamLag(TeamId(team as u16), *lag))
         });
         let of_all = change.all.map(|lag| Ok(ControlRequest::SetLag(lag)));
@@ -176,7 +184,11 @@ impl<S> Viewer<S> {
 
     fn no_such_system(&self, name: &str) -> String {
         let names: Vec<_> = self.schedule.systems().iter().map(|system| system.name).collect();
-        format!("there is no system {name:?}; there are {}", names.join(", "))
+        let all = format!("there are {}", names.join(", "));
+        format!(
+            "there is no system {name:?}{}",
+            did_you_mean_or(name, names, &all)
+        )
     }
 
     fn set_frame_rate(&mut self, rate: &str) -> Result<String, String> {
@@ -306,15 +318,25 @@ fn take(span: &str, how: &[&str]) -> Result<Take, String> {
     let rate = match how {
         [] | ["gif"] => None,
         [rate] | ["gif", rate] => Some(film_rate(rate)?),
-        [other, ..] => return Err(format!("a recording is a gif, not {other:?}")),
+        [other, ..] => {
+            return Err(format!(
+                "a recording is a gif, or what can be encoded, not {other:?}"
+            ));
+        }
     };
     let seconds = within(span, 0.0..=RECORD_SECONDS_MAX, "seconds are a number")?;
     Ok(Take {
         span: RealSpan::from_nanos((seconds * 1e9) as i64),
         per_second: rate.unwrap_or(Take::PER_SECOND),
+        is_gif: how.first() == Some(&"gif"),
     })
 }
 
 fn find_action(name: &str) -> Result<Action, String> {
-    Action::named(name).ok_or_else(|| format!("there is no action {name:?}; type keys for all of them"))
+    Action::named(name).ok_or_else(|| {
+        let known: Vec<String> = Action::ALL.iter().map(|action| action.name()).collect();
+        let known = known.iter().map(String::as_str);
+        let hint = did_you_mean_or(name, known, "type keys for all of them");
+        format!("there is no action {name:?}{hint}")
+    })
 }

@@ -8,8 +8,6 @@
 //! How long a picture takes to be drawn makes no difference: the game stands still meanwhile. The server is asked for
 //! nothing that a person with a mouse could not ask for.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -18,7 +16,7 @@ use trantor_protocol::wire::StepKind;
 use trantor_time::{Clock as _, GameSpan, GameTime, RealSpan, RealTime};
 
 use super::{Headless, Studio, quality_of_a_still};
-use crate::film::GifFilm;
+use crate::film::{Film, Format, MEGABYTE, Shape};
 use crate::options::{Cli, FilmOptions};
 use crate::state::{ViewerState, director};
 use trantor_render::gpu::{Context, Quality};
@@ -104,6 +102,11 @@ impl Plan {
         (units <= self.units).then_some(units)
     }
 
+    /// How many pictures show a victory.
+    fn victory_pictures(&self) -> usize {
+        VICTORY_SECONDS * self.per_second as usize
+    }
+
     fn units_per_second(&self) -> u32 {
         u32::try_from(self.units)
             .unwrap_or(u32::MAX)
@@ -117,34 +120,52 @@ impl Plan {
     }
 }
 
-/// Makes the film that `film` asks for into `file`. Answers a message for the user.
+/// Makes the film that `film` asks for into `file`, in this format. Answers a message for the user.
 ///
 /// # Errors
 /// If what is watched is no recording and no demo, if there is nothing to draw with, or the file cannot be written.
-pub fn make(mut watch: Headless, cli: &Cli, film: &FilmOptions, file: &Path) -> anyhow::Result<String> {
+pub fn make(
+    mut watch: Headless,
+    cli: &Cli,
+    film: &FilmOptions,
+    (file, format): (&Path, &Format),
+) -> anyhow::Result<String> {
     let size = cli.size.unwrap_or(SIZE);
     watch.resize(size);
     watch.is_still = true;
     watch.state.hud().panels.film = true;
     let is_demo = watch.state.source().as_demo().is_some();
-    let plan = match is_demo {
+    let (plan, may_be_won) = match is_demo {
         // A demo begins at 0 and goes on for ever; ten seconds show what it is about.
-        true => Plan::new(film, 0, film.to.unwrap_or(1_000))?,
+        true => (Plan::new(film, 0, film.to.unwrap_or(1_000))?, false),
         false => {
             watch.stop_recording()?;
             let recording = watch.state.source().recording().context("it was there")?;
             let (begin, end) = whole_units(recording);
-            match film.highlights {
+            let plan = match film.highlights {
                 true => Plan::highlights(film, recording)?,
                 false => Plan::new(film, begin, end)?,
-            }
+            };
+            let may_be_won = plan.moments.last() == Some(&end);
+            (plan, may_be_won)
         }
     };
     if film.highlights {
         watch.state.direct(true);
     }
     let quality = quality_of_a_still(cli);
-    let shown = write(&mut watch, &plan, is_demo, quality, size, file);
+    let shape = Shape {
+        size,
+        per_second: plan.per_second,
+        turns: plan.moments.len() as u64
+            + if may_be_won {
+                plan.victory_pictures() as u64
+            } else {
+                0
+            },
+        bytes_max: u64::from(film.limit) * MEGABYTE,
+    };
+    let shown = write(&mut watch, &plan, is_demo, quality, shape, (file, format));
     watch.state.source().leave();
     shown
 }
@@ -154,14 +175,13 @@ fn write(
     plan: &Plan,
     is_demo: bool,
     quality: Quality,
-    size: (u32, u32),
-    file: &Path,
+    shape: Shape,
+    (file, format): (&Path, &Format),
 ) -> anyhow::Result<String> {
     let cannot = || format!("cannot write {}", file.display());
     let context = Context::without_window()?;
-    let mut studio = Studio::new(&context, quality, size);
-    let out = BufWriter::new(File::create(file).with_context(cannot)?);
-    let mut gif = GifFilm::new(out, plan.per_second, size).with_context(cannot)?;
+    let mut studio = Studio::new(&context, quality, shape.size);
+    let mut written = Film::new(file.to_owned(), format, shape).with_context(cannot)?;
     for picture in 0..plan.moments.len() {
         match (is_demo, plan.steps(picture)) {
             (true, _) => watch.show_demo(plan, picture),
@@ -180,24 +200,19 @@ fn write(
             watch.state.advance_camera(1.0 / plan.per_second as f32);
         }
         let pixels = studio.picture(&mut watch.state, plan.film_time(picture))?;
-        gif.add(picture as u64, &pixels).with_context(cannot)?;
+        written.add(picture as u64, &pixels).with_context(cannot)?;
     }
     // A film ends with what everybody waited for: game time stands, and the camera goes to the winners.
     let is_won = watch.state.scene().winner.is_some();
-    let pictures = plan.moments.len()
-        + if is_won {
-            VICTORY_SECONDS * plan.per_second as usize
-        } else {
-            0
-        };
+    let pictures = plan.moments.len() + if is_won { plan.victory_pictures() } else { 0 };
     for picture in plan.moments.len()..pictures {
         watch.state.advance_camera(1.0 / plan.per_second as f32);
         let pixels = studio.picture(&mut watch.state, plan.film_time(picture))?;
-        gif.add(picture as u64, &pixels).with_context(cannot)?;
+        written.add(picture as u64, &pixels).with_context(cannot)?;
     }
-    gif.finish(pictures as u64).with_context(cannot)?;
+    let said = written.finish(pictures as u64).with_context(cannot)?;
     Ok(format!(
-        "{pictures} pictures, {} units apart, in {}",
+        "{pictures} pictures, {} units apart, in {}, {said}",
         plan.units,
         file.display()
     ))
@@ -319,6 +334,7 @@ fn demo_span(units: GameSpan) -> RealSpan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::film::MEGABYTES;
 
     fn film(from: Option<i64>, to: Option<i64>, fps: u32, speed: u32) -> FilmOptions {
         FilmOptions {
@@ -328,6 +344,7 @@ mod tests {
             fps,
             speed,
             highlights: false,
+            limit: MEGABYTES,
         }
     }
 

@@ -22,6 +22,7 @@ const SEEK_UNITS: i64 = 100;
 const RECORD: Take = Take {
     span: RealSpan::from_secs(10),
     per_second: Take::PER_SECOND,
+    is_gif: false,
 };
 
 /// How much a key enlarges the panels.
