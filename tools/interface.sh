@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the interface of the programs, one item a line: options with their defaults, commands, console
+# Prints the interface of the programs, one item a line: options with their ranges and defaults, commands, console
 # words, keys, metrics, formats, environment variables, exit statuses. docs/interface.txt holds the result;
 # `cargo xtask ci` compares the two. After a change that is meant:
 #
@@ -21,7 +21,7 @@ options() {
         function flush(  found) {
             if (item == "") return
             line = of ": " item
-            while (match(text, /\[(default|possible values|alias)[^]]*\]/)) {
+            while (match(text, /\[(default|possible values|alias|[0-9][0-9.a-z]* to )[^]]*\]/)) {
                 # A default that is a place on this machine is none of the interface.
                 found = substr(text, RSTART, RLENGTH)
                 if (found !~ /\[default: \//) line = line " " found

@@ -57,10 +57,16 @@ pub fn parse<T: Parser>(
     if manual::WORDS.contains(&first) {
         return manual::run(&help::complete(T::command()), &arguments).map(Parsed::Print);
     }
-    let command = T::command().mut_args(|arg| {
-        let is_one_value = arg.get_action().takes_values() && arg.get_num_args().is_none();
-        // `-p -5` is a wrong number and not a flag.
-        arg.allow_negative_numbers(is_one_value)
+    let command = T::command().mut_args(|arg| match arg.get_action().takes_values() {
+        true => {
+            // `-p -5` is a wrong number and not a flag.
+            let is_one_value = arg.get_num_args().is_none();
+            let arg = arg.allow_negative_numbers(is_one_value);
+            // The last of several counts.
+            let id = arg.get_id().clone();
+            arg.overrides_with(id)
+        }
+        false => arg,
     });
     let matches = command.clone().try_get_matches_from(&arguments);
     match matches.and_then(|matches| Ok((T::from_arg_matches(&matches)?, matches))) {

@@ -20,7 +20,7 @@ use crate::headless::SimAsked;
 use crate::options::settings::{
     self, CONFIG, Environment, RUST_LOG, Resolved, SAMPLE, apply_file, find, flags, is_common, names,
 };
-use crate::options::{COMMANDS, OptionError, PROGRAM, explain, spelt};
+use crate::options::{COMMANDS, FREQUENCY_MAX, OptionError, PROGRAM, explain, spelt};
 use crate::playback::{PlayAsked, PlayFrom};
 use crate::replay::ReplayAsked;
 
@@ -296,7 +296,10 @@ const PLAY_OPTIONS: &[&str] = &[
 
 fn replay_command() -> Command {
     let flags = flags().filter(|flag| PLAY_OPTIONS.contains(&flag.get_id().as_str()));
-    ReplayAsked::command().mut_subcommand("play", |play| documented(play.args(flags)))
+    let speed = format!("Units of game time per second [1 to {FREQUENCY_MAX}] [default: as recorded]");
+    ReplayAsked::command().mut_subcommand("play", |play| {
+        documented(play.args(flags)).mut_arg("frequency", |arg| arg.help(speed))
+    })
 }
 
 fn parse_replay(words: &[OsString]) -> Result<Asked, Stop> {

@@ -95,6 +95,8 @@ impl Format {
     /// If there is no encoder for it; the text says what to do.
     pub fn of(path: &Path) -> Result<(PathBuf, Self), String> {
         match ending(path).as_deref() {
+            // A pipe has no ending, and takes what needs no other file.
+            None if path.exists() && !path.is_file() => Ok((path.to_owned(), Self::Gif)),
             None => {
                 let format = Self::best();
                 Ok((path.with_extension(format.ending()), format))

@@ -117,7 +117,10 @@ pub(crate) fn notes() -> impl Iterator<Item = (&'static str, String)> {
     ALL.get_arguments().flat_map(move |arg| {
         let name = name_of(arg);
         let words = sample.get(name).and_then(|value| words_of(name, value));
+        let placeholder = arg.get_value_names().unwrap_or_default();
+        let is_on_off = placeholder.iter().any(|placeholder| *placeholder == ON_OFF);
         let default = match (words, name) {
+            (Some(words), _) if is_on_off => if words == ["true"] { "on" } else { "off" }.to_owned(),
             (Some(words), _) => words.join(" "),
             (None, "seed") => "random".to_owned(),
             (None, "metrics") => "off".to_owned(),
