@@ -119,6 +119,12 @@ impl Engine {
         }
         let queued: usize = sessions.iter().map(|session| session.outbox.len()).sum();
         assert_eq!(queued, sessions.outbox_bytes, "bytes in outboxes are counted");
+        let messages = sessions.iter().map(|session| session.outbox.messages_waiting());
+        let messages: u64 = messages.sum();
+        assert_eq!(
+            messages, sessions.messages_waiting,
+            "messages in outboxes are counted"
+        );
         assert!(
             queued <= self.config.limits.output_bytes_max,
             "the bytes of all outboxes are bounded"

@@ -417,6 +417,8 @@ impl Engine {
             text_viewers: self.sessions.text_viewers.len(),
             viewers: self.sessions.viewers.len(),
             outbox_bytes: self.sessions.outbox_bytes,
+            messages_waiting: self.sessions.messages_waiting,
+            messages_queued: self.sessions.messages_queued,
             timers_pending: self.timers.len(),
             eggs_refused: self.game.world().eggs_refused(),
         }

@@ -43,6 +43,10 @@ pub struct EngineStats {
     pub viewers: usize,
     /// Bytes that wait to be written, all sessions together.
     pub outbox_bytes: usize,
+    /// Messages that wait to be written, all sessions together: what is queued for a session at one time is a message.
+    pub messages_waiting: u64,
+    /// Messages that were queued so far.
+    pub messages_queued: u64,
     /// Real-time deadlines pending.
     pub timers_pending: usize,
     /// Eggs that were not laid since the team or the world has as many as it may.

@@ -24,12 +24,24 @@ pub(crate) struct Outbox {
     is_stream: bool,
     /// Otherwise the lengths of the pieces not yet wholly written, what is left of the first one first.
     pieces: VecDeque<usize>,
-    /// When what waits was put in, oldest first: how many bytes at each instant.
-    queued: VecDeque<(RealTime, usize)>,
+    /// When what is encoded was put in, oldest first.
+    queued: VecDeque<Queued>,
     /// What comes behind `bytes` while a long look is being written: that look first.
     behind: VecDeque<Behind>,
     /// Memory that this takes.
     behind_bytes: usize,
+    /// Messages that were put in, and those that were written: what is pushed at one time is a message.
+    messages_queued: u64,
+    messages_written: u64,
+}
+
+/// Encoded bytes of one instant that are not written.
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    at: RealTime,
+    bytes: usize,
+    /// Messages that end in them.
+    messages: u64,
 }
 
 /// What waits behind the encoded bytes.
@@ -70,6 +82,7 @@ impl Outbox {
             write(&mut piece);
             return match self.len() + piece.len() > bytes_max {
                 true => Err(OutboxFull),
+                false if piece.is_empty() => Ok(()),
                 false => {
                     self.push_behind(Behind::Piece(piece));
                     Ok(())
@@ -83,7 +96,9 @@ impl Outbox {
             self.bytes.truncate(before);
             return Err(OutboxFull);
         }
-        self.note_piece(now, before);
+        let messages = u64::from(self.bytes.len() > before);
+        self.messages_queued += messages;
+        self.note_piece(now, before, messages);
         Ok(())
     }
 
@@ -96,6 +111,7 @@ impl Outbox {
     fn push_behind(&mut self, behind: Behind) {
         self.behind_bytes += behind.memory_bytes();
         self.behind.push_back(behind);
+        self.messages_queued += 1;
     }
 
     /// Encodes more of what waits behind, if little is left of what was encoded.
@@ -112,7 +128,7 @@ impl Outbox {
                     true
                 }
             };
-            self.note_piece(now, before);
+            self.note_piece(now, before, u64::from(is_whole));
             if !is_whole {
                 self.behind_bytes += first.memory_bytes();
                 self.behind.push_front(first);
@@ -120,18 +136,23 @@ impl Outbox {
         }
     }
 
-    /// Notes the piece that was appended to the first `before` bytes, unless it is empty.
-    fn note_piece(&mut self, now: RealTime, before: usize) {
+    /// Notes the piece that was appended to the first `before` bytes, and how many messages end in it.
+    fn note_piece(&mut self, now: RealTime, before: usize, messages: u64) {
         let piece = self.bytes.len() - before;
-        if piece == 0 {
-            return;
-        }
-        if !self.is_stream {
-            self.pieces.push_back(piece);
-        }
         match self.queued.back_mut() {
-            Some((at, bytes)) if *at == now => *bytes += piece,
-            _ => self.queued.push_back((now, piece)),
+            Some(last) if last.at == now || piece == 0 => {
+                last.bytes += piece;
+                last.messages += messages;
+            }
+            None if piece == 0 => self.messages_written += messages,
+            _ => self.queued.push_back(Queued {
+                at: now,
+                bytes: piece,
+                messages,
+            }),
+        }
+        if piece > 0 && !self.is_stream {
+            self.pieces.push_back(piece);
         }
     }
 
@@ -159,10 +180,7 @@ impl Outbox {
             *first -= count;
             self.pieces.pop_front_if(|first| *first == 0);
         }
-        let waited = self
-            .queued
-            .front()
-            .map_or(RealSpan::ZERO, |(at, _)| now.since(*at));
+        let waited = self.age(now);
         self.forget_queued(count);
         if self.written == self.bytes.len() {
             self.bytes.clear();
@@ -193,21 +211,31 @@ impl Outbox {
         self.len() == 0
     }
 
+    /// Messages that were put in so far.
+    pub(crate) fn messages_queued(&self) -> u64 {
+        self.messages_queued
+    }
+
+    /// Messages that wait: those of one instant leave together, with the last byte of them.
+    pub(crate) fn messages_waiting(&self) -> u64 {
+        self.messages_queued - self.messages_written
+    }
+
     /// How long the oldest byte has waited at `now`; no time if none waits.
     pub(crate) fn age(&self, now: RealTime) -> RealSpan {
-        self.queued
-            .front()
-            .map_or(RealSpan::ZERO, |(at, _)| now.since(*at))
+        let oldest = self.queued.front();
+        oldest.map_or(RealSpan::ZERO, |oldest| now.since(oldest.at))
     }
 
     fn forget_queued(&mut self, mut count: usize) {
         while count > 0
-            && let Some((_, bytes)) = self.queued.front_mut()
+            && let Some(oldest) = self.queued.front_mut()
         {
-            let gone = count.min(*bytes);
-            *bytes -= gone;
+            let gone = count.min(oldest.bytes);
+            oldest.bytes -= gone;
             count -= gone;
-            if *bytes == 0 {
+            if oldest.bytes == 0 {
+                self.messages_written += oldest.messages;
                 self.queued.pop_front();
             }
         }
@@ -215,11 +243,17 @@ impl Outbox {
 
     /// Pieces, instants and bytes agree.
     pub(crate) fn check(&self) {
-        let queued: usize = self.queued.iter().map(|(_, bytes)| bytes).sum();
+        let queued: usize = self.queued.iter().map(|queued| queued.bytes).sum();
         let encoded = self.bytes.len() - self.written;
         assert_eq!(queued, encoded, "each byte was put in at some instant");
         let behind: usize = self.behind.iter().map(Behind::memory_bytes).sum();
         assert_eq!(behind, self.behind_bytes, "what waits behind is counted");
+        let messages: u64 = self.queued.iter().map(|queued| queued.messages).sum();
+        assert_eq!(
+            messages + self.behind.len() as u64,
+            self.messages_waiting(),
+            "each message ends in some bytes"
+        );
         assert!(
             behind == 0 || encoded > 0,
             "more is encoded as soon as there is nothing to write"
@@ -272,13 +306,14 @@ mod tests {
         fn agrees_with_a_list_of_pieces(steps in steps()) {
             let mut outbox = Outbox::default();
             let mut model: VecDeque<Vec<u8>> = VecDeque::new();
-            let mut stream = false;
+            let (mut stream, mut pushed) = (false, 0);
             for step in steps {
                 match step {
                     Step::Push(piece) => {
                         push(&mut outbox, &piece);
                         if !piece.is_empty() {
                             model.push_back(piece);
+                            pushed += 1;
                         }
                     }
                     Step::Sent(count) => {
@@ -300,6 +335,9 @@ mod tests {
                 outbox.check();
                 let all: Vec<u8> = model.iter().flatten().copied().collect();
                 prop_assert_eq!(outbox.len(), all.len());
+                prop_assert_eq!(outbox.messages_queued(), pushed);
+                // All are of one instant, and leave with its last byte.
+                prop_assert_eq!(outbox.messages_waiting() == 0, all.is_empty());
                 let next = if stream { all } else { model.front().cloned().unwrap_or_default() };
                 prop_assert_eq!(outbox.unsent(), next.as_slice());
             }

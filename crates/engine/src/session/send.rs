@@ -142,10 +142,12 @@ impl Sessions {
     ) -> Option<T> {
         let now = self.now;
         let session = self.get_mut(conn)?;
-        let before = session.outbox.len();
+        let (before, queued, waiting) = outbox_counts(session);
         let changed = change(session, now);
-        let after = session.outbox.len();
+        let (after, queued_after, waiting_after) = outbox_counts(session);
         self.outbox_bytes = self.outbox_bytes - before + after;
+        self.messages_queued += queued_after - queued;
+        self.messages_waiting = self.messages_waiting - waiting + waiting_after;
         if after >= limits::OUTBOX_PAUSE_BYTES {
             self.watch_backlog(conn);
         }
@@ -228,6 +230,12 @@ impl Sessions {
         }
         bytes.len()
     }
+}
+
+/// Bytes that wait in an outbox, messages that were put in, and messages that wait.
+fn outbox_counts(session: &Session) -> (usize, u64, u64) {
+    let outbox = &session.outbox;
+    (outbox.len(), outbox.messages_queued(), outbox.messages_waiting())
 }
 
 /// Sessions with bytes that the shell has not been asked to write. Each stands in each queue once at most.

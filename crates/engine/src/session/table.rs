@@ -56,6 +56,9 @@ pub(crate) struct Sessions {
     pub(crate) idle_agents: usize,
     /// Bytes that wait in all outboxes together.
     pub(crate) outbox_bytes: usize,
+    /// Messages that wait there, and messages that were put there so far.
+    pub(crate) messages_waiting: u64,
+    pub(crate) messages_queued: u64,
     /// Sessions with a larger backlog than a peer that reads leaves, or with the rest of a snapshot. An agent is
     /// here once more when it exceeds its limit.
     pub(crate) backlogged: Vec<ConnId>,
@@ -85,6 +88,8 @@ impl Sessions {
             dirty: Dirty::default(),
             idle_agents: 0,
             outbox_bytes: 0,
+            messages_waiting: 0,
+            messages_queued: 0,
             backlogged: Vec::new(),
             by_address: HashMap::new(),
             unidentified: Unidentified::default(),
@@ -120,6 +125,7 @@ impl Sessions {
         let mut session = self.slots[conn.slot as usize].take()?;
         self.open -= 1;
         self.outbox_bytes -= session.outbox.len();
+        self.messages_waiting -= session.outbox.messages_waiting();
         self.idle_agents -= usize::from(session.is_idle);
         self.unlist(&session.role, conn);
         self.delay.forget(&mut session.delayed);
