@@ -24,9 +24,10 @@ pub use crate::passes::{Budget, StageUse};
 use crate::passes::{Passes, REAL_KINDS};
 use crate::recorder::Recorder;
 use crate::reload::Reload;
-use crate::service_manager::ServiceManager;
+use crate::service_manager::{self, ServiceManager};
 use crate::shell::jobs::Work;
 use crate::shell::tasks::TaskSender;
+use crate::shell::timers::Ran;
 use crate::shell::{Shell, TOKEN_SIGNALS};
 use crate::stages::{self, STAGES};
 use crate::wait::Ready;
@@ -102,8 +103,10 @@ impl EventLoop {
     pub fn serve(&mut self, manager: ServiceManager, what: &str) {
         manager.ready(what);
         if let Some(every) = manager.watchdog_interval() {
-            let alive = |shell: &mut Shell| shell.manager.alive();
-            self.shell.every("watchdog", every, alive);
+            self.shell.every(service_manager::TIMER, every, |shell| {
+                shell.manager.alive();
+                Ok(Ran::Done)
+            });
         }
         self.shell.manager = manager;
     }
@@ -118,17 +121,21 @@ impl EventLoop {
     pub fn save(&mut self, autosave: Autosave, every: RealSpan) -> io::Result<()> {
         self.shell.storage.autosave = Some(autosave);
         self.shell.engine.expect_saves();
-        self.shell.every(autosave::TIMER, every, |shell| {
-            if let Err(reason) = shell.save() {
-                log::warn!("{reason}");
-            }
-        });
+        self.shell
+            .every(autosave::TIMER, every, |shell| match shell.save() {
+                Ok(_) => Ok(Ran::Done),
+                Err(reason) => {
+                    log::warn!("{reason}");
+                    Ok(Ran::Skipped)
+                }
+            });
         self.shell.jobs.start_disk()
     }
 
     pub fn log_metrics(&mut self, level: log::Level, every: RealSpan) {
         self.shell.every("metrics_log", every, move |shell| {
             log::log!(level, "metrics: {}", metrics::collect(shell).to_log_line());
+            Ok(Ran::Done)
         });
     }
 
@@ -198,7 +205,7 @@ impl EventLoop {
         let until = self.next_wake();
         let is_idle = until.is_none_or(|until| until > self.clock.now());
         if is_idle {
-            self.shell.stats.sleeps += 1;
+            self.shell.stats.idle_sleeps += 1;
         }
         let woken = self.shell.wait.wait(until);
         // A reading that is not later changes nothing.
@@ -353,6 +360,11 @@ impl EventLoop {
 
     pub fn shell(&mut self) -> &mut Shell {
         &mut self.shell
+    }
+
+    /// Runs of timers that ended in a panic, which ends no match.
+    pub fn timer_panics(&self) -> u64 {
+        self.shell.timers.panics
     }
 
     pub fn ticks_run(&self) -> u64 {

@@ -23,8 +23,22 @@ use crate::recorder::Recorder;
 use crate::scripts::ScriptTotals;
 use crate::shell::Shell;
 use crate::shell::jobs::JobStats;
+use crate::shell::timers::{TimerStats, Timers};
 
 const PREFIX: &str = "trantor";
+
+/// The loop's own figures, which the console shows if it is asked for none by name.
+const OF_LOOP: [&str; 9] = [
+    "uptime_seconds",
+    "loop_passes",
+    "loop_pass_average_seconds",
+    "loop_pass_max_seconds",
+    "loop_pass_work_average",
+    "loop_idle_sleeps",
+    "loop_utilization_ratio",
+    "outbound_depth_messages",
+    "outbound_messages",
+];
 
 /// What the log line of `--metrics-log` shows; the rest is for scrapers.
 const LOGGED: [&str; 5] = [
@@ -112,6 +126,27 @@ impl Table {
         page
     }
 
+    /// For the console: the samples of metrics with `word` in their names, as [`Self::into_text`] has them without the buckets
+    /// of histograms, or else the loop's own.
+    pub(crate) fn into_lines(mut self, word: Option<&str>) -> Result<String, String> {
+        self.0.retain(|metric| match word {
+            Some(word) => format!("{PREFIX}_{}", metric.name).contains(word),
+            None => OF_LOOP.contains(&metric.name),
+        });
+        if let (true, Some(word)) = (self.0.is_empty(), word) {
+            return Err(format!(
+                "no metric has {word:?} in its name; metrics {PREFIX} lists all of them"
+            ));
+        }
+        let page = self.into_text();
+        let is_sample = |line: &&str| !line.starts_with('#') && !line.contains("_bucket{");
+        Ok(page
+            .lines()
+            .filter(is_sample)
+            .map(|line| format!("{line}\n"))
+            .collect())
+    }
+
     /// The line for the log, of numbers and of histograms by p50, p99 and p99.9.
     pub(crate) fn to_log_line(&self) -> String {
         let logged = self.0.iter().filter(|metric| LOGGED.contains(&metric.name));
@@ -163,6 +198,7 @@ pub(crate) fn collect(shell: &mut Shell) -> Table {
     collect_passes(&mut table, &shell.stats, &stats);
     collect_deadlines(&mut table, &shell.stats, &stats);
     collect_loop(&mut table, shell, &stats);
+    collect_timers(&mut table, &shell.timers);
     collect_sockets(&mut table, shell);
     collect_journal(&mut table, shell);
     collect_saves(&mut table, shell);
@@ -202,8 +238,14 @@ fn collect_passes(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
         .add("loop_stage_items", by_stage(|stage| stage.items as f64));
     m.help("Time that the stages of passes took")
         .add("loop_stage_seconds", by_stage(|stage| seconds(stage.time)));
-    m.help("Passes before which the loop had nothing to do")
-        .counter("loop_sleeps", own.sleeps);
+    m.help("Average duration of a pass")
+        .gauge("loop_pass_average_seconds", seconds(own.pass_average()));
+    m.help("Longest pass")
+        .gauge("loop_pass_max_seconds", seconds(own.pass_max));
+    m.help("Items that the stages of a pass do on average")
+        .gauge("loop_pass_work_average", own.work_average());
+    m.help("Sleeps that the loop began with nothing to do")
+        .counter("loop_idle_sleeps", own.idle_sleeps);
     m.help("How late a sleep ended after its deadline")
         .histogram("loop_wake_lateness_seconds", &own.wake_lateness);
 }
@@ -243,7 +285,7 @@ fn collect_deadlines(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
 }
 
 fn collect_loop(m: &mut Table, shell: &Shell, stats: &EngineStats) {
-    let (wait, timers) = (shell.wait.stats, shell.timers.stats);
+    let wait = shell.wait.stats;
     m.help("Waits that could sleep")
         .counter("wait_sleeps", wait.sleeps);
     m.help("Times that the system ended a sleep")
@@ -262,18 +304,39 @@ fn collect_loop(m: &mut Table, shell: &Shell, stats: &EngineStats) {
         .counter("tasks", shell.tasks_run);
     m.help("Tasks refused, since too many waited or the loop was stopping")
         .counter("tasks_refused", shell.tasks.refused());
-    m.help("Named timers, such as db_save, that are set")
-        .gauge("named_timers_pending", shell.timers.len() as f64);
-    m.help("Runs of named timers")
-        .counter("named_timers", timers.runs);
-    m.help("Periods of named timers that were skipped")
-        .counter("named_timers_coalesced", timers.coalesced);
-    m.help("Longest run of a named timer")
-        .gauge("named_timers_duration_max_seconds", seconds(timers.duration_max));
-    m.help("Latest run of a named timer")
-        .gauge("named_timers_lateness_max_seconds", seconds(timers.lateness_max));
     m.help("Deadlines of sessions and ticks that are set")
         .gauge("session_timers_pending", stats.timers_pending as f64);
+}
+
+/// By the names of `timer list`.
+fn collect_timers(m: &mut Table, timers: &Timers) {
+    let by_name = |kind: MetricType, of: fn(&TimerStats) -> f64| {
+        let samples = timers.stats().map(|(name, stats)| (name, of(stats)));
+        Value::Family(kind, "timer", samples.collect())
+    };
+    m.help("Named timers that are set")
+        .gauge("timers_set", timers.set_count() as f64);
+    m.help("Runs of a named timer").add(
+        "timer_runs",
+        by_name(MetricType::Counter, |timer| timer.runs as f64),
+    );
+    m.help("Periods for which a named timer did not run: it was late, or had a reason")
+        .add(
+            "timer_skipped",
+            by_name(MetricType::Counter, |timer| timer.skipped as f64),
+        );
+    m.help("Runs of a named timer that failed").add(
+        "timer_errors",
+        by_name(MetricType::Counter, |timer| timer.errors as f64),
+    );
+    m.help("Longest run of a named timer").add(
+        "timer_duration_max_seconds",
+        by_name(MetricType::Gauge, |timer| seconds(timer.duration_max)),
+    );
+    m.help("Latest run of a named timer").add(
+        "timer_lateness_max_seconds",
+        by_name(MetricType::Gauge, |timer| seconds(timer.lateness_max)),
+    );
 }
 
 fn collect_sockets(m: &mut Table, shell: &Shell) {
@@ -597,6 +660,10 @@ fn collect_sessions(m: &mut Table, stats: &EngineStats) {
         .gauge("outbox_bytes", stats.outbox_bytes as f64);
     m.help("How long the oldest of them has waited")
         .gauge("outbox_oldest_seconds", seconds(stats.outbox_age));
+    m.help("Messages that wait to be written: replies, and what is sent to a viewer at one time")
+        .gauge("outbound_depth_messages", stats.messages_waiting as f64);
+    m.help("Messages that were queued for peers")
+        .counter("outbound_messages", stats.messages_queued);
     m.help("Wait of bytes before they were written, 99th percentile since the start")
         .gauge("outbox_wait_p99_seconds", wait_p99);
     m.help("Writes from outboxes")

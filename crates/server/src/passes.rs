@@ -298,7 +298,11 @@ pub(crate) struct LoopStats {
     pub(crate) idle_passes: u64,
     pub(crate) busy: RealSpan,
     pub(crate) pass_time: Histogram,
-    pub(crate) sleeps: u64,
+    pub(crate) pass_max: RealSpan,
+    /// Items that all stages did.
+    pub(crate) work: u64,
+    /// Sleeps that the loop began with nothing to do.
+    pub(crate) idle_sleeps: u64,
     /// How late the loop woke after the deadline that ended its sleep.
     pub(crate) wake_lateness: Histogram,
     /// In the order of a pass; none before the first.
@@ -334,10 +338,23 @@ impl LoopStats {
             totals.items += u64::from(stage.items);
             totals.time += stage.time;
         }
+        let took = passes.duration();
         self.passes += 1;
         self.idle_passes += u64::from(items == 0);
-        self.busy += passes.duration();
-        self.pass_time.record(passes.duration());
+        self.work += items;
+        self.busy += took;
+        self.pass_time.record(took);
+        self.pass_max = self.pass_max.max(took);
+    }
+
+    pub(crate) fn pass_average(&self) -> RealSpan {
+        let passes = i64::try_from(self.passes).unwrap_or(i64::MAX).max(1);
+        RealSpan::from_nanos(self.busy.as_nanos() / passes)
+    }
+
+    /// Items that a pass does on average.
+    pub(crate) fn work_average(&self) -> f64 {
+        self.work as f64 / self.passes.max(1) as f64
     }
 
     pub(crate) fn count_deadline(&mut self, fired: Fired) {
@@ -479,6 +496,31 @@ mod tests {
                 "{cheap_ns} against {dear_ns} ns an item: {smaller:.3}"
             );
         }
+    }
+
+    #[test]
+    fn time_and_work_are_averaged_over_all_passes() {
+        let (clock, mut passes, mut stats) = (ManualClock::default(), two_stages(10), LoopStats::default());
+        assert_eq!(
+            (stats.pass_average(), stats.work_average()),
+            (RealSpan::ZERO, 0.0)
+        );
+        for items in [0, 2, 0, 4] {
+            passes.begin(clock.now());
+            let mut turn = passes.enter(DEAR, &clock);
+            for _ in 0..items {
+                assert!(turn.admits("item"));
+                clock.advance(RealSpan::from_millis(1));
+            }
+            turn.leave();
+            stats.count_pass(&passes);
+        }
+        let spans = [stats.pass_average(), stats.pass_max];
+        assert_eq!(spans, [1_500, 4_000].map(RealSpan::from_micros));
+        assert_eq!(
+            (stats.work_average(), stats.passes, stats.idle_passes),
+            (1.5, 4, 2)
+        );
     }
 
     #[test]

@@ -10,6 +10,9 @@ use std::net::TcpListener;
 use listenfd::ListenFd;
 use trantor_time::RealSpan;
 
+/// The timer that tells it that the server lives; without it the server would be restarted.
+pub(crate) const TIMER: &str = "watchdog";
+
 /// The service manager of this process; by default none.
 #[derive(Debug, Default)]
 pub struct ServiceManager {

@@ -21,6 +21,7 @@ use crate::conn::{ReadOutcome, WriteOutcome};
 use crate::console;
 use crate::listener::Listener;
 use crate::passes::{Budget, Turn};
+use crate::shell::timers::Ran;
 use crate::shell::{Shell, TOKEN_LISTENER, TOKEN_SIGNALS};
 use crate::wait::{WaitPolicy, spacing_at};
 
@@ -29,6 +30,9 @@ const STAGE_SPAN: RealSpan = RealSpan::from_millis(5);
 
 /// How long the server stays after a win that ends it: the slowest of many viewers are updated twenty times a second.
 const AFTER_WIN_SPAN: RealSpan = RealSpan::from_secs(2);
+
+/// The timer that ends the server then.
+const AFTER_WIN: &str = "after_win";
 
 pub(crate) struct Stage {
     /// In logs and metrics.
@@ -230,9 +234,9 @@ fn timers(shell: &mut Shell, turn: &mut Turn<'_>) {
         turn.name_item(timer.name);
         // In a timer the time is its own deadline, so that delays it asks for do not drift.
         shell.now = timer.at;
-        (timer.callback)(shell);
+        let outcome = shell.run_timer(&mut timer.callback);
         shell.now = now;
-        shell.timers.finish(timer, now, turn.item_took());
+        shell.timers.finish(timer, outcome, now, turn.item_took());
     }
 }
 
@@ -313,7 +317,10 @@ fn end_later(shell: &mut Shell) {
         "the match is over: the server ends in {} s",
         span.as_nanos() / NANOS
     );
-    shell.once("after win", span, |shell| shell.stop.request());
+    shell.once(AFTER_WIN, span, |shell| {
+        shell.stop.request();
+        Ok(Ran::Done)
+    });
 }
 
 /// Writes the journal before anything is sent: what a peer knows of is recorded.

@@ -300,6 +300,7 @@ impl Server {
         if let Some(EndReason::Failed(fault)) = end {
             bail!("{fault}");
         }
+        ensure!(event_loop.timer_panics() == 0, "a timer panicked");
         self.ended = self.clock.clock.now();
         let has_written = self.network.host.has_written.take();
         self.storage.after_pass(event_loop, has_written, self.ended)?;

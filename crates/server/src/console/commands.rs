@@ -51,6 +51,11 @@ fn unknown(word: &str, typed: &str) -> String {
         return (*instead).to_owned();
     }
     let aliases = ALIASES.iter().map(|(alias, _)| *alias);
+    let longer = |command: &Command| command.name.split(' ').next() == Some(word);
+    let longer: Vec<&str> = commands().filter(longer).map(|command| command.usage).collect();
+    if !longer.is_empty() {
+        return format!("type: {}", longer.join(", or "));
+    }
     let known = commands().map(|command| command.name).chain(aliases);
     format!(
         "unknown command {typed:?}{}",
@@ -123,6 +128,10 @@ end [TEAM|draw]                        end the match: the leading team wins, or 
 script list                            list the scripts that run, and what is wrong with changed ones
 script resume FILE                     run a script again that failed too often and is suspended
 script reload FILE                     read a script again; changed files are read by themselves
+timer list                             list the server's timers: period, next run, runs, skipped periods, longest and latest run, errors
+timer remove NAME                      stop a timer; timer every sets it again
+timer every NAME PERIOD (100ms to 24h) run a timer at another period, as in: timer every db_save 30s
+metrics [WORD]                         show the loop's own figures, or those of /metrics with WORD in their names
 save                                   save the game now (--save DIR)
 quit                                   end the server in order
 ";

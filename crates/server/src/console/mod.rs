@@ -20,8 +20,9 @@ use trantor_protocol::text::printable;
 use trantor_time::{RealSpan, RealTime};
 
 use self::commands::Line;
-use crate::minds;
+use crate::options::values;
 use crate::shell::{Reply, Shell};
+use crate::{metrics, minds, service_manager};
 
 /// The answer to a line: text of whole lines, or in one line why it was not done.
 pub type Answer = Result<String, String>;
@@ -56,6 +57,22 @@ fn answer(shell: &mut Shell, from: Option<ConnId>, line: &Line<'_>) -> Answer {
         }
         ("script list", []) => Ok(shell.scripts.list()),
         ("script resume", [file]) => shell.resume_script(file),
+        ("timer list", []) => Ok(shell.timers.shown(shell.now)),
+        ("timer remove" | "timer every", [name, ..]) if *name == service_manager::TIMER => Err(format!(
+            "{name} tells the service manager that the server is alive; it cannot be changed"
+        )),
+        ("timer remove", [name]) => {
+            shell.timers.remove(name)?;
+            Ok(shell.timers.shown(shell.now))
+        }
+        ("timer every", [name, period]) => {
+            let period =
+                values::period()(period).map_err(|accepted| format!("{period:?} is not {accepted}"))?;
+            shell.timers.set_period(name, period, shell.now)?;
+            Ok(shell.timers.shown(shell.now))
+        }
+        ("metrics", []) => metrics::collect(shell).into_lines(None),
+        ("metrics", [word]) => metrics::collect(shell).into_lines(Some(word)),
         ("quit", []) => {
             shell.stop.request();
             Ok("ending\n".to_owned())

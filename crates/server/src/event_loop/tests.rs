@@ -22,16 +22,19 @@ fn event_loop(options: Options) -> EventLoop {
     .unwrap()
 }
 
+/// What a line of the terminal's console is answered.
+fn say(event_loop: &mut EventLoop, line: &str) -> console::Answer {
+    let (send, answer) = std::sync::mpsc::sync_channel(1);
+    let reply = Box::new(move |_: &mut Shell, answer| send.send(answer).unwrap());
+    console::carry_out(&mut event_loop.shell, None, line, reply);
+    answer.recv().unwrap()
+}
+
 #[test]
 fn a_save_that_is_not_begun_is_not_said_to_be() {
     let directory = std::env::temp_dir().join(format!("trantor-save-twice-{}", std::process::id()));
     let mut event_loop = event_loop(Options::default());
-    let say = |event_loop: &mut EventLoop| {
-        let (send, answer) = std::sync::mpsc::sync_channel(1);
-        let reply = Box::new(move |_: &mut Shell, answer| send.send(answer).unwrap());
-        console::carry_out(&mut event_loop.shell, None, "save", reply);
-        answer.recv().unwrap()
-    };
+    let say = |event_loop: &mut EventLoop| say(event_loop, "save");
     assert!(say(&mut event_loop).unwrap_err().contains("--save DIR"));
     let autosave = Autosave::new(SystemFiles::shared(), &directory, 3).unwrap();
     event_loop.save(autosave, RealSpan::from_secs(60)).unwrap();
@@ -114,6 +117,123 @@ fn there_is_one_disk_job_of_a_name_and_its_failure_comes_to_the_loop() {
     let stats = event_loop.shell.jobs.stats();
     let counts = ["save", "sync"].map(|name| (stats[name].runs, stats[name].failed, stats[name].refused));
     assert_eq!(counts, [(1, 0, 0), (1, 1, 1)]);
+}
+
+/// A loop around an engine on a manual clock, whose disk jobs the test runs.
+fn manual_loop() -> (EventLoop, ManualClock) {
+    let options = Options {
+        port: 0,
+        ..Options::default()
+    };
+    let listener = Listener::new(TcpListener::bind(options.listen_address()).unwrap()).unwrap();
+    let (address, clock) = (listener.address(), ManualClock::default());
+    let engine = Engine::new(options.engine_config(1), clock.now());
+    let shell = Shell::new(engine, listener, clock.now()).unwrap();
+    let mut event_loop = EventLoop::of(shell, Box::new(clock.clone()), address);
+    event_loop.shell.jobs.simulate();
+    (event_loop, clock)
+}
+
+/// The disk refuses one save of four, and another timer panics each time.
+#[test]
+fn timers_that_fail_are_counted_and_run_again_and_operators_see_and_change_them() {
+    let directory = std::env::temp_dir().join(format!("trantor-timers-{}", std::process::id()));
+    let _none_left = std::fs::remove_dir_all(&directory);
+    let (mut event_loop, clock) = manual_loop();
+    let autosave = Autosave::new(SystemFiles::shared(), &directory, 3).unwrap();
+    event_loop.save(autosave, RealSpan::from_secs(60)).unwrap();
+    event_loop
+        .shell
+        .every("broken", RealSpan::from_secs(1), |_| panic!("no way"));
+    say(&mut event_loop, "timer every db_save 3s").unwrap();
+    for second in 1..=12 {
+        match second {
+            4 => std::fs::remove_dir_all(&directory).unwrap(),
+            8 => std::fs::create_dir(&directory).unwrap(),
+            _ => {}
+        }
+        // A state that is on the disk is not written again.
+        say(&mut event_loop, &format!("settile food {second} 0 0")).unwrap();
+        clock.advance(RealSpan::from_secs(1));
+        event_loop.shell.now = clock.now();
+        assert_eq!(event_loop.run_pass(), None, "at second {second}");
+        if let Some((_, work)) = event_loop.take_disk_job() {
+            work();
+            assert_eq!(event_loop.run_pass(), None);
+        }
+    }
+    let list = "\
+        name     period  next      runs  skipped  longest  late     errors\n\
+        db_save  3s      in 3.0 s  4     0        0.00 ms  0.00 ms  1\n\
+        broken   1s      in 1.0 s  12    0        0.00 ms  0.00 ms  12\n";
+    assert_eq!(say(&mut event_loop, "timer list").as_deref(), Ok(list));
+    assert_eq!(event_loop.timer_panics(), 12);
+    let metrics = say(&mut event_loop, "metrics timer_").unwrap();
+    for line in [
+        "trantor_timer_runs_total{timer=\"db_save\"} 4.0",
+        "trantor_timer_skipped_total{timer=\"db_save\"} 0.0",
+        "trantor_timer_duration_max_seconds{timer=\"db_save\"} 0.0",
+        "trantor_timer_lateness_max_seconds{timer=\"db_save\"} 0.0",
+        "trantor_timer_errors_total{timer=\"broken\"} 12.0",
+    ] {
+        assert!(
+            metrics.lines().any(|other| other == line),
+            "no {line} in:\n{metrics}"
+        );
+    }
+    let left = say(&mut event_loop, "timer remove broken").unwrap();
+    assert!(left.contains("broken   1s      removed"), "{left}");
+    for (line, answer) in [
+        (
+            "timer",
+            "type: timer list, or timer remove NAME, or timer every NAME PERIOD",
+        ),
+        (
+            "timer remove dbsave",
+            "there is no timer \"dbsave\"; did you mean db_save?",
+        ),
+        (
+            "timer every db_save 1",
+            "\"1\" is not a time from 100ms to 24h, such as 60s or 5m",
+        ),
+        ("timer remove watchdog", "watchdog tells the service manager"),
+        ("metrics nothing", "no metric has \"nothing\" in its name"),
+    ] {
+        let refused = say(&mut event_loop, line).unwrap_err();
+        assert!(refused.starts_with(answer), "{line}: {refused}");
+    }
+    drop(event_loop);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn the_console_shows_the_loops_own_figures_by_their_names() {
+    let (mut event_loop, clock) = manual_loop();
+    for _ in 0..4 {
+        clock.advance(RealSpan::from_secs(1));
+        event_loop.shell.now = clock.now();
+        assert_eq!(event_loop.run_pass(), None);
+    }
+    let figures = say(&mut event_loop, "metrics").unwrap();
+    let names: Vec<_> = figures
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    let expected = [
+        "uptime_seconds",
+        "loop_passes_total",
+        "loop_utilization_ratio",
+        "loop_pass_average_seconds",
+        "loop_pass_max_seconds",
+        "loop_pass_work_average",
+        "loop_idle_sleeps_total",
+        "outbound_depth_messages",
+        "outbound_messages_total",
+    ];
+    assert_eq!(names, expected.map(|name| format!("trantor_{name}")));
+    for line in ["trantor_uptime_seconds 4.0", "trantor_loop_passes_total 4.0"] {
+        assert!(figures.lines().any(|other| other == line), "{figures}");
+    }
 }
 
 /// Drawing a map takes milliseconds, and an operator may ask for hundreds at once.

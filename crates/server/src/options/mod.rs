@@ -32,7 +32,7 @@ pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
 use trantor_cli::values::choice;
 use values::{
     CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, fits, frequency,
-    host_names, lag, lag_limit, log_filter, minds, number, path, record_keep, save_span, seconds,
+    host_names, lag, lag_limit, log_filter, minds, number, path, period, record_keep, seconds,
     seconds_or_never, socket_address, switch, whole,
 };
 pub use values::{ConsoleInput, LogFilter, RecordKeep};
@@ -60,7 +60,7 @@ pub const FREQUENCY_MAX: u64 = TEXT_FREQUENCY_MAX as u64;
 /// Saves kept. More is an archive, which a copy elsewhere does better.
 const SAVES_KEPT_MAX: u64 = 1_000;
 /// Time between saves, in milliseconds: a tenth of a second to a day. Less would only wear the disk.
-const SAVE_EVERY_MS: std::ops::RangeInclusive<u64> = 100..=SECONDS_MAX * 1_000;
+const PERIOD_MS: std::ops::RangeInclusive<u64> = 100..=SECONDS_MAX * 1_000;
 
 /// Connections: as many as a system has descriptors for.
 const CONNECTIONS_LIMIT_MAX: u64 = 1_000_000;
@@ -275,7 +275,7 @@ pub struct SaveOptions {
     #[arg(long = "save", value_name = "DIR", value_parser = path("the path of a directory"))]
     pub directory: Option<PathBuf>,
     /// How often the game is saved: 60s, 5m, 500ms
-    #[arg(long = "save-every", value_name = "SPAN", value_parser = save_span())]
+    #[arg(long = "save-every", value_name = "SPAN", value_parser = period())]
     pub every: RealSpan,
     /// How many saves are kept, the newest ones
     #[arg(long = "save-keep", value_name = "COUNT", value_parser = whole::<usize>(1, SAVES_KEPT_MAX))]

@@ -17,7 +17,7 @@ use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
-use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, OrNone, SAVE_EVERY_MS};
+use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, OrNone, PERIOD_MS};
 use crate::minds::{self, MindSpecs};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,8 +154,8 @@ pub(super) fn record_keep() -> impl Reader<RecordKeep> {
     )
 }
 
-/// A span of time with its unit, within the range of `--save-every`.
-pub(super) fn save_span() -> impl Reader<RealSpan> {
+/// The period of a timer, with its unit.
+pub(crate) fn period() -> impl Reader<RealSpan> {
     text("a time from 100ms to 24h, such as 60s or 5m", |text| {
         let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
         let number: u64 = digits.parse().ok()?;
@@ -167,9 +167,7 @@ pub(super) fn save_span() -> impl Reader<RealSpan> {
             _ => return None,
         };
         let ms = number.checked_mul(unit_ms)?;
-        SAVE_EVERY_MS
-            .contains(&ms)
-            .then(|| RealSpan::from_millis(fits(ms)))
+        PERIOD_MS.contains(&ms).then(|| RealSpan::from_millis(fits(ms)))
     })
 }
 

@@ -4,7 +4,7 @@
 
 pub(crate) mod jobs;
 pub mod tasks;
-mod timers;
+pub(crate) mod timers;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,14 @@ use mio::Token;
 use trantor_engine::limits::Limits;
 use trantor_engine::{Control, Engine};
 use trantor_model::{Show, ShownBy};
+use trantor_runtime::fault::caught;
 use trantor_runtime::signals::{Signal, Signals};
 use trantor_runtime::{RealClock, StopSignal, UserToken};
 use trantor_time::{Clock as _, RealSpan, RealTime};
 
 use self::jobs::Jobs;
 use self::tasks::TaskQueue;
-use self::timers::{TimerCallback, Timers};
+use self::timers::{Ran, TimerCallback, Timers};
 use crate::autosave::{self, Autosave};
 use crate::conn::{Conns, READ_BYTES_MAX};
 use crate::console::{Answer, LinesLogged};
@@ -36,6 +37,9 @@ use crate::wait::MioWait;
 /// Tokens of what is watched besides connections, whose tokens count from zero.
 pub(crate) const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
 pub(crate) const TOKEN_SIGNALS: Token = Token(usize::MAX - 17);
+
+/// Reads the options again.
+type ReloadCallback = Box<dyn FnMut(&mut Shell)>;
 
 /// Reports at the end of each pass how far a game was shown.
 type ReportShown = Box<dyn Fn(&Engine)>;
@@ -54,7 +58,7 @@ pub struct Shell {
     pub(crate) wait: MioWait,
     pub(crate) tasks: TaskQueue,
     pub(crate) tasks_run: u64,
-    /// Saves, watchdog.
+    /// Saves, figures for the log, watchdog.
     pub(crate) timers: Timers,
     /// Declared after the tasks, whose queue its thread may wait for.
     pub(crate) jobs: Jobs,
@@ -65,7 +69,7 @@ pub struct Shell {
     pub(crate) stats: LoopStats,
     pub storage: Storage,
     /// Reloads the options, if they can be.
-    pub(crate) reload: Option<TimerCallback>,
+    pub(crate) reload: Option<ReloadCallback>,
     /// The token for programs of the server's own user, under `--control user`.
     pub(crate) user_token: Option<UserToken>,
     pub(crate) manager: ServiceManager,
@@ -145,7 +149,7 @@ impl Shell {
         &mut self,
         name: &'static str,
         delay: RealSpan,
-        callback: impl FnMut(&mut Self) + 'static,
+        callback: impl FnMut(&mut Self) -> Result<Ran, String> + 'static,
     ) {
         let at = self.now.saturating_add(delay);
         self.timers.set(name, at, None, Box::new(callback));
@@ -156,10 +160,22 @@ impl Shell {
         &mut self,
         name: &'static str,
         period: RealSpan,
-        callback: impl FnMut(&mut Self) + 'static,
+        callback: impl FnMut(&mut Self) -> Result<Ran, String> + 'static,
     ) {
         let at = self.now.saturating_add(period);
         self.timers.set(name, at, Some(period), Box::new(callback));
+    }
+
+    /// Runs a timer. Its failure is its own: no timer changes the game, so a panic leaves the engine whole, and the match goes on.
+    pub(crate) fn run_timer(&mut self, callback: &mut TimerCallback) -> Result<Ran, String> {
+        let mut has_returned = false;
+        let outcome = caught(|| {
+            let outcome = callback(self);
+            has_returned = true;
+            outcome
+        });
+        self.timers.panics += u64::from(!has_returned);
+        outcome
     }
 
     /// Sets who may control the engine, by `token` or by one for programs of this user. Answers whether the token is
@@ -205,8 +221,9 @@ impl Shell {
                 task.run().map(|written| (written, clock.now().since(began)))
             };
             self.submit_job(autosave::TIMER, work, |shell, saved| {
-                if let Ok((_, took)) = &saved {
-                    shell.stats.save_write.record(*took);
+                match &saved {
+                    Ok((_, took)) => shell.stats.save_write.record(*took),
+                    Err(_) => shell.timers.count_error(autosave::TIMER),
                 }
                 if let Some(autosave) = &mut shell.storage.autosave {
                     autosave.end(saved.map(|(written, _)| written));
