@@ -11,8 +11,10 @@ use trantor_game::{
 use trantor_model::{AgentId, Show, ShownBy, TeamId};
 use trantor_time::GameTime;
 
-use crate::minds::{Act, Host, MindGroup, MindGroupState, MindKind, MindRate, MindSource, Minds, Scenario};
-use crate::{AdminRefusal, AdminRequest};
+use crate::minds::{
+    Act, Host, MindGroup, MindGroupState, MindKind, MindRate, MindSource, Minds, PaceState, Scenario,
+};
+use crate::{AdminRefusal, AdminRequest, Client};
 
 /// Why a leap ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,23 @@ impl Host for Stage {
 
     /// Nobody watches a leap.
     fn show(&mut self, _: ShownBy, _: Show) {}
+
+    fn pace(&self) -> PaceState {
+        PaceState {
+            frequency: None,
+            lock_step: None,
+            is_started: true,
+            is_paused: false,
+            sprint_until: None,
+            now: self.game.now(),
+            slipped: None,
+        }
+    }
+
+    /// It has none.
+    fn clients(&self) -> Vec<Client> {
+        Vec::new()
+    }
 
     /// A leap has no speed; what a live game would have is recorded.
     fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {

@@ -14,7 +14,7 @@ mod scenario;
 mod worker;
 
 use trantor_engine::AdminRequest;
-use trantor_game::Game;
+use trantor_engine::minds::OperatorView;
 
 #[cfg(not(feature = "script"))]
 pub use absent::Scripts;
@@ -30,7 +30,7 @@ pub(crate) use worker::{Isolation, compile};
 /// What was found in a file: its source, or in one line why it cannot be read.
 pub type Source = Result<Vec<u8>, String>;
 
-pub type ReadLine = fn(&Game, &str) -> ScenarioLine;
+pub type ReadLine = fn(&dyn OperatorView, &str) -> ScenarioLine;
 
 /// What a line of a scenario comes to.
 #[derive(Debug)]

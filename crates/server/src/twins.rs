@@ -5,7 +5,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use trantor_engine::minds::{Act, Mind, MindFactory, MindSource, Newborn, Percept, Scenario, ScenarioAct};
+use trantor_engine::minds::{
+    Act, Mind, MindFactory, MindSource, Newborn, OperatorView, Percept, Scenario, ScenarioAct,
+};
 use trantor_game::{Game, GameEvent};
 use trantor_model::AgentId;
 use trantor_time::GameTime;
@@ -200,8 +202,8 @@ impl Scenario for Scenarios {
         }
     }
 
-    fn next_act(&mut self, game: &Game) -> Option<ScenarioAct> {
-        let [one, other] = self.scenarios.each_mut().map(|scenario| scenario.next_act(game));
+    fn next_act(&mut self, view: &dyn OperatorView) -> Option<ScenarioAct> {
+        let [one, other] = self.scenarios.each_mut().map(|scenario| scenario.next_act(view));
         self.difference.compare(&one, &other, || {
             format!("the scenario, unit {}", self.now.as_units_f64())
         });

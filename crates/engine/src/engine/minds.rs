@@ -8,9 +8,9 @@ use trantor_model::{AgentId, Show, ShownBy, TeamId};
 use trantor_time::{GameTime, RealTime};
 
 use super::admin::{AdminRefusal, AdminRequest};
-use super::{Engine, Fired, FiredKind};
+use super::{Client, Engine, Fired, FiredKind};
 use crate::limits;
-use crate::minds::{Host, MindGroup, MindGroupState, Minds, Scenario};
+use crate::minds::{Host, MindGroup, MindGroupState, Minds, OperatorView, PaceState, Scenario};
 use crate::shell::CloseReason;
 
 impl Host for Engine {
@@ -33,6 +33,23 @@ impl Host for Engine {
         Engine::show(self, by, show);
     }
 
+    fn pace(&self) -> PaceState {
+        let (slips, slipped) = self.pace.slips();
+        PaceState {
+            frequency: Some(self.game_clock().frequency()),
+            lock_step: self.lock_step_state(),
+            is_started: self.is_started(),
+            is_paused: self.game_clock().is_paused(),
+            sprint_until: self.sprint_until(),
+            now: self.game_now(),
+            slipped: (slips > 0).then_some(slipped),
+        }
+    }
+
+    fn clients(&self) -> Vec<Client> {
+        Engine::clients(self).collect()
+    }
+
     fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {
         request.check_for_scenario()?;
         // Minds that are due are not counted while they act: a stamp of the pass would pass them by.
@@ -40,6 +57,28 @@ impl Host for Engine {
         let done = self.apply_request(request, self.sessions.now());
         self.arrived = arrived;
         done
+    }
+}
+
+impl OperatorView for Engine {
+    fn game(&self) -> &Game {
+        &self.game
+    }
+
+    fn pace(&self) -> PaceState {
+        Host::pace(self)
+    }
+
+    fn clients(&self) -> Vec<Client> {
+        Host::clients(self)
+    }
+
+    fn mind_groups(&self) -> &[MindGroupState] {
+        self.minds.as_ref().map_or(&[], |minds| minds.groups())
+    }
+
+    fn mind_of(&self, agent: AgentId) -> Option<&str> {
+        Engine::mind_of(self, agent)
     }
 }
 

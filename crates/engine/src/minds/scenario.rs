@@ -6,14 +6,52 @@
 use std::fmt;
 
 use trantor_game::{Game, GameEvent, GameInput, Handled};
-use trantor_model::{Show, ShownBy};
-use trantor_time::GameTime;
+use trantor_model::{AgentId, Show, ShownBy};
+use trantor_time::{Frequency, GameSpan, GameTime};
 
-use super::table::{Host, WAKE_SPACING};
-use crate::AdminRequest;
+use super::MindGroupState;
+use super::table::{Host, Minds, WAKE_SPACING};
+use crate::{AdminRequest, Client, LockStepState};
 
 /// Decisions in a row at one instant, each after an answer: more than any script asks, and no endless loop.
 const ROUNDS_MAX: usize = 256;
+
+/// A running game with what is around it, as operators and scenarios ask for it.
+pub trait OperatorView {
+    /// The game.
+    fn game(&self) -> &Game;
+
+    /// How it proceeds.
+    fn pace(&self) -> PaceState;
+
+    /// Open connections, in the order of the shell's table.
+    fn clients(&self) -> Vec<Client>;
+
+    /// Groups of minds, in the order in which they were added.
+    fn mind_groups(&self) -> &[MindGroupState];
+
+    /// What the mind of an agent is called, if it has one.
+    fn mind_of(&self, agent: AgentId) -> Option<&str>;
+}
+
+/// How a game proceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaceState {
+    /// `None` in a leap, which has no speed.
+    pub frequency: Option<Frequency>,
+    /// `None` unless it is in lock-step.
+    pub lock_step: Option<LockStepState>,
+    /// Whether it was started.
+    pub is_started: bool,
+    /// Whether it is paused.
+    pub is_paused: bool,
+    /// When its sprint ends.
+    pub sprint_until: Option<GameTime>,
+    /// Its time.
+    pub now: GameTime,
+    /// Game time that was given up since the machine could not keep up, if any was.
+    pub slipped: Option<GameSpan>,
+}
 
 /// Runs beside a game.
 pub trait Scenario {
@@ -26,8 +64,8 @@ pub trait Scenario {
     /// Decides at `now`, without acting: at the beginning, after an event or an answer, and when [`Self::wake_at`] is due.
     fn decide(&mut self, now: GameTime);
 
-    /// The next thing that it has decided to do; what a request says may depend on the game as it is now.
-    fn next_act(&mut self, game: &Game) -> Option<ScenarioAct>;
+    /// The next thing that it has decided to do; what a request says may depend on what is seen now.
+    fn next_act(&mut self, seen: &dyn OperatorView) -> Option<ScenarioAct>;
 
     /// Takes in what came of a request. Decides nothing.
     fn answered(&mut self, request: u64, answer: Result<(), String>);
@@ -97,26 +135,26 @@ impl Director {
     }
 
     /// Passes an event on, and carries out what is decided.
-    pub(super) fn attend(&mut self, host: &mut impl Host, event: &GameEvent) {
+    pub(super) fn attend(&mut self, host: &mut impl Host, minds: &Minds, event: &GameEvent) {
         if self.state == State::Running {
             self.scenario.perceive(host.game(), event);
-            self.decide(host);
+            self.decide(host, minds);
         }
     }
 
-    pub(super) fn wake(&mut self, host: &mut impl Host) {
+    pub(super) fn wake(&mut self, host: &mut impl Host, minds: &Minds) {
         self.woken_at = Some(host.game().now());
         if std::mem::replace(&mut self.state, State::Running) == State::Beginning {
             self.scenario.begin(host.game());
         }
-        self.decide(host);
+        self.decide(host, minds);
     }
 
-    fn decide(&mut self, host: &mut impl Host) {
+    fn decide(&mut self, host: &mut impl Host, minds: &Minds) {
         for _ in 0..ROUNDS_MAX {
             self.scenario.decide(host.game().now());
             let mut has_answers = false;
-            while let Some(act) = self.scenario.next_act(host.game()) {
+            while let Some(act) = self.scenario.next_act(&Seen { host, minds }) {
                 match act {
                     ScenarioAct::Show(show) => host.show(ShownBy::Server, show),
                     ScenarioAct::Answered => has_answers = true,
@@ -145,6 +183,38 @@ impl Director {
             .map_or(game.now(), |at| game.now().max(at + WAKE_SPACING));
         let wake = self.scenario.wake_at().filter(|_| game.winner().is_none());
         self.wake = wake.map(|at| at.max(earliest));
+    }
+}
+
+/// What a scenario sees while it acts.
+struct Seen<'a, H> {
+    host: &'a H,
+    minds: &'a Minds,
+}
+
+impl<H: Host> OperatorView for Seen<'_, H> {
+    fn game(&self) -> &Game {
+        self.host.game()
+    }
+
+    /// The time is that of the decision, whatever the clock shows.
+    fn pace(&self) -> PaceState {
+        PaceState {
+            now: self.host.game().now(),
+            ..self.host.pace()
+        }
+    }
+
+    fn clients(&self) -> Vec<Client> {
+        self.host.clients()
+    }
+
+    fn mind_groups(&self) -> &[MindGroupState] {
+        self.minds.groups()
+    }
+
+    fn mind_of(&self, agent: AgentId) -> Option<&str> {
+        self.minds.name_of(agent)
     }
 }
 

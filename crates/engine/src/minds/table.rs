@@ -16,8 +16,8 @@ use trantor_time::{GameSpan, GameTime};
 
 use super::built_in::BuiltIn;
 use super::scenario::{Director, Scenario};
-use super::{Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, percept_of};
-use crate::{AdminRefusal, AdminRequest};
+use super::{Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, PaceState, percept_of};
+use crate::{AdminRefusal, AdminRequest, Client};
 
 /// Wake-ups of one instant that are carried out together: enough for minds that compute elsewhere to do so side by side, few
 /// enough for a pass to be cut short between them.
@@ -36,6 +36,12 @@ pub(crate) trait Host {
 
     /// Shows something to viewers.
     fn show(&mut self, by: ShownBy, show: Show);
+
+    /// How the game proceeds, for a scenario.
+    fn pace(&self) -> PaceState;
+
+    /// Open connections, for a scenario.
+    fn clients(&self) -> Vec<Client>;
 
     /// Changes the speed, or says something, for a scenario.
     fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal>;
@@ -241,8 +247,9 @@ impl Minds {
     /// Passes an event to the scenario and to the minds that it is for, one thing at a time as lines are read, and carries out
     /// what they decide.
     pub(crate) fn attend(&mut self, host: &mut impl Host, event: &GameEvent) {
-        if let Some(director) = &mut self.director {
-            director.attend(host, event);
+        if let Some(mut director) = self.director.take() {
+            director.attend(host, self, event);
+            self.director = Some(director);
         }
         let (agent, percept) = match event {
             GameEvent::HeardByAll { speaker, text } => return self.spread(host, *speaker, text),
@@ -307,12 +314,12 @@ impl Minds {
     /// Carries out the earliest wake-up and others of its instant, the scenario's before those of agents. The game must be at
     /// that instant. Answers how many.
     pub(crate) fn wake(&mut self, host: &mut impl Host) -> u32 {
-        if let Some(director) = &mut self.director
-            && director
-                .wake
-                .is_some_and(|wake| self.wakes.first().is_none_or(|(at, _)| wake <= *at))
+        let is_first = |wake: GameTime| self.wakes.first().is_none_or(|(at, _)| wake <= *at);
+        if self.scenario_wake().is_some_and(is_first)
+            && let Some(mut director) = self.director.take()
         {
-            director.wake(host);
+            director.wake(host, self);
+            self.director = Some(director);
             return 1;
         }
         let now = host.game().now();

@@ -6,8 +6,8 @@ use rand_core::Rng;
 use rand_pcg::Pcg32;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::{
-    Act, Mind, MindFactory, MindGroup, MindKind, MindRate, MindSource, Newborn, Percept, Scenario,
-    ScenarioAct,
+    Act, Mind, MindFactory, MindGroup, MindKind, MindRate, MindSource, Newborn, OperatorView, Percept,
+    Scenario, ScenarioAct,
 };
 use trantor_engine::{AdminRequest, Engine, EngineConfig, Step};
 use trantor_game::{AdminAction, Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules, Snapshot};
@@ -156,7 +156,10 @@ impl Scenario for Sower {
         self.wakes_at = Some(now + wait).filter(|at| *at < GameTime::from_units(300));
     }
 
-    fn next_act(&mut self, _: &Game) -> Option<ScenarioAct> {
+    /// It sees its own instant, and the minds that are just acting.
+    fn next_act(&mut self, seen: &dyn OperatorView) -> Option<ScenarioAct> {
+        assert_eq!(seen.pace().now, seen.game().now());
+        assert!(!seen.mind_groups().is_empty());
         self.acts.pop_front()
     }
 

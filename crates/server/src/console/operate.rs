@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 
+use trantor_engine::minds::{OperatorView, PaceState};
 use trantor_engine::{AdminRequest, Client, ClientKind, ConnId, Engine, LockStepState, Step};
 use trantor_game::{AdminAction, Delays, Game, GameConfig, Lag, LagTotals};
 use trantor_model::lag::{self, LagChange};
@@ -35,7 +36,7 @@ const STEPS_MAX: u32 = 1_000;
 pub fn carry_out(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Answer {
     if let Some(request) = time_request(engine, line) {
         admin(engine, request, now)?;
-        return Ok(pace(engine, now));
+        return Ok(pace(engine));
     }
     if let Some(request) = agent_request(line) {
         return admin(engine, request, now);
@@ -46,7 +47,7 @@ pub fn carry_out(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Answer 
         }
         return Ok(what_has_changed(engine.game(), line).unwrap_or_default());
     }
-    answer(engine, line, now).unwrap_or_else(|| wrong_arguments(line))
+    answer(engine, line).unwrap_or_else(|| wrong_arguments(line))
 }
 
 /// What to type instead, and the known word that one of the arguments may have meant.
@@ -66,8 +67,9 @@ fn wrong_arguments(line: &Line<'_>) -> Answer {
     })
 }
 
-/// Reads a line of a scenario, which has the commands about the game.
-pub fn scenario_line(game: &Game, line: &str) -> ScenarioLine {
+/// Reads a line of a scenario, which has the commands about the game, and may ask for what is around it.
+pub fn scenario_line(seen: &dyn OperatorView, line: &str) -> ScenarioLine {
+    let game = seen.game();
     let line = match commands::parse(line) {
         Ok(Some(line)) => line,
         Ok(None) => return ScenarioLine::Answered(Ok(String::new())),
@@ -83,7 +85,7 @@ pub fn scenario_line(game: &Game, line: &str) -> ScenarioLine {
     match game_actions(game, &line) {
         Some(Ok(actions)) => ScenarioLine::Requests(actions.into_iter().map(AdminRequest::Act).collect()),
         Some(Err(reason)) => ScenarioLine::Answered(Err(reason)),
-        None => ScenarioLine::Answered(game_answer(game, &line).unwrap_or_else(|| wrong_arguments(&line))),
+        None => ScenarioLine::Answered(view_answer(seen, &line).unwrap_or_else(|| wrong_arguments(&line))),
     }
 }
 
@@ -229,18 +231,25 @@ fn game_answer(game: &Game, line: &Line<'_>) -> Option<Answer> {
     })
 }
 
+/// Commands that ask about the game and what is around it.
+fn view_answer(seen: &dyn OperatorView, line: &Line<'_>) -> Option<Answer> {
+    Some(match (line.name, &line.arguments[..]) {
+        ("tick query", []) => Ok(pace(seen)),
+        ("mind list", []) => Ok(list_minds(seen)),
+        ("clients", []) => clients(seen, None),
+        ("clients", [team]) => clients(seen, Some(team)),
+        _ => return game_answer(seen.game(), line),
+    })
+}
+
 /// All other commands; `None` if the arguments are wrong.
-fn answer(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Option<Answer> {
+fn answer(engine: &mut Engine, line: &Line<'_>) -> Option<Answer> {
     Some(match (line.name, &line.arguments[..]) {
         ("help", []) => Ok(commands::HELP.to_owned()),
         ("help", [word]) => commands::help(word),
-        ("tick query", []) => Ok(pace(engine, now)),
-        ("mind list", []) => Ok(list_minds(engine)),
         ("mind remove", [team]) => remove_minds(engine, team, None),
         ("mind remove", [team, count]) => remove_minds(engine, team, Some(number(count)?)),
-        ("clients", []) => clients(engine, None),
-        ("clients", [team]) => clients(engine, Some(team)),
-        _ => return game_answer(engine.game(), line),
+        _ => return view_answer(engine, line),
     })
 }
 
@@ -328,18 +337,28 @@ fn link_line(counts: &LinkCounts, delays: &Delays) -> String {
     )
 }
 
-fn pace(engine: &mut Engine, now: RealTime) -> String {
-    let stats = engine.stats(now);
-    let clock = engine.game_clock();
-    let state = match (engine.is_started(), clock.is_paused(), engine.sprint_until()) {
+fn pace(seen: &dyn OperatorView) -> String {
+    let PaceState {
+        frequency,
+        lock_step,
+        is_started,
+        is_paused,
+        sprint_until,
+        now,
+        slipped,
+    } = seen.pace();
+    let state = match (is_started, is_paused, sprint_until) {
         (false, _, _) => "not started yet".to_owned(),
         (true, true, _) => "frozen".to_owned(),
         (true, false, Some(until)) => format!("sprinting to unit {}", until.whole_units()),
         (true, false, None) => "running".to_owned(),
     };
-    let speed = match engine.lock_step_state() {
-        None => format!("{} units/s, {state}", clock.frequency().get()),
-        Some(_) if !engine.is_started() => format!("in lock-step, {state}"),
+    let speed = match lock_step {
+        None => match frequency {
+            Some(frequency) => format!("{} units/s, {state}", frequency.get()),
+            None => "without a clock".to_owned(),
+        },
+        Some(_) if !is_started => format!("in lock-step, {state}"),
         Some(LockStepState::Gathering { free }) => {
             format!("in lock-step, waiting for {free} more players; start begins without them")
         }
@@ -348,34 +367,33 @@ fn pace(engine: &mut Engine, now: RealTime) -> String {
             format!("in lock-step, waiting for {awaited} players")
         }
     };
-    let mut text = format!("{speed}, at unit {}\n", engine.game_now().whole_units());
-    if stats.slips > 0 {
-        let units = stats.slipped.as_units_f64();
+    let mut text = format!("{speed}, at unit {}\n", now.whole_units());
+    if let Some(slipped) = slipped {
+        let units = slipped.as_units_f64();
         text += &format!("{units:.0} units were given up: the machine could not keep up\n");
     }
     text
 }
 
-fn clients(engine: &Engine, team: Option<&str>) -> Answer {
-    let team = team
-        .map(|name| team_named(engine.game().config(), name))
-        .transpose()?;
+fn clients(seen: &dyn OperatorView, team: Option<&str>) -> Answer {
+    let game = seen.game();
+    let team = team.map(|name| team_named(game.config(), name)).transpose()?;
     let is_wanted = |client: &Client| match (team, client.kind) {
         (None, _) => true,
         (Some(team), ClientKind::Agent(agent)) => {
-            engine.game().world().agent(agent).map(|agent| agent.team) == Some(team)
+            game.world().agent(agent).map(|agent| agent.team) == Some(team)
         }
         (Some(_), _) => false,
     };
     let mut text = String::new();
     let mut count = 0;
-    for client in engine.clients().filter(is_wanted) {
+    for client in seen.clients().into_iter().filter(is_wanted) {
         count += 1;
         if count > CLIENTS_SHOWN_MAX {
             continue;
         }
         let what = match client.kind {
-            ClientKind::Agent(agent) => agent_line(engine.game(), agent),
+            ClientKind::Agent(agent) => agent_line(game, agent),
             ClientKind::Waiting => "waits for the start".to_owned(),
             ClientKind::Greeted => "has not said what it is".to_owned(),
             ClientKind::TextViewer => "watches in text".to_owned(),
@@ -394,15 +412,15 @@ fn clients(engine: &Engine, team: Option<&str>) -> Answer {
         text.push('\n');
     }
     let connections = count;
-    let agents = engine.game().world().agents();
+    let agents = game.world().agents();
     let minds: Vec<(AgentId, &str)> = agents
         .filter(|agent| team.is_none_or(|team| agent.team == team))
-        .filter_map(|agent| Some((agent.id, engine.mind_of(agent.id)?)))
+        .filter_map(|agent| Some((agent.id, seen.mind_of(agent.id)?)))
         .collect();
     for (agent, mind) in &minds {
         count += 1;
         if count <= CLIENTS_SHOWN_MAX {
-            text += &format!("mind     {mind:15} {}\n", agent_line(engine.game(), *agent));
+            text += &format!("mind     {mind:15} {}\n", agent_line(game, *agent));
         }
     }
     if count > CLIENTS_SHOWN_MAX {
@@ -415,14 +433,14 @@ fn clients(engine: &Engine, team: Option<&str>) -> Answer {
     Ok(text + &format!("connections: {connections}\n"))
 }
 
-fn list_minds(engine: &Engine) -> String {
-    let config = engine.game().config();
+fn list_minds(seen: &dyn OperatorView) -> String {
+    let (config, groups) = (seen.game().config(), seen.mind_groups());
     let mut text = String::new();
-    for group in engine.mind_groups().filter(|group| group.count > 0) {
+    for group in groups.iter().filter(|group| group.count > 0) {
         let (asked, living, decisions) = (minds::shown(config, group), group.living, group.decisions);
         text += &format!("{asked}: {living} living, {decisions} decisions\n");
     }
-    let living: u32 = engine.mind_groups().map(|group| group.living).sum();
+    let living: u32 = groups.iter().map(|group| group.living).sum();
     text + &format!("minds: {living}\n")
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_engine::minds::{Scenario, ScenarioAct};
+use trantor_engine::minds::{OperatorView, Scenario, ScenarioAct};
 use trantor_game::{Game, GameEvent};
 use trantor_model::{AgentId, TeamId, Tile};
 use trantor_script::{Data, ScenarioAct as Deed};
@@ -152,10 +152,10 @@ impl Scenario for ScriptScenario {
         self.deeds.extend(deeds);
     }
 
-    fn next_act(&mut self, game: &Game) -> Option<ScenarioAct> {
+    fn next_act(&mut self, seen: &dyn OperatorView) -> Option<ScenarioAct> {
         Some(match self.deeds.pop_front()? {
             Deed::Show(show) => ScenarioAct::Show(show),
-            Deed::Console { id, line } => match (self.read_line)(game, &line) {
+            Deed::Console { id, line } => match (self.read_line)(seen, &line) {
                 ScenarioLine::Requests(requests) => ScenarioAct::Request { id, requests },
                 ScenarioLine::Answered(answer) => {
                     let (is_done, said) = match answer {
