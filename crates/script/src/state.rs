@@ -96,6 +96,7 @@ impl Birth {
 
 pub(crate) struct Timer {
     pub(crate) id: u64,
+    name: Option<Box<str>>,
     pub(crate) due: GameTime,
     pub(crate) every: Option<GameSpan>,
     pub(crate) run: Function,
@@ -232,18 +233,36 @@ impl State {
         }
     }
 
-    fn set_timer(&mut self, units: f64, is_repeating: bool, run: Function) -> Option<u64> {
+    /// Sets a timer, in place of the one of its name.
+    fn set_timer(
+        &mut self,
+        units: f64,
+        is_repeating: bool,
+        run: Function,
+        name: Option<Box<str>>,
+    ) -> Option<u64> {
+        if let Some(name) = &name {
+            self.cancel_named(name);
+        }
         if self.timers.len() >= TIMERS_MAX {
             return None;
         }
         let (id, period) = (self.next_id(), span(units));
         self.timers.push(Timer {
             id,
+            name,
             due: self.now + period,
             every: is_repeating.then_some(period),
             run,
         });
         Some(id)
+    }
+
+    /// Cancels the timer of a name; answers whether there was one.
+    fn cancel_named(&mut self, name: &str) -> bool {
+        let count = self.timers.len();
+        self.timers.retain(|timer| timer.name.as_deref() != Some(name));
+        self.timers.len() < count
     }
 }
 
@@ -315,16 +334,22 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
         command.map(|command| state.send(command))
     });
     host!("join", |state, (): ()| state.show(Deed::Join));
-    host!(
-        "timer",
-        |state, (units, is_repeating, run): (f64, bool, Function)| {
-            state.set_timer(units, is_repeating, run)
-        }
-    );
+    host!("timer", |state,
+                    (units, is_repeating, run, name): (
+        f64,
+        bool,
+        Function,
+        Option<mlua::LuaString>
+    )| {
+        state.set_timer(units, is_repeating, run, name.as_ref().map(text))
+    });
     host!("cancel", |state, id: f64| {
         let count = state.timers.len();
         state.timers.retain(|timer| timer.id as f64 != id);
         state.timers.len() < count
+    });
+    host!("cancel_named", |state, name: mlua::LuaString| {
+        state.cancel_named(&text(&name))
     });
     host!(
         "on",
