@@ -10,8 +10,9 @@ mod scenario;
 mod table;
 
 use std::fmt;
+use std::sync::Arc;
 
-use trantor_game::Reply;
+use trantor_game::{Game, Reply};
 use trantor_model::{AgentId, Command, Direction, MapSize, Show, TeamId, Tile};
 pub use trantor_strategy::Percept;
 use trantor_time::{GameSpan, GameTime};
@@ -46,6 +47,9 @@ pub trait Mind {
     /// Takes in one thing that the agent was sent. Decides nothing.
     fn perceive(&mut self, percept: Percept<'_>);
 
+    /// Takes in what the match publishes, before a decision. Decides nothing.
+    fn publish(&mut self, _published: &Published) {}
+
     /// Whether it decides because it was born or has perceived something, at the end of that instant. One that does not decides
     /// at its rate, and when [`Self::wake_at`] is due.
     fn decides_after_percepts(&self) -> bool {
@@ -65,6 +69,42 @@ pub trait Mind {
 
     /// Its agent has starved, at `now`. What it does then can only be shown.
     fn died(&mut self, _now: GameTime, _acts: &mut Vec<Act>) {}
+}
+
+/// What a match publishes to all that play it: how many agents each team has. Not the speed: a mind that knew it would play
+/// another match after a change of speed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Published {
+    /// Names by number of the team.
+    teams: Arc<[Box<str>]>,
+    /// Living agents of the same.
+    living: Arc<[u32]>,
+}
+
+impl Published {
+    /// How many agents of a team live; `None` without such a team.
+    pub fn living(&self, team: &str) -> Option<u32> {
+        let place = self.teams.iter().position(|name| **name == *team)?;
+        self.living.get(place).copied()
+    }
+
+    /// Takes in the names of all teams, which stay the same, and how many agents they have.
+    pub fn update<'a>(&mut self, teams: impl Iterator<Item = (&'a str, u32)> + Clone) {
+        if self.teams.is_empty() {
+            self.teams = teams.clone().map(|(name, _)| name.into()).collect();
+        }
+        let living = teams.map(|(_, living)| living);
+        // Mostly nothing has changed, and nothing is copied.
+        if !living.clone().eq(self.living.iter().copied()) {
+            self.living = living.collect();
+        }
+    }
+
+    /// As a game stands.
+    pub fn update_from(&mut self, game: &Game) {
+        let teams = game.world().teams().iter();
+        self.update(teams.map(|team| (&*team.name, team.living)));
+    }
 }
 
 /// One thing that an agent does.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
-use trantor_engine::minds::{Act, Mind, Percept};
+use trantor_engine::minds::{Act, Mind, Percept, Published};
 use trantor_model::{Counts, Level, Resource, Sight};
 use trantor_strategy::flight::AnswerKind;
 use trantor_time::{GameSpan, GameTime, NANOS};
@@ -735,6 +735,10 @@ impl Mind for Actor {
                 self.elevation_ended(true);
             }
         }
+    }
+
+    fn publish(&mut self, published: &Published) {
+        self.state().published = published.clone();
     }
 
     fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {

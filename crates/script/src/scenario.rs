@@ -1,5 +1,6 @@
 //! Scenarios: a script beside the game, which is sent its events and answers as an operator would.
 
+use trantor_engine::minds::{Mind as _, Published};
 use trantor_model::Show;
 use trantor_time::GameTime;
 
@@ -57,6 +58,11 @@ impl Scenario {
     pub fn answer(&mut self, id: u64, is_done: bool, said: &str) {
         self.actor
             .console_answered(id, Answer::Console(is_done, said.into()));
+    }
+
+    /// Takes in what the match publishes. Decides nothing.
+    pub fn publish(&mut self, published: &Published) {
+        self.actor.publish(published);
     }
 
     /// Decides at `now`: appends what it does, in order. To be called at the beginning, after it perceived something, and

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use mlua::{Function, Lua, Table, Value};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
+use trantor_engine::minds::Published;
 use trantor_model::{
     AgentId, Command, Direction, MapSize, Resource, Show, Tile, TileMark, Turn, show::shown_text,
 };
@@ -121,6 +122,7 @@ pub(crate) struct State {
     pub(crate) timers: Vec<Timer>,
     pub(crate) handlers: Vec<(Box<str>, Function)>,
     last_id: u64,
+    pub(crate) published: Published,
 }
 
 impl State {
@@ -140,6 +142,7 @@ impl State {
             timers: Vec::new(),
             handlers: Vec::new(),
             last_id: 0,
+            published: Published::default(),
         }
     }
 
@@ -212,6 +215,15 @@ impl State {
     pub(crate) fn handler(&self, event: &str) -> Option<&Function> {
         let found = self.handlers.iter().find(|(name, _)| **name == *event);
         found.map(|(_, run)| run)
+    }
+
+    /// A value of the match by its name, as of this decision.
+    fn value_of_match(&self, name: &str) -> Option<f64> {
+        match name.split_once('.') {
+            None => (name == "units").then(|| self.now.as_units_f64()),
+            Some(("agents", team)) => self.published.living(team).map(f64::from),
+            Some(_) => None,
+        }
     }
 
     fn show(&mut self, deed: Deed) {
@@ -412,6 +424,9 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
         reach.reports.value(team, &text(&name)).write(lua)
     };
     host.raw_set("read", lua.create_function(read)?)?;
+    host!("match_value", |state, name: mlua::LuaString| {
+        state.value_of_match(&text(&name))
+    });
     let reach = Rc::clone(shared);
     let charge = move |_: &Lua, steps: f64| reach.charge(steps as u32);
     host.raw_set("charge", lua.create_function(charge)?)?;

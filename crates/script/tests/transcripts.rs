@@ -3,6 +3,7 @@
 //! ```text
 //! | source                  lines of a script, for the next `load`, `reload` or `scenario`
 //! load                      a script of agents; `scenario` for the other kind; `reload`, `resume`
+//! published red 2, blue 0   the match publishes how many agents each team has
 //! born red                  the next agent of the script, 0 first, on tile 4 2 of a map of 10 × 10 and facing east; it decides at once
 //! 7 0 ok                    at unit 7 agent 0 perceives this, and decides; `wake` is nothing perceived
 //! repeat 3 7 0 ok           the same three times
@@ -12,7 +13,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
+use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept, Published};
 use trantor_model::{AgentId, Command, Counts, Direction, Level, MapSize, Resource, Show, Sight, Tile, Turn};
 use trantor_script::{Data, Scenario, ScenarioAct, Script, ScriptError, ScriptNews};
 use trantor_time::GameTime;
@@ -22,6 +23,7 @@ struct Stage {
     script: Option<Script>,
     scenario: Option<Scenario>,
     minds: Vec<Box<dyn Mind>>,
+    published: Published,
     source: String,
 }
 
@@ -125,6 +127,7 @@ impl Stage {
 
     fn decide(&mut self, agent: usize, now: GameTime, out: &mut Vec<String>) {
         let mut acts = Vec::new();
+        self.minds[agent].publish(&self.published);
         self.minds[agent].decide(now, &mut acts);
         for act in acts {
             out.push(match act {
@@ -177,6 +180,11 @@ impl Stage {
             }
             "reload" => complain(self.script().reload(source.as_bytes())),
             "resume" => self.script().resume(),
+            "published" => {
+                let teams = rest.split(", ").filter_map(|team| team.split_once(' '));
+                let living = teams.map(|(team, living)| (team, living.parse().expect("a number")));
+                self.published.update(living);
+            }
             "born" => {
                 let agent = self.minds.len();
                 let born = Newborn {

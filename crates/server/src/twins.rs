@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trantor_engine::minds::{
-    Act, Mind, MindFactory, MindSource, Newborn, OperatorView, Percept, Scenario, ScenarioAct,
+    Act, Mind, MindFactory, MindSource, Newborn, OperatorView, Percept, Published, Scenario, ScenarioAct,
 };
 use trantor_game::{Game, GameEvent};
 use trantor_model::AgentId;
@@ -162,6 +162,10 @@ impl Mind for Minds {
         self.minds.iter_mut().for_each(|mind| mind.perceive(percept));
     }
 
+    fn publish(&mut self, published: &Published) {
+        self.minds.iter_mut().for_each(|mind| mind.publish(published));
+    }
+
     fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {
         self.both(now, acts, |mind, acts| mind.decide(now, acts));
     }
@@ -195,10 +199,10 @@ impl Scenario for Scenarios {
             .for_each(|scenario| scenario.perceive(game, event));
     }
 
-    fn decide(&mut self, now: GameTime) {
-        self.now = now;
+    fn decide(&mut self, game: &Game) {
+        self.now = game.now();
         for place in self.ballast.order() {
-            self.scenarios[place].decide(now);
+            self.scenarios[place].decide(game);
         }
     }
 

@@ -61,8 +61,9 @@ pub trait Scenario {
     /// Takes in an event; the game is as it is after the step that the event is of. Decides nothing.
     fn perceive(&mut self, game: &Game, event: &GameEvent);
 
-    /// Decides at `now`, without acting: at the beginning, after an event or an answer, and when [`Self::wake_at`] is due.
-    fn decide(&mut self, now: GameTime);
+    /// Decides at the time of the game, without acting: at the beginning, after an event or an answer, and when
+    /// [`Self::wake_at`] is due.
+    fn decide(&mut self, game: &Game);
 
     /// The next thing that it has decided to do; what a request says may depend on what is seen now.
     fn next_act(&mut self, seen: &dyn OperatorView) -> Option<ScenarioAct>;
@@ -152,7 +153,7 @@ impl Director {
 
     fn decide(&mut self, host: &mut impl Host, minds: &Minds) {
         for _ in 0..ROUNDS_MAX {
-            self.scenario.decide(host.game().now());
+            self.scenario.decide(host.game());
             let mut has_answers = false;
             while let Some(act) = self.scenario.next_act(&Seen { host, minds }) {
                 match act {

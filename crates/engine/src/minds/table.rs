@@ -16,7 +16,9 @@ use trantor_time::{GameSpan, GameTime};
 
 use super::built_in::BuiltIn;
 use super::scenario::{Director, Scenario};
-use super::{Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, PaceState, percept_of};
+use super::{
+    Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, PaceState, Published, percept_of,
+};
 use crate::{AdminRefusal, AdminRequest, Client};
 
 /// Wake-ups of one instant that are carried out together: enough for minds that compute elsewhere to do so side by side, few
@@ -67,6 +69,7 @@ pub(crate) struct Minds {
     director: Option<Director>,
     /// What happened that is yet to be passed on; empty but while events are published.
     noted: Vec<GameEvent>,
+    published: Published,
     /// Room for the wake-ups that are carried out together.
     woken: Vec<Woken>,
 }
@@ -323,6 +326,10 @@ impl Minds {
             return 1;
         }
         let now = host.game().now();
+        // All minds of the instant are sent the same, whichever of them acts first.
+        if !self.made.is_empty() {
+            self.published.update_from(host.game());
+        }
         let mut woken = std::mem::take(&mut self.woken);
         while woken.len() < WAKES_MAX
             && let Some((at, agent)) = self.wakes.first().copied()
@@ -370,6 +377,7 @@ impl Minds {
                 decides = true;
             }
             if decides {
+                mind.publish(&self.published);
                 mind.prepare(now);
             }
         }

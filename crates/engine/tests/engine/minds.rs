@@ -7,7 +7,7 @@ use rand_pcg::Pcg32;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::{
     Act, Mind, MindFactory, MindGroup, MindKind, MindRate, MindSource, Newborn, OperatorView, Percept,
-    Scenario, ScenarioAct,
+    Published, Scenario, ScenarioAct,
 };
 use trantor_engine::{AdminRequest, Engine, EngineConfig, Step};
 use trantor_game::{AdminAction, Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules, Snapshot};
@@ -62,6 +62,11 @@ impl Mind for Clockwork {
             percept,
             Percept::Message { .. } | Percept::Pushed { .. }
         ));
+    }
+
+    /// What is published counts, so that it must be the same however the match is carried out.
+    fn publish(&mut self, published: &Published) {
+        self.percepts += published.living("red").unwrap_or(0);
     }
 
     fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {
@@ -142,7 +147,8 @@ impl Scenario for Sower {
         }
     }
 
-    fn decide(&mut self, now: GameTime) {
+    fn decide(&mut self, game: &Game) {
+        let now = game.now();
         if self.wakes_at.is_none_or(|at| at > now) {
             return;
         }

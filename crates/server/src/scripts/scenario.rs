@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_engine::minds::{OperatorView, Scenario, ScenarioAct};
+use trantor_engine::minds::{OperatorView, Published, Scenario, ScenarioAct};
 use trantor_game::{Game, GameEvent};
 use trantor_model::{AgentId, TeamId, Tile};
 use trantor_script::{Data, ScenarioAct as Deed};
@@ -18,6 +18,13 @@ pub(super) enum Director {
 }
 
 impl Director {
+    fn publish(&mut self, published: &Published) {
+        match self {
+            Self::Here(scenario) => scenario.publish(published),
+            Self::OnThread(scenario) => scenario.publish(published),
+        }
+    }
+
     fn perceive(&mut self, event: &str, data: Data) {
         match self {
             Self::Here(scenario) => scenario.perceive(event, data),
@@ -54,6 +61,7 @@ pub(super) struct ScriptScenario {
     deeds: VecDeque<Deed>,
     /// The agents that it was sent as born: events name their teams, also once they are gone.
     agents: BTreeMap<AgentId, (TeamId, Tile)>,
+    published: Published,
 }
 
 impl ScriptScenario {
@@ -63,6 +71,7 @@ impl ScriptScenario {
             read_line,
             deeds: VecDeque::new(),
             agents: BTreeMap::new(),
+            published: Published::default(),
         }
     }
 
@@ -146,9 +155,11 @@ impl Scenario for ScriptScenario {
         self.script.perceive(name, Data::Map(data.into_iter().collect()));
     }
 
-    fn decide(&mut self, now: GameTime) {
+    fn decide(&mut self, game: &Game) {
         let mut deeds = Vec::new();
-        self.script.decide(now, &mut deeds);
+        self.published.update_from(game);
+        self.script.publish(&self.published);
+        self.script.decide(game.now(), &mut deeds);
         self.deeds.extend(deeds);
     }
 

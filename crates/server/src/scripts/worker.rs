@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
+use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept, Published};
 use trantor_model::{AgentId, Counts, Direction, Level, MapSize, Sight, Tile};
 use trantor_runtime::threads::{self, Thread};
 use trantor_runtime::{RealClock, ThreadClock};
@@ -165,6 +165,7 @@ enum Request {
     Decide {
         slot: u32,
         percepts: Vec<Perceived>,
+        published: Published,
         now: GameTime,
     },
     Die {
@@ -177,6 +178,7 @@ enum Request {
     },
     Direct {
         heard: Vec<Heard>,
+        published: Published,
         now: GameTime,
     },
     Replace(Bytecode),
@@ -574,6 +576,7 @@ impl MindFactory for Remote {
             is_asked: false,
             wake_at: Some(GameTime::ZERO),
             epoch: None,
+            published: Published::default(),
         })
     }
 }
@@ -588,6 +591,7 @@ struct RemoteMind {
     wake_at: Option<GameTime>,
     /// Of the script that has decided last.
     epoch: Option<u64>,
+    published: Published,
 }
 
 impl RemoteMind {
@@ -612,6 +616,10 @@ impl Mind for RemoteMind {
         self.percepts.push_back(percept.into());
     }
 
+    fn publish(&mut self, published: &Published) {
+        self.published = published.clone();
+    }
+
     fn prepare(&mut self, now: GameTime) {
         if !self.is_asked {
             self.is_asked = true;
@@ -621,7 +629,12 @@ impl Mind for RemoteMind {
                 self.epoch = Some(state.epoch);
             }
             let (slot, percepts) = (self.slot, self.percepts.drain(..).collect());
-            self.link.ask(Request::Decide { slot, percepts, now });
+            self.link.ask(Request::Decide {
+                slot,
+                percepts,
+                published: self.published.clone(),
+                now,
+            });
         }
     }
 
@@ -676,6 +689,7 @@ pub(super) struct RemoteScenario {
     handled: Vec<Box<str>>,
     wake_at: Option<GameTime>,
     epoch: Option<u64>,
+    published: Published,
 }
 
 impl RemoteScenario {
@@ -688,7 +702,12 @@ impl RemoteScenario {
             handled: Vec::new(),
             wake_at: Some(GameTime::ZERO),
             epoch: None,
+            published: Published::default(),
         }
+    }
+
+    pub(super) fn publish(&mut self, published: &Published) {
+        self.published = published.clone();
     }
 
     pub(super) fn perceive(&mut self, event: &str, data: Data) {
@@ -713,7 +732,11 @@ impl RemoteScenario {
             self.is_asked = true;
             self.epoch = Some(self.link.state.borrow().epoch);
             let heard = std::mem::take(&mut self.heard);
-            self.link.ask(Request::Direct { heard, now });
+            self.link.ask(Request::Direct {
+                heard,
+                published: self.published.clone(),
+                now,
+            });
         }
         if let Some(directed) = self.link.wait(|state| state.directed.take()) {
             self.is_asked = false;
@@ -959,13 +982,22 @@ impl Worker {
                 minds.remove(&slot);
                 None
             }
-            (Request::Decide { slot, percepts, now }, Player::Agents { minds, .. }) => {
+            (
+                Request::Decide {
+                    slot,
+                    percepts,
+                    published,
+                    now,
+                },
+                Player::Agents { minds, .. },
+            ) => {
                 self.now = now;
                 let (mut acts, mut wake_at) = (Vec::new(), None);
                 if let Some(mind) = minds.get_mut(&slot) {
                     percepts
                         .iter()
                         .for_each(|percept| mind.perceive(percept.as_percept()));
+                    mind.publish(&published);
                     mind.decide(now, &mut acts);
                     wake_at = mind.wake_at();
                 }
@@ -985,7 +1017,15 @@ impl Worker {
                 let wake_at = None;
                 Some(Answered::Decided { slot, acts, wake_at })
             }
-            (Request::Direct { heard, now }, Player::Scenario(scenario)) => {
+            (
+                Request::Direct {
+                    heard,
+                    published,
+                    now,
+                },
+                Player::Scenario(scenario),
+            ) => {
+                scenario.publish(&published);
                 self.now = now;
                 for heard in heard {
                     match heard {
