@@ -3,11 +3,11 @@
 //! The abbey are bots over TCP, which are careful; caravan and horde are scripts in the server.
 //!
 //! With a display the viewer's window decides when it is over, and one match follows another. Without one the match runs
-//! for a while, and the server's list of its clients and a picture are left behind.
+//! for a while, and the server's list of its clients and a picture are left behind. Every match is recorded.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitCode, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -27,6 +27,12 @@ const SCRIPTS: [&str; 2] = ["caravan", "horde"];
 
 /// In every such match messages between agents take time and get lost.
 const MATCHES_PER_LAG: u32 = 3;
+
+/// The oldest recordings are removed beyond this: the server's least, and some dozens of matches.
+const RECORDINGS_KEPT: &str = "64MB";
+
+/// Matches whose recordings are named at the end: a screen has room for them.
+const RECORDINGS_SHOWN_MAX: usize = 10;
 
 /// Flags of the demo.
 #[derive(clap::Args, Clone)]
@@ -49,6 +55,9 @@ pub struct Options {
     /// Without a window: where the picture goes
     #[arg(long, default_value = "target/demo.png")]
     screenshot: PathBuf,
+    /// Where matches are recorded, a folder for each; the oldest are removed beyond 64 MB
+    #[arg(long, value_name = "DIR", default_value = "target/demo")]
+    record: PathBuf,
 }
 
 /// Runs the demo to its end; fails if one of the programs failed before.
@@ -65,6 +74,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         matches: 0,
         port: 0,
         output: None,
+        recordings: Vec::new(),
         running: Vec::new(),
     };
     demo.start_match()?;
@@ -84,6 +94,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     demo.start_viewer(has_window)?;
     let status = demo.until_closed(&mut signals)?;
     if has_window {
+        demo.end(|_| true);
+        demo.say_how_to_watch_again();
         return Ok(status.unwrap_or(ExitCode::SUCCESS));
     }
     // The server may have failed.
@@ -99,6 +111,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     if status == Some(ExitCode::SUCCESS) {
         println!("picture: {}", options.screenshot.display());
     }
+    demo.say_how_to_watch_again();
     Ok(status.unwrap_or(ExitCode::FAILURE))
 }
 
@@ -107,6 +120,22 @@ fn has_display() -> bool {
     ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+/// The newest run in a folder of recordings.
+fn newest_run(folder: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let runs = entries.filter_map(|entry| {
+        let number: u32 = entry.file_name().to_str()?.strip_prefix("run-")?.parse().ok()?;
+        Some((number, entry.path()))
+    });
+    runs.max().map(|(_, path)| path)
+}
+
+/// A path as it is typed in this folder.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).display().to_string()
 }
 
 /// A server, a team of bots and a viewer. Dropping it ends them all: none is left behind, whatever went wrong.
@@ -121,6 +150,8 @@ struct Demo {
     port: u16,
     /// Standard output of the server.
     output: Option<BufReader<ChildStdout>>,
+    /// The folders of the matches so far.
+    recordings: Vec<PathBuf>,
     running: Vec<(&'static str, Child)>,
 }
 
@@ -141,8 +172,12 @@ impl Demo {
         let (teams, minds) = (SCRIPTS.join(" "), minds.join(" "));
         let flags =
             format!("-p {port} -c {places} -f {speed} --seed {seed} --log error -n {BOTS} {teams} {minds}");
+        let recorded =
+            std::path::absolute(&options.record).context("the folder of recordings has no path")?;
         let mut server = Command::new(&self.server);
         server.current_dir(process::root()).args(flags.split(' '));
+        server.arg("--record").arg(&recorded);
+        server.args(["--record-keep", RECORDINGS_KEPT]);
         self.matches += 1;
         if self.matches.is_multiple_of(MATCHES_PER_LAG) {
             server.args(["--lag", "radio"]);
@@ -158,6 +193,11 @@ impl Demo {
         let address =
             address.with_context(|| format!("the server does not say where it listens: {line:?}"))?;
         (self.port, self.output) = (address.port(), Some(output));
+        // It is there before the server says that it listens.
+        if let Some(recording) = newest_run(&recorded) {
+            println!("demo: this match is recorded in {}", shown(&recording));
+            self.recordings.push(recording);
+        }
         let flags = format!("-h 127.0.0.1 -p {} -n {BOTS} --team-size {places}", self.port);
         let mut bots = Command::new(&self.bot);
         self.start("bots", bots.args(flags.split(' ')).stdout(Stdio::null()))?;
@@ -178,6 +218,26 @@ impl Demo {
             viewer.args(["--after", &seconds]);
         }
         self.start("viewer", viewer.stdout(Stdio::null())).map(drop)
+    }
+
+    /// Prints the line that plays the match once more, or each of several matches that are still there.
+    fn say_how_to_watch_again(&mut self) {
+        self.recordings.retain(|recording| recording.is_dir());
+        let viewer = shown(&self.viewer);
+        match &self.recordings[..] {
+            [] => println!("demo: no match was recorded"),
+            [recording] => println!(
+                "demo: watch the match again: {viewer} --replay {}",
+                shown(recording)
+            ),
+            recordings => {
+                println!("demo: watch the last matches again:");
+                let first = recordings.len().saturating_sub(RECORDINGS_SHOWN_MAX);
+                for recording in &recordings[first..] {
+                    println!("  {viewer} --replay {}", shown(recording));
+                }
+            }
+        }
     }
 
     /// Waits until the viewer or the server ends, or a signal comes. Once a match is over another begins, with the next seed
