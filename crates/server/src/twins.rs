@@ -237,12 +237,16 @@ mod tests {
         decisions: u32,
     }
 
-    struct Walkers(bool);
+    struct Walkers {
+        are_true: bool,
+    }
 
     impl MindFactory for Walkers {
         fn awaken(&mut self, _: &Newborn<'_>) -> Box<dyn Mind> {
-            let (is_true, decisions) = (self.0, 0);
-            Box::new(Walker { is_true, decisions })
+            Box::new(Walker {
+                is_true: self.are_true,
+                decisions: 0,
+            })
         }
     }
 
@@ -265,9 +269,9 @@ mod tests {
     fn the_first_difference_is_named() {
         for other in [true, false] {
             let difference = Difference::default();
-            let made = |factory: bool| MindSource::Made {
+            let made = |are_true| MindSource::Made {
                 name: "script:a.luau".to_owned(),
-                factory: Box::new(Walkers(factory)),
+                factory: Box::new(Walkers { are_true }),
             };
             let MindSource::Made { mut factory, .. } = pair(made(true), made(other), &difference) else {
                 panic!("a pair is made");
