@@ -7,13 +7,13 @@
 //! - `SETTABLE` with a key that may be a table or a function: such keys are hashed by their address, so the order of the
 //!   table would differ from run to run. The guard passes numbers, texts and booleans, and calls [`KEY_GUARD`] with others.
 //! - `CONCAT`: the guard calls [`TEXT_GUARD`] with a text that is longer than [`TEXT_MAX`].
-//! - Each 128th instruction in a row: a jump that counts as a step, so that code without loops and calls is counted too.
+//! - Each 128th instruction in a row, or each 16th that may read a number from a text: a jump that counts as a step, so that code without loops and calls is counted too.
 //!
 //! The format is Luau's own and changes with its version. Whatever is not as expected is refused, never guessed.
 
 use std::collections::HashMap;
 
-use crate::limits::{STRAIGHT_INSTRUCTIONS, TEXT_MAX};
+use crate::limits::{STRAIGHT_INSTRUCTIONS, TEXT_INSTRUCTIONS, TEXT_MAX};
 
 /// The function of the prelude that refuses a key. No name of a script contains a space.
 pub(crate) const KEY_GUARD: &str = "key guard";
@@ -531,7 +531,11 @@ fn plan(proto: &Proto<'_>) -> Vec<(usize, Guard)> {
     let mut is_open = false;
     for (at, instruction) in proto.instructions() {
         known.enter(at);
-        in_a_row += 1;
+        in_a_row += if known.may_read_text(instruction) {
+            TEXT_INSTRUCTIONS
+        } else {
+            1
+        };
         let op = instruction.op();
         match op {
             op::SETTABLE if !known.numbers[usize::from(instruction.c())] => plan.push((at, Guard::Key)),
@@ -598,6 +602,17 @@ impl Known {
             }
         }
         known
+    }
+
+    /// Whether an operation on numbers may be given a text, which it reads a number from.
+    fn may_read_text(&self, instruction: Instruction) -> bool {
+        let [_, b, c] = [instruction.a(), instruction.b(), instruction.c()].map(usize::from);
+        match instruction.op() {
+            op::ADD..=op::POW | op::IDIV => !(self.numbers[b] && self.numbers[c]),
+            op::ADDK..=op::POWK | op::IDIVK | op::MINUS => !self.numbers[b],
+            op::SUBRK | op::DIVRK => !self.numbers[c],
+            _ => false,
+        }
     }
 
     /// Forgets what another way to this place may have changed.

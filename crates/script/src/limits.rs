@@ -9,6 +9,9 @@ pub const STEPS_MAX: u32 = 20_000;
 /// source of straight code is counted like one that loops.
 pub const STRAIGHT_INSTRUCTIONS: u32 = 128;
 
+/// Instructions that one counts as which may read a number from a text: of a text of [`TEXT_MAX`] it takes microseconds.
+pub const TEXT_INSTRUCTIONS: u32 = 8;
+
 /// Bytes of a text that a script holds. Comparing two texts, or reading a number from one (`text + 0`), is an operation
 /// of the VM and no call, so it costs no step; this bounds what it costs, to a few microseconds. Messages, notes and lines of
 /// the log are shorter.

@@ -20,6 +20,10 @@ use crate::script::Reports;
 use crate::source;
 use crate::state::{self, State};
 
+/// What every source is called inside its VM, so that nothing in it depends on where its file is: neither the errors that
+/// it catches, nor when the collector runs. Luau orders a key that is stored again by whether the collector ran in between.
+const CHUNK: &str = "script";
+
 /// Bytes allocated between two steps of the collector. It runs between resumptions only, so that what a resumption
 /// allocates is what its memory grows by.
 const COLLECT_STEP_BYTES: usize = 64 << 10;
@@ -226,7 +230,7 @@ impl Vm {
         ));
         lua.gc_collect()?;
         lua.gc_stop();
-        let chunk = load(&lua, file, bytecode)?;
+        let chunk = load(&lua, bytecode)?;
         Ok(Self {
             start: built.get("start")?,
             place_of: built.get("place_of")?,
@@ -248,7 +252,7 @@ impl Vm {
         bytecode: &Bytecode,
         try_out: impl FnOnce() -> Result<(), ScriptError>,
     ) -> Result<(), ScriptError> {
-        let chunk = load(&self.lua, &self.file, bytecode).map_err(|error| self.describe(&error, None))?;
+        let chunk = load(&self.lua, bytecode).map_err(|error| self.describe(&error, None))?;
         let before = self.chunk.replace(chunk);
         try_out().inspect_err(|_| {
             self.chunk.replace(before);
@@ -341,10 +345,10 @@ impl Vm {
             other => other.to_string(),
         };
         let first = said.split("\nstack traceback:").next().unwrap_or_default();
-        let placed = split_place(&self.file, first);
+        let placed = split_place(first);
         let placed = placed.or_else(|| {
             let place: String = self.place_of.call(thread?).ok()?;
-            let (line, _) = split_place(&self.file, &place)?;
+            let (line, _) = split_place(&place)?;
             Some((line, first))
         });
         let (line, message) = placed.unwrap_or((0, first));
@@ -380,9 +384,9 @@ impl Vm {
     }
 }
 
-fn load(lua: &Lua, file: &str, bytecode: &Bytecode) -> mlua::Result<Function> {
+fn load(lua: &Lua, bytecode: &Bytecode) -> mlua::Result<Function> {
     lua.load(&bytecode.0[..])
-        .set_name(format!("={file}"))
+        .set_name(format!("={CHUNK}"))
         .set_mode(ChunkMode::Binary)
         .into_function()
 }
@@ -396,9 +400,9 @@ fn kind_with_address(shown: &str) -> Option<&str> {
     (is_address && kind.bytes().all(|letter| letter.is_ascii_alphabetic())).then_some(kind)
 }
 
-/// The line and the rest of `file:line: rest`.
-fn split_place<'a>(file: &str, said: &'a str) -> Option<(u32, &'a str)> {
-    let (line, message) = said.strip_prefix(file)?.strip_prefix(':')?.split_once(':')?;
+/// The line and the rest of `script:line: rest`.
+fn split_place(said: &str) -> Option<(u32, &str)> {
+    let (line, message) = said.strip_prefix(CHUNK)?.strip_prefix(':')?.split_once(':')?;
     Some((line.parse().ok()?, message.trim_start()))
 }
 

@@ -446,7 +446,7 @@ mod tests {
             let (mind, other) = (mind.display(), minds[(number + 1) % minds.len()].display());
             let scenario = scenarios[number % scenarios.len()].display();
             let line = format!(
-                "sim --seed {number} --until 3000 --check-scripts --mind red=script:{mind}:6 --mind blue=script:{other}:6 \
+                "sim --seed {number} --until 1500 --check-scripts --mind red=script:{mind}:6 --mind blue=script:{other}:6 \
                  --scenario {scenario}"
             );
             let checked = fields(&line);
