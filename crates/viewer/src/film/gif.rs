@@ -402,7 +402,7 @@ mod tests {
         };
         let all: Vec<Pixels> = (0..pictures).map(noise).collect();
         let mut before = usize::MAX;
-        for bytes_max in [2_000_000, 500_000, 200_000, 60_000, 12_000] {
+        for bytes_max in [2_000_000, 200_000, 12_000] {
             let mut film = GifFilm::new(shape(size, 20, pictures, bytes_max)).unwrap();
             for (turn, picture) in (0..).zip(&all) {
                 film.add(turn, picture).unwrap();
