@@ -66,8 +66,11 @@ impl ManualAsked {
         match self {
             Self::Completions { shell } => {
                 let (name, mut text) = (program.get_name().to_owned(), Vec::new());
-                clap_complete::generate(*shell, &mut program, name, &mut text);
-                Ok(String::from_utf8(text).expect("names of options are text"))
+                clap_complete::generate(*shell, &mut program, name.as_str(), &mut text);
+                let text = String::from_utf8(text).expect("names of options are text");
+                // Its function for bash has two labels for a command of a program with a hyphen in its name, and finds none.
+                let [looked_for, written] = ["__", "__subcmd__"].map(|hyphen| name.replace('-', hyphen));
+                Ok(text.replace(&written, &looked_for))
             }
             Self::Man { directory } => {
                 let shown = directory.display().to_string();

@@ -233,6 +233,8 @@ fn completions_and_words_are_the_same_in_all() {
             for name in program.options() {
                 assert!(text.contains(name), "{} {shell}: {name}", program.name);
             }
+            let of_shells = format!("{}__subcmd__completions)", program.name.replace('-', "__"));
+            assert_eq!(text.contains(&of_shells), shell == "bash", "{}", program.name);
             assert!(
                 text.contains("completions") && text.contains("man"),
                 "{} {shell}",
