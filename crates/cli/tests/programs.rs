@@ -218,6 +218,7 @@ fn a_misspelt_value_is_answered_by_the_one_that_was_meant() {
         (["--dialect", "epitec"], "did you mean epitech?"),
         (["--control", "evryone"], "did you mean everyone?"),
         (["--auto-start", "of"], "did you mean off?"),
+        (["--log", "warn,mio=dbeug"], "did you mean debug?"),
         (["--mind", "rad=team:1"], "did you mean red?"),
     ] {
         let said = server.mistake(&line);

@@ -172,10 +172,17 @@ pub(crate) fn period() -> impl Reader<RealSpan> {
 }
 
 pub(super) fn log_filter() -> impl Reader<LogFilter> {
-    text(
-        "error, warn, info, debug, trace or off, also by module as in warn,trantor_engine=trace",
-        LogFilter::read,
-    )
+    |text: &str| {
+        LogFilter::read(text).ok_or_else(|| {
+            let levels = text.split(',').map(|part| part.rsplit('=').next().unwrap_or(part));
+            let mut unknown = levels.filter(|level| level.parse::<LevelFilter>().is_err());
+            let known = LEVELS.map(|(name, _)| name);
+            let meant = did_you_mean(unknown.next().unwrap_or_default(), known);
+            format!(
+                "error, warn, info, debug, trace or off, also by module as in warn,trantor_engine=trace{meant}"
+            )
+        })
+    }
 }
 
 pub(super) const DIALECTS: [(&str, Dialect); 4] = [
