@@ -195,7 +195,7 @@ mod tests {
     impl Directory {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("trantor-files-{name}-{}", std::process::id()));
-            fs::create_dir(&path).unwrap();
+            fs::create_dir(&path).expect("it is new");
             Self(path)
         }
     }

@@ -29,7 +29,7 @@ pub(crate) use token_bucket::TokenBucket;
 use send::{DelayQueue, DirtyState};
 
 use crate::burst::Answer;
-use crate::limits::Limits;
+use crate::limits::{self, Limits};
 use crate::shell::{CloseReason, ConnId};
 
 #[derive(Debug)]
@@ -250,8 +250,13 @@ impl Flow {
         }
     }
 
+    /// Whether an operator that is not read resumes once more of its lines are done.
+    pub(crate) fn waits_for_lines(&self) -> bool {
+        !self.is_read && self.lines_waiting > limits::OPERATOR_LINES_AHEAD_MAX / 2
+    }
+
     /// Whether the peer resumes when its outbox has room.
     pub(crate) fn waits_for_room(&self) -> bool {
-        self.resume.is_none() && (!self.is_read || self.answer.is_some())
+        self.resume.is_none() && !self.waits_for_lines() && (!self.is_read || self.answer.is_some())
     }
 }

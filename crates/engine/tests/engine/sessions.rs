@@ -342,10 +342,7 @@ fn lines_of_operators_have_a_rate_together_and_take_turns() {
     let honest = bench.join("honest", "ADMIN");
     bench.send(honest, b"tick query\n");
     let ahead = OPERATORS as u32 * limits::OPERATOR_LINES_AHEAD_MAX;
-    let (all, others) = serve(
-        &mut bench,
-        ms(1_000) * i64::from(ahead) / i64::from(rate) + ms(10),
-    );
+    let (all, others) = serve(&mut bench, ms(1_000 * i64::from(ahead) / i64::from(rate) + 10));
     assert_eq!(others, 1, "a line waits for those that were waiting");
     assert!(all <= at_once + ahead + rate / 50, "{all}");
     let (least, most) = (done.iter().min().unwrap(), done.iter().max().unwrap());
