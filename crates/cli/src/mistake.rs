@@ -5,6 +5,7 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use trantor_model::names::{did_you_mean, did_you_mean_or, nearest};
+use trantor_model::show::is_shown;
 
 use crate::values::listed;
 
@@ -18,13 +19,17 @@ pub struct OptionError {
     pub is_elsewhere: bool,
 }
 
+fn is_hidden(letter: char) -> bool {
+    !is_shown(letter)
+}
+
 impl OptionError {
     /// A mistake on the command line.
     pub fn new(written: impl Into<String>, accepted: impl Into<String>) -> Self {
         Self {
             // A control character in what was written would break the promise of one line.
-            written: written.into().replace(char::is_control, "?"),
-            accepted: accepted.into().replace(char::is_control, " "),
+            written: written.into().replace(is_hidden, "?"),
+            accepted: accepted.into().replace(is_hidden, " "),
             is_elsewhere: false,
         }
     }
@@ -32,7 +37,7 @@ impl OptionError {
     /// The same in a file of options, at a place in it, or in a command.
     #[must_use]
     pub fn within(mut self, place: &str) -> Self {
-        self.written = format!("{place}: {}", self.written).replace(char::is_control, "?");
+        self.written = format!("{place}: {}", self.written).replace(is_hidden, "?");
         self
     }
 

@@ -70,6 +70,7 @@ def test_the_program_of_the_manual_plays_the_same_match_twice(program, tmp_path)
         (trantor.Program("red", "./no-such-bot {port}", count=1), "cannot be started: [Errno 2] No such file", ""),
         (trantor.Policy("red", lambda *_: "Connect_nbr", 1, raw=True), "more than 1000 commands that take no time", ""),
         ("raise SystemExit('no brain')", "did not connect, exit status 1", "no brain"),
+        ("print('a\\x1b[2J\\u202eb'); raise SystemExit(1)", "did not connect, exit status 1", "a [2J b"),
         ("import time; time.sleep(60)", "did not connect within 0.5 seconds", ""),
         ("import os; os.kill(os.getpid(), 9)", "did not connect, killed by signal 9", ""),
         (JOINED + "ask('Left'); print('bye'); 1 / 0", "closed its connection, exit status 1", "ZeroDivisionError"),

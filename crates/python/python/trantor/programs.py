@@ -40,6 +40,11 @@ POLL_SECONDS = 0.02
 """Between two looks at whether a process that has not connected still runs."""
 
 
+def printable(text: str) -> str:
+    """A text of a program as a terminal or a report may show it: nothing in it controls a terminal or turns the direction of a line."""
+    return "".join(letter if letter == "\n" or letter.isprintable() else " " for letter in text)
+
+
 @dataclass(frozen=True)
 class Program:
     """A program that speaks Zappy over TCP, as a player: one process an agent.
@@ -164,8 +169,8 @@ class Process:
         self._reader.join(GRACE_SECONDS)
 
     def last_words(self) -> str:
-        """The last lines that it wrote to its output and error."""
-        return self._written.decode(errors="replace").strip()
+        """The last lines that it wrote to its output and error, as they may be printed."""
+        return printable(self._written.decode(errors="replace")).strip()
 
     def _keep_words(self) -> None:
         assert self._child.stdout is not None

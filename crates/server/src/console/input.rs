@@ -7,6 +7,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::sync_channel;
 
+use trantor_model::show::is_shown;
 use trantor_protocol::text::{Cut, LineCutter};
 use trantor_runtime::StopSignal;
 use trantor_runtime::threads::{self, Thread};
@@ -97,6 +98,9 @@ fn read_lines(mut output: impl Write, input: &StandardInput, tasks: &TaskSender)
 
 /// Without a reader for the answers the server goes on.
 fn show(output: &mut impl Write, text: &str) {
+    // Scripts and their errors have a part in it.
+    let printable = |letter: &char| *letter == '\n' || is_shown(*letter);
+    let text: String = text.chars().filter(printable).collect();
     let _has_reader = output.write_all(text.as_bytes()).and_then(|()| output.flush());
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It sends the words of the command line as one line and ends; without words it sends the lines of standard input.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 
@@ -67,11 +67,13 @@ pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
         Ok(())
     };
     if asked.words.is_empty() {
-        for line in io::stdin().lock().lines() {
-            match line {
-                Ok(line) if line.trim().is_empty() => {}
-                Ok(line) => say(&line)?,
-                Err(error) => return Err(format!("standard input: {error}")),
+        let mut input = io::stdin().lock();
+        let refused = |error| format!("standard input: {error}");
+        while let Some(line) = read_line(&mut input).map_err(refused)? {
+            let line = String::from_utf8(line).map_err(|_| refused(ErrorKind::InvalidData.into()))?;
+            match line.trim() {
+                "" => {}
+                line => say(line)?,
             }
         }
     } else {
@@ -80,7 +82,7 @@ pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
     Ok(is_all_done)
 }
 
-/// Bytes of the longest line that is taken from a server: its own have a few hundred.
+/// Bytes of the longest line that is taken from a server, and from standard input: its own have a few hundred.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Lines of a server before it accepts or refuses an operator: the greeting, and one more.
@@ -147,18 +149,28 @@ impl Server {
 
     /// The next line, without what would control a terminal.
     fn line(&mut self) -> Result<String, String> {
-        let mut line = Vec::new();
-        let mut bounded = self.reader.by_ref().take(LINE_BYTES_MAX + 1);
-        match bounded.read_until(b'\n', &mut line) {
+        match read_line(&mut self.reader) {
             Err(error) => Err(format!("{}: {error}", self.at)),
-            Ok(_) if line.ends_with(b"\n") => Ok(printable(&String::from_utf8_lossy(&line)).collect()),
-            Ok(_) if line.len() as u64 > LINE_BYTES_MAX => Err(format!(
-                "{}: a line has more than {LINE_BYTES_MAX} bytes",
-                self.at
-            )),
+            Ok(Some(line)) if line.ends_with(b"\n") => {
+                Ok(printable(&String::from_utf8_lossy(&line)).collect())
+            }
             Ok(_) => Err(format!("{}: the server closed the connection", self.at)),
         }
     }
+}
+
+/// The next line with its end, if it has one; `None` at the end of the input.
+///
+/// # Errors
+/// What the system says, and if the line is longer than [`LINE_BYTES_MAX`].
+fn read_line(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    from.take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line)?;
+    if line.len() as u64 > LINE_BYTES_MAX {
+        let why = format!("a line has more than {LINE_BYTES_MAX} bytes");
+        return Err(io::Error::new(ErrorKind::InvalidData, why));
+    }
+    Ok((!line.is_empty()).then_some(line))
 }
 
 enum Answer<'a> {

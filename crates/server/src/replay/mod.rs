@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser};
 use serde_json::{Value, json};
 use trantor_game::journal::{CutShort, Ending, Piece, Record};
+use trantor_model::show::is_shown;
 use trantor_runtime::standard_error;
 
 pub use self::export::export_bytes;
@@ -160,7 +161,26 @@ impl Worst {
 }
 
 fn line(out: &mut impl Write, value: &Value) -> io::Result<()> {
-    writeln!(out, "{value}")
+    writeln!(out, "{}", escaped(value.to_string()))
+}
+
+/// JSON in which characters are escaped that are not to be printed, beyond those that JSON escapes anyway: a recording
+/// may come from anybody, and agents say what they like.
+fn escaped(json: String) -> String {
+    if json.is_ascii() || json.chars().all(is_shown) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for letter in json.chars() {
+        if is_shown(letter) {
+            escaped.push(letter);
+            continue;
+        }
+        for half in letter.encode_utf16(&mut [0; 2]) {
+            escaped.push_str(&format!("\\u{half:04x}"));
+        }
+    }
+    escaped
 }
 
 /// `replay info`: the head of a piece, and what can be counted without playing it.
@@ -182,7 +202,7 @@ fn info(files: &[PathBuf], as_json: bool) -> io::Result<Worst> {
             Ok((Value::Object(fields), _)) => {
                 writeln!(out, "{shown}")?;
                 for (name, value) in fields {
-                    writeln!(out, "  {name}: {value}")?;
+                    writeln!(out, "  {name}: {}", escaped(value.to_string()))?;
                 }
             }
             Ok(_) => {}
@@ -241,4 +261,17 @@ fn describe(bytes: &[u8]) -> Result<(Value, Worst), String> {
         "ending": ending,
     });
     Ok((value, how))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_agents_said_controls_no_terminal_that_shows_it() {
+        let said = json!({ "said": "\u{9b}2J\u{202e}é\u{e0041}\u{1b}" });
+        let shown = escaped(said.to_string());
+        assert!(shown.chars().all(is_shown), "{shown:?}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), said);
+    }
 }
