@@ -25,7 +25,7 @@ use crate::burst::Answer;
 use crate::config::EngineConfig;
 use crate::limits;
 use crate::minds::Minds;
-use crate::replicate::{FrameUpdates, TextUpdates};
+use crate::replicate::{EncodedLooks, FrameUpdates, TextUpdates};
 use crate::session::{Feed, Role, Sessions, TokenBucket};
 use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 use crate::shown::Board;
@@ -62,6 +62,7 @@ pub struct Engine {
     spare_requests: TokenBucket,
     /// Token buckets for messages to other agents, one for each team.
     fan_out: Vec<TokenBucket>,
+    looks: EncodedLooks,
     pub(crate) text_updates: TextUpdates,
     pub(crate) frame_updates: FrameUpdates,
     /// What agents and the server show to frame viewers beside the game.
@@ -157,6 +158,7 @@ impl Engine {
             operator_requests: TokenBucket::full(now, limits::OPERATOR_LINES_PER_SECOND),
             spare_requests: TokenBucket::full(now, config.limits.spare_requests_per_second()),
             fan_out: vec![TokenBucket::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
+            looks: EncodedLooks::default(),
             text_updates: TextUpdates::new(&config),
             frame_updates: FrameUpdates::default(),
             board: Board::default(),

@@ -215,6 +215,10 @@ pub const ANSWER_BYTES_AT_ONCE: usize = 16 * 1024;
 /// Bytes of each piece where one follows another, for any peer: players are served between any two.
 pub const ANSWER_BYTES_PER_TURN: usize = 4 * 1024;
 
+/// Bytes of a look that its agent's team is not charged for: what agents of the highest level see on ordinary maps, some hundred
+/// objects. What is beyond counts as messages to others, see [`Limits::fan_out_per_second`].
+pub const LOOK_BYTES_FREE: usize = 2 * 1024;
+
 /// Objects in sight beyond which a look is encoded while the agent reads it, some 16 KiB: a tile may hold hundreds of megabytes.
 pub const LOOK_OBJECTS_AT_ONCE: u64 = 2_048;
 

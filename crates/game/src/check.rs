@@ -49,6 +49,10 @@ impl Game {
         world.check_ground()?;
         world.check_places()?;
         world.check_teams()?;
+        ensure(
+            world.looks_kept.are_exact(world),
+            "a look is kept that is no longer true",
+        )?;
         for ritual in world.rituals() {
             world.check_ritual(ritual)?;
         }

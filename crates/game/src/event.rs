@@ -190,7 +190,7 @@ pub enum Reply {
     /// It was not, or could not be.
     Ko,
     /// What is in sight: `(level + 1)²` tiles, nearest row first, each from left to right.
-    Look(Vec<Sight>),
+    Look(Arc<[Sight]>),
     /// What is carried.
     Inventory {
         /// All seven counts; the food being digested is not counted.

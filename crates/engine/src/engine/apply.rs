@@ -6,11 +6,12 @@
 //! a token bucket for them. A command is charged by an estimate when it is accepted, since up to ten wait in the game and all of them
 //! will be carried out; what it turns out to send beyond the estimate is charged then. While the bucket is in debt the
 //! team's next command of that kind waits, and its connection is not read. What the game has accepted is never delayed or
-//! changed. In lock-step game time waits for the agents, and there is no such limit.
+//! changed. Looks at crowds and heaps are charged to the same buckets when they are sent: their bytes are as much work as those
+//! of messages. In lock-step game time waits for the agents, and there is no such limit.
 
 use std::sync::Arc;
 
-use trantor_game::{AdminAction, GameEvent, GameInput, Handled, OUTSTANDING_MAX, Refusal};
+use trantor_game::{AdminAction, GameEvent, GameInput, Handled, OUTSTANDING_MAX, Refusal, Reply};
 
 use trantor_model::{AgentId, Command};
 use trantor_time::RealTime;
@@ -95,10 +96,20 @@ impl Engine {
             self.snapshots.note(&self.game, &event);
             if let GameEvent::HeardByAll { speaker, text } = &event {
                 sent_tokens = sent_tokens.saturating_add(self.send_to_hearers(*speaker, text));
-            } else if let Some((agent, bytes)) = send_agent_line(&mut self.sessions, &self.config, &event)
-                && actor != Some(agent)
+            } else if let Some((agent, bytes)) =
+                send_agent_line(&mut self.sessions, &self.config, &mut self.looks, &event)
             {
-                sent_tokens = sent_tokens.saturating_add(tokens(bytes));
+                if matches!(
+                    &event,
+                    GameEvent::Reply {
+                        reply: Reply::Look(_),
+                        ..
+                    }
+                ) {
+                    self.charge_look(agent, bytes);
+                } else if actor != Some(agent) {
+                    sent_tokens = sent_tokens.saturating_add(tokens(bytes));
+                }
             }
             if !self.is_removal(&event) {
                 self.text_updates.publish(&mut self.sessions, &self.game, &event);
@@ -148,7 +159,9 @@ impl Engine {
                 direction,
                 text: Arc::clone(text),
             };
-            if let Some((_, bytes)) = send_agent_line(&mut self.sessions, &self.config, &heard) {
+            if let Some((_, bytes)) =
+                send_agent_line(&mut self.sessions, &self.config, &mut self.looks, &heard)
+            {
                 sent_tokens = sent_tokens.saturating_add(tokens(bytes));
             }
         }
@@ -181,8 +194,13 @@ impl Engine {
         command: &Command,
         now: RealTime,
     ) -> Option<RealTime> {
-        if self.lock_step.is_some() || !matches!(command, Command::Broadcast(_) | Command::Eject) {
+        if self.lock_step.is_some() {
             return None;
+        }
+        match command {
+            Command::Broadcast(_) | Command::Eject => {}
+            Command::Look => return self.wait_for_look(agent, now),
+            _ => return None,
         }
         let world = self.game.world();
         // What does not fit the agent's queue is dropped, and sends nothing.
@@ -205,6 +223,35 @@ impl Engine {
         let at = bucket.next_at(now, per_second);
         bucket.take(estimate);
         at
+    }
+
+    /// Until when the next look of an agent has to wait: while its team is in debt, if its last one was charged.
+    fn wait_for_look(&mut self, agent: AgentId, now: RealTime) -> Option<RealTime> {
+        let session = self.sessions.get(self.sessions.of_agent(agent)?)?;
+        if !session.flow.sees_much {
+            return None;
+        }
+        let per_second = self.config.limits.fan_out_per_second_of_team(self.fan_out.len());
+        let team = self.game.world().agent(agent)?.team;
+        self.fan_out
+            .get_mut(usize::from(team.0))?
+            .next_at(now, per_second)
+    }
+
+    /// Charges an agent's team for what it has been sent as a look, beyond what agents ordinarily see.
+    fn charge_look(&mut self, agent: AgentId, bytes: usize) {
+        let beyond = bytes.saturating_sub(limits::LOOK_BYTES_FREE);
+        let conn = self.sessions.of_agent(agent);
+        let Some(session) = conn.and_then(|conn| self.sessions.get_mut(conn)) else {
+            return;
+        };
+        session.flow.sees_much = beyond > 0;
+        if beyond > 0
+            && let Some(actor) = self.game.world().agent(agent)
+            && let Some(bucket) = self.fan_out.get_mut(usize::from(actor.team.0))
+        {
+            bucket.take(tokens(beyond));
+        }
     }
 
     /// Charges an agent's team for the messages that its command has just sent, as far as they were not charged before. A mind is

@@ -191,6 +191,8 @@ pub(crate) struct Flow {
     pub(crate) throttled_command: Option<Command>,
     /// Fan-out that was charged for commands which are not carried out yet, in tokens.
     pub(crate) prepaid_tokens: u32,
+    /// Whether the agent's last look had more than [`limits::LOOK_BYTES_FREE`].
+    pub(crate) sees_much: bool,
     /// Whether the shell is to read what the peer sends.
     pub(crate) is_read: bool,
     /// Pending until the peer resumes, if that is a matter of time.
@@ -238,6 +240,7 @@ impl Flow {
             unread: Vec::new(),
             throttled_command: None,
             prepaid_tokens: 0,
+            sees_much: false,
             is_read: true,
             lines_waiting: 0,
             resume: None,

@@ -3,7 +3,7 @@
 
 use trantor_engine::{CloseReason, Control, EngineConfig, FiredKind, JournalPressure, limits};
 use trantor_game::{AdminAction, DueKind, Replay};
-use trantor_model::AgentId;
+use trantor_model::{AgentId, Counts, Direction, Resource, Tile};
 use trantor_time::{GameTime, RealSpan};
 
 use super::{bench, instants, ms, ns, quiet, quiet_with};
@@ -378,4 +378,59 @@ fn long_lines_and_answers_of_operators_count_as_several() {
     assert!(next > bench.now + ms(990), "{next:?} at {:?}", bench.now);
     bench.run_until(next);
     assert_eq!(bench.engine.operator_line_at(next), Some(next));
+}
+
+/// Looks at a heap are charged to the team of those who look: they wait, and nobody else does, of their own team or another.
+#[test]
+fn looks_at_a_heap_are_charged_to_those_who_look() {
+    const LOOKERS: u32 = 10;
+    let mut config = EngineConfig::new(game_config(20, 20, LOOKERS + 2));
+    let teams = config.game.teams.len();
+    config.limits.fan_out_per_second = 1_000;
+    let per_second = config.limits.fan_out_per_second_of_team(teams);
+    let mut bench = Bench::new(config);
+    bench.make_bare();
+    bench.act(AdminAction::SetHunger { enabled: false });
+    let stones = 1_900;
+    let mut ground = Counts::ZERO;
+    ground[Resource::Linemate] = stones;
+    bench.act(AdminAction::SetGround {
+        tile: Tile { x: 5, y: 5 },
+        ground,
+    });
+    let mut lookers = Vec::new();
+    for number in 0..LOOKERS {
+        lookers.push(bench.join("A", "a"));
+        bench.put_agent(number, 5, 5, Direction::North);
+    }
+    let honest = [("M", "a"), ("B", "b")].map(|(name, team)| bench.join(name, team));
+    for number in 0..2 {
+        bench.put_agent(LOOKERS + number, 15, 15, Direction::North);
+    }
+    // One look after the other, for twenty seconds.
+    for turn in 0..285 {
+        for &looker in &lookers {
+            bench.send(looker, b"Look\n");
+        }
+        if turn % 50 == 0 {
+            for peer in honest {
+                bench.lines(peer);
+                bench.send(peer, b"Look\n".repeat(10).as_slice());
+            }
+        }
+        bench.run_for(ms(70));
+        if turn % 50 == 9 {
+            for peer in honest {
+                assert_eq!(bench.lines(peer).len(), 10, "an answer each seven units");
+            }
+        }
+    }
+    let looks = |lines: Vec<String>| lines.iter().filter(|line| line.starts_with("[ player")).count();
+    let answered: usize = lookers.iter().map(|looker| looks(bench.lines(*looker))).sum();
+    let bytes = stones as usize * " linemate".len() - limits::LOOK_BYTES_FREE;
+    let cost = bytes / limits::FAN_OUT_BYTES_PER_TOKEN + 1;
+    let paid = per_second as usize * (20 + limits::REQUESTS_SAVED_SECONDS as usize) / cost;
+    // Each of them may have one that is accepted and not yet charged.
+    let range = paid - 2 * LOOKERS as usize..paid + 2 * LOOKERS as usize;
+    assert!(range.contains(&answered), "{answered} of {range:?}");
 }

@@ -41,7 +41,7 @@ pub(crate) fn apply(
         Command::Forward => forward(world, id, events),
         Command::Turn(way) => turn(world, id, *way, events),
         Command::Look => {
-            let sights = look::look(world, &world.agents[id]).collect();
+            let sights = look::look_shared(world, id);
             reply(events, id, Reply::Look(sights));
         }
         Command::Inventory => {

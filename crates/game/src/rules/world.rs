@@ -17,7 +17,7 @@ use crate::rules::agents::{Agent, Agents};
 use crate::rules::broadcast;
 use crate::rules::hatching::{Egg, Team};
 use crate::rules::incantation::{self, Ritual, Rituals};
-use crate::rules::look;
+use crate::rules::look::{self, LooksKept};
 use crate::rules::spawning::{self, Dealer};
 
 /// Everything that exists in a game.
@@ -25,6 +25,7 @@ use crate::rules::spawning::{self, Dealer};
 pub struct World {
     pub(crate) rules: Rules,
     pub(crate) size: MapSize,
+    /// Changed by [`World::tile_mut`] alone.
     pub(crate) tiles: Vec<TileState>,
     /// What lies on all tiles together; kept up with every change, since the refill asks for nothing else.
     pub(crate) ground_totals: [u64; Resource::COUNT],
@@ -44,6 +45,9 @@ pub struct World {
     pub(crate) egg_rng: Rng,
     pub(crate) dealer: Dealer,
     pub(crate) in_flight: InFlight,
+    /// How often what is on a tile may have changed. No part of the state.
+    pub(crate) tile_changes: u64,
+    pub(crate) looks_kept: LooksKept,
 }
 
 /// What is on one tile. Both lists are in ascending order, whatever the order of arrival.
@@ -76,6 +80,8 @@ impl World {
             egg_rng: Rng::new(config.seed, Purpose::Egg),
             dealer: Dealer::new(config.size, Rng::new(config.seed, Purpose::Refill)),
             in_flight: InFlight::new(config.rules.lag, config.seed),
+            tile_changes: 0,
+            looks_kept: LooksKept::default(),
         }
     }
 
@@ -227,6 +233,7 @@ impl World {
 
     pub(crate) fn tile_mut(&mut self, tile: Tile) -> &mut TileState {
         let index = self.checked_index(tile);
+        self.tile_changes += 1;
         &mut self.tiles[index]
     }
 

@@ -3,6 +3,7 @@
 //! No line ever holds a carriage return, and none but the text of a broadcast is longer than what is in sight.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use trantor_model::{Counts, Level, MapSize, Resource, Sight};
 
@@ -118,7 +119,8 @@ pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
 #[derive(Clone, Debug)]
 pub struct LongLook {
     dialect: Dialect,
-    sights: Vec<Sight>,
+    /// Shared by all that see the same.
+    sights: Arc<[Sight]>,
     place: LookPlace,
 }
 
@@ -133,7 +135,7 @@ struct LookPlace {
 
 impl LongLook {
     /// One of which nothing was written yet.
-    pub fn new(dialect: Dialect, sights: Vec<Sight>) -> Self {
+    pub fn new(dialect: Dialect, sights: Arc<[Sight]>) -> Self {
         Self {
             dialect,
             sights,
@@ -431,7 +433,7 @@ mod tests {
             let mut whole = Vec::new();
             write_ai_line(&mut whole, dialect, &AiLine::Look(Cow::Borrowed(&sights)));
             for bytes in 1..40 {
-                let mut look = LongLook::new(dialect, sights.to_vec());
+                let mut look = LongLook::new(dialect, sights[..].into());
                 let (mut out, mut piece) = (Vec::new(), Vec::new());
                 while !look.write_on(&mut piece, bytes) {
                     assert!(piece.len() < bytes + 16, "a piece is as long as it may be");
