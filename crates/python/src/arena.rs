@@ -11,15 +11,17 @@ use std::rc::Rc;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::{Act, MindGroup, MindRate, MindSource};
 use trantor_game::{Agent, Game, GameConfig};
-use trantor_model::{Command, Resource, TeamId};
+use trantor_model::{AgentId, Command, Resource, TeamId};
 use trantor_server::live::LiveServer;
 use trantor_server::minds::MindSpecs;
 use trantor_server::options::PROGRAM;
 use trantor_server::scripts::Scripts;
-use trantor_time::{GameSpan, GameTime};
+use trantor_time::{GameSpan, GameTime, RealSpan};
 
 use crate::actions::{ACTIONS, command, write_mask};
 use crate::seats::{MESSAGES_MAX, Seat, Seating, Seats, command_in};
+use crate::tally::{Deeds, Tally, Teller};
+use crate::thinking::Thinking;
 
 /// Tiles in sight at the last level.
 pub(crate) const SIGHT_TILES: usize = 81;
@@ -53,6 +55,10 @@ pub(crate) struct Setup {
     pub until: GameTime,
     /// What is rewarded.
     pub rewards: Rewards,
+    /// Rows end when their game does, and not when their agent dies.
+    pub ends_together: bool,
+    /// How long the scripts of a team may think, in real time; `None`: for ever.
+    pub think_max: Option<RealSpan>,
 }
 
 /// A team with seats.
@@ -147,6 +153,8 @@ pub(crate) enum Pause {
     Acts(usize),
     /// The time was reached.
     TimeReached,
+    /// The scripts of that team have thought for longer than they may.
+    Slow(TeamId),
     /// Nothing more happens.
     Over,
 }
@@ -165,6 +173,12 @@ pub(crate) struct Arena {
     every: GameSpan,
     until: GameTime,
     rewards: Rewards,
+    ends_together: bool,
+    /// Of the scripts among its minds, and how long those of a team may think.
+    thinking: Vec<Thinking>,
+    think_max: Option<RealSpan>,
+    /// What its teams did, if it is a match.
+    tally: Option<Tally>,
     /// When the seats saw something last.
     written_at: GameTime,
     is_over: bool,
@@ -179,12 +193,25 @@ impl Arena {
     /// # Errors
     /// In one line: a script cannot be used, or a team is none of the game's.
     pub(crate) fn new(setup: &Setup, seed: u64, records: bool) -> Result<Self, String> {
+        Self::begun(setup, seed, records, false)
+    }
+
+    /// The same, with a count of what each team does.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn counted(setup: &Setup, seed: u64, records: bool) -> Result<Self, String> {
+        Self::begun(setup, seed, records, true)
+    }
+
+    fn begun(setup: &Setup, seed: u64, records: bool, counts: bool) -> Result<Self, String> {
         let config = GameConfig {
             seed,
             ..setup.config.clone()
         };
         let mut scripts = Scripts::default();
-        let mut groups = setup.opponents.groups(&config, &mut scripts)?;
+        let minds = setup.opponents.groups(&config, &mut scripts)?;
+        let (mut groups, thinking): (Vec<_>, Vec<_>) = minds.into_iter().map(Thinking::measure).unzip();
         let seats = Rc::new(RefCell::new(vec![Seat::default(); setup.seats()]));
         let (mut teams, mut first) = (Vec::new(), 0);
         for team in &setup.teams {
@@ -206,10 +233,17 @@ impl Arena {
             });
         }
         let mut leap = Leap::with_groups(config, groups);
+        let tally = counts.then(Tally::default);
+        if let Some(tally) = &tally {
+            leap.direct(Box::new(Teller(tally.clone())));
+        }
         if records {
             leap.start_recording(PROGRAM);
         }
         leap.begin();
+        if let Some(tally) = &tally {
+            tally.borrow_mut().begin(leap.game());
+        }
         Ok(Self {
             leap,
             scripts,
@@ -221,6 +255,10 @@ impl Arena {
             every: setup.every,
             until: setup.until,
             rewards: setup.rewards,
+            ends_together: setup.ends_together,
+            thinking: thinking.into_iter().flatten().collect(),
+            think_max: setup.think_max,
+            tally,
             written_at: GameTime::ZERO,
             is_over: false,
             journal: Vec::new(),
@@ -273,8 +311,39 @@ impl Arena {
     /// The agent of a seat leaves the game, if it lives. Answers its team then.
     pub(crate) fn leave(&mut self, seat: usize) -> Option<TeamId> {
         let agent = self.seats.borrow()[seat].agent?;
-        self.leap.leave(agent);
+        self.remove(agent);
         Some(self.teams[seat])
+    }
+
+    /// All agents of a team leave the game. Answers how many.
+    pub(crate) fn leave_all(&mut self, team: TeamId) -> u32 {
+        let agents = self.game().world().agents().filter(|agent| agent.team == team);
+        let agents: Vec<_> = agents.map(|agent| agent.id).collect();
+        for agent in &agents {
+            self.remove(*agent);
+        }
+        u32::try_from(agents.len()).expect("a game has far fewer")
+    }
+
+    fn remove(&mut self, agent: AgentId) {
+        // A scenario is sent no events before the first step.
+        if let Some(tally) = &self.tally {
+            tally.borrow_mut().gone(agent, self.leap.game().now());
+        }
+        self.leap.leave(agent);
+    }
+
+    /// How long its scripts have thought.
+    pub(crate) fn thinking(&self) -> &[Thinking] {
+        &self.thinking
+    }
+
+    /// What each team has done, if that is counted.
+    pub(crate) fn deeds(&self) -> Vec<Deeds> {
+        let now = self.game().now();
+        self.tally
+            .as_ref()
+            .map_or_else(Vec::new, |tally| tally.borrow_mut().at_end(now))
     }
 
     /// Whether nothing more happens in it.
@@ -299,6 +368,9 @@ impl Arena {
         }
         let until = (self.leap.game().now() + self.every).min(self.until);
         self.run(until);
+        // Nobody is left to decide for, and nobody is born to a team without an agent.
+        let is_alone = || self.seats.borrow().iter().all(|seat| seat.agent.is_none());
+        self.is_over |= self.ends_together && is_alone();
     }
 
     /// Writes what each seat sees now, what the last step was worth, and what may be done next.
@@ -388,8 +460,10 @@ impl Arena {
             Some(_) => {}
         }
         row.rewards[0] = reward;
-        row.terminations[0] = agent.is_none() && seat.is_gone || has_ended;
-        row.truncations[0] = self.is_over && !has_ended;
+        let is_gone = agent.is_none() && seat.is_gone;
+        let ends = self.is_over || !self.ends_together;
+        row.terminations[0] = ends && (is_gone || has_ended);
+        row.truncations[0] = self.is_over && !has_ended && !is_gone;
     }
 
     /// Hands in an action of one seat. It can act again when the action has ended, and no earlier than after the time of a
@@ -411,6 +485,9 @@ impl Arena {
     pub(crate) fn advance(&mut self, until: GameTime) -> Pause {
         let until = until.min(self.until);
         while !self.is_over {
+            if let Some(team) = self.slow_team() {
+                return Pause::Slow(team);
+            }
             let mut next = until;
             let has_ended = self.game().winner().is_some() || self.game().now() >= self.until;
             if self.leap.awaits_commands() && !has_ended {
@@ -434,6 +511,16 @@ impl Arena {
             }
         }
         Pause::Over
+    }
+
+    /// A team with agents whose scripts have thought for too long.
+    fn slow_team(&self) -> Option<TeamId> {
+        let most = self.think_max?;
+        let slow = |thinking: &&Thinking| thinking.spans().total > most;
+        let slow = self.thinking.iter().filter(slow).map(|thinking| thinking.team);
+        let world = self.leap.game().world();
+        slow.into_iter()
+            .find(|team| world.agents().any(|agent| agent.team == *team))
     }
 
     fn run(&mut self, until: GameTime) {

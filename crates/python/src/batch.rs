@@ -31,9 +31,14 @@ use crate::setup;
 const GAMES_MAX: usize = 65_536;
 /// Threads of one batch: as many cores as large machines have.
 const THREADS_MAX: usize = 256;
+/// Agents of one batch: a gigabyte of arrays.
+const ROWS_MAX: usize = 1 << 20;
 /// A thread that has done its share stays awake so long: what it takes to wake it. The others are often done earlier, and so is
 /// the caller with what it does between two steps.
 const AWAKE_MAX: RealSpan = RealSpan::from_micros(50);
+
+/// What is said of a game that does not exist yet.
+const NOT_BEGUN: &str = "no game has begun: reset first";
 
 /// How long viewers are waited for between two looks for Ctrl-C.
 const WAIT: Duration = Duration::from_millis(100);
@@ -119,6 +124,13 @@ impl Batch {
             let why = "agents: at least one, as in agents={'red': 6}; trantor.play plays minds alone";
             return Err(PyValueError::new_err(why));
         }
+        if seats > ROWS_MAX / games {
+            let why = format!(
+                "agents: {games} games of {seats} agents are {} agents, and at most {ROWS_MAX} have room",
+                games * seats
+            );
+            return Err(PyValueError::new_err(why));
+        }
         let games_a_thread = games.div_ceil(threads);
         let mut helpers = None;
         if games > games_a_thread {
@@ -162,8 +174,8 @@ impl Batch {
         })
     }
 
-    /// Begins every game anew, game `i` from the seed `seeds[i]`.
-    fn reset(&self, py: Python<'_>, seeds: Vec<u64>) -> PyResult<()> {
+    /// Begins games anew, game `i` from the seed `seeds[i]`. One without a seed stays as it is, and so do its rows.
+    fn reset(&self, py: Python<'_>, seeds: Vec<Option<u64>>) -> PyResult<()> {
         if seeds.len() != self.games {
             let why = format!("{} seeds for {} games", seeds.len(), self.games);
             return Err(PyValueError::new_err(why));
@@ -171,13 +183,14 @@ impl Batch {
         // Viewers see how the game before ends.
         self.wait_for_viewers(py, true)?;
         self.on_all(py, None, |game, slot, _| {
-            let seed = seeds[game];
-            *slot = Slot {
-                arena: Some(Arena::new(&self.setup, seed, self.records)?),
-                seed,
-                episode: 0,
-            };
-            Ok(())
+            if let Some(seed) = seeds[game] {
+                *slot = Slot {
+                    arena: Some(Arena::new(&self.setup, seed, self.records)?),
+                    seed,
+                    episode: 0,
+                };
+            }
+            Ok(seeds[game].is_some())
         })
     }
 
@@ -201,7 +214,7 @@ impl Batch {
         }
         self.on_all(py, Some(actions), |_, slot, actions| {
             let Some(arena) = &mut slot.arena else {
-                return Ok(());
+                return Err(NOT_BEGUN.to_owned());
             };
             if arena.is_over() {
                 slot.episode += 1;
@@ -210,7 +223,7 @@ impl Batch {
             } else {
                 arena.step(actions);
             }
-            Ok(())
+            Ok(true)
         })
     }
 
@@ -240,7 +253,7 @@ impl Batch {
                     *next.lock().map_err(|error| error.to_string())? = Some(row);
                 }
             }
-            Ok(())
+            Ok(true)
         })?;
         next.into_inner()
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))
@@ -397,12 +410,12 @@ impl Batch {
     }
 
     /// Has each thread do something with each of its games, given by number, and write what its seats see afterwards, while the
-    /// game is near in memory.
+    /// game is near in memory. `work` answers whether that has changed.
     fn on_all(
         &self,
         py: Python<'_>,
         actions: Option<&[u8]>,
-        work: impl Fn(usize, &mut Slot, &[u8]) -> Result<(), String> + Sync,
+        work: impl Fn(usize, &mut Slot, &[u8]) -> Result<bool, String> + Sync,
     ) -> PyResult<()> {
         let taken = |_| PyRuntimeError::new_err("an array of these games is in use elsewhere");
         let arrays = &self.arrays;
@@ -440,8 +453,9 @@ impl Batch {
             let mut actions = share.actions.unwrap_or_default().chunks(self.seats);
             let mut views = share.views.split(self.seats);
             for (place, slot) in slots.iter_mut().enumerate() {
-                work(first + place, slot, actions.next().unwrap_or_default())?;
-                if let (Some(arena), Some(views)) = (&mut slot.arena, views.next()) {
+                let has_changed = work(first + place, slot, actions.next().unwrap_or_default())?;
+                let views = views.next().filter(|_| has_changed);
+                if let (Some(arena), Some(views)) = (&mut slot.arena, views) {
                     arena.write(views);
                     if let Some(mut live) = self.live.as_ref().and_then(|live| live.lock().ok()) {
                         arena.show(&mut live).map_err(|error| error.to_string())?;
@@ -482,6 +496,6 @@ impl Batch {
             slot.and_then(|slot| slot.arena.as_mut()).map(&ask)
         })?;
         let answer = answers.into_iter().flatten().next();
-        answer.ok_or_else(|| PyRuntimeError::new_err("no game has begun: reset first"))
+        answer.ok_or_else(|| PyRuntimeError::new_err(NOT_BEGUN))
     }
 }

@@ -11,6 +11,8 @@ mod recording;
 mod scene;
 mod seats;
 mod setup;
+mod tally;
+mod thinking;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -28,6 +30,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "WELCOME",
         PyBytes::new(module.py(), &seats::line(&AiLine::Welcome)),
     )?;
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    module.add("SEATS_MAX", setup::SEATS_MAX)?;
+    module.add("UNITS_MAX", setup::UNITS_MAX)?;
+    module.add_function(wrap_pyfunction!(setup::check_team, module)?)?;
     module.add("KO", PyBytes::new(module.py(), &seats::line(&AiLine::Ko)))?;
     Ok(())
 }

@@ -10,9 +10,10 @@ use trantor_time::{GameSpan, GameTime};
 
 use crate::actions::ACTIONS;
 use crate::arena::{Arena, Pause, SIGHT_TILES, STATE_FIGURES, Setup, TILE_FIGURES, Views};
-use crate::scene::{digest, winner};
+use crate::scene::{Scene, digest, winner};
 use crate::seats::MESSAGES_MAX;
 use crate::setup;
+use crate::thinking::Spans;
 
 /// How far a match is played between two looks for Ctrl-C: milliseconds, even with a thousand agents.
 const STRIDE: GameSpan = GameSpan::from_units(500);
@@ -25,6 +26,8 @@ pub(crate) struct Match {
     noted: Vec<bool>,
     /// By team: agents that have left.
     left: Vec<u32>,
+    /// By team: its scripts have thought for longer than they may.
+    is_slow: Vec<bool>,
     /// Levels of each team by unit, one row a stride.
     levels: Vec<(f64, Vec<u32>)>,
     /// The end of the stride.
@@ -37,9 +40,10 @@ impl Match {
     fn new(setup: &Bound<'_, PyAny>, seed: u64, record: bool) -> PyResult<Self> {
         let setup: Setup = setup::read(setup)?;
         Ok(Self {
-            arena: Arena::new(&setup, seed, record).map_err(PyValueError::new_err)?,
+            arena: Arena::counted(&setup, seed, record).map_err(PyValueError::new_err)?,
             noted: vec![false; setup.seats()],
             left: vec![0; setup.config.teams.len()],
+            is_slow: vec![false; setup.config.teams.len()],
             levels: Vec::new(),
             until: GameTime::ZERO + STRIDE,
         })
@@ -55,8 +59,15 @@ impl Match {
                 self.noted[seat] = true;
                 return Ok(Some((seat, false)));
             }
-            if let Pause::Acts(seat) = turn {
-                return Ok(Some((seat, true)));
+            match turn {
+                Pause::Acts(seat) => return Ok(Some((seat, true))),
+                Pause::Slow(team) => {
+                    let place = usize::from(team.0);
+                    self.is_slow[place] = true;
+                    self.left[place] += self.arena.leave_all(team);
+                    continue;
+                }
+                Pause::TimeReached | Pause::Over => {}
             }
             let leap = self.arena.leap();
             let highest = leap.highest_levels().into_iter().map(u32::from).collect();
@@ -129,6 +140,14 @@ impl Match {
 
     /// Ends the match. Teams are in the order of the game.
     fn result<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let scene = Scene::of(self.arena.game()).into_dict(py)?;
+        let deeds = self.arena.deeds();
+        let mut spans = vec![Spans::default(); deeds.len()];
+        for thinking in self.arena.thinking() {
+            let (spans, more) = (&mut spans[usize::from(thinking.team.0)], thinking.spans());
+            spans.total += more.total;
+            spans.slowest = spans.slowest.max(more.slowest);
+        }
         let leap = self.arena.leap();
         let mut deaths: Vec<u32> = vec![0; self.left.len()];
         for group in leap.mind_groups() {
@@ -150,8 +169,17 @@ impl Match {
         result.set_item("joins", leap.joins())?;
         result.set_item("levels", std::mem::take(&mut self.levels))?;
         result.set_item("digest", digest(game))?;
-        let teams = game.config().teams.iter().zip(deaths);
-        result.set_item("deaths", teams.into_py_dict(py)?)?;
+        let teams = PyDict::new(py);
+        for (place, name) in game.config().teams.iter().enumerate() {
+            let team = deeds[place].into_pyobject(py)?;
+            team.set_item("deaths", deaths[place])?;
+            team.set_item("is_slow", self.is_slow[place])?;
+            team.set_item("thinking_seconds", spans[place].total.as_secs_f64())?;
+            team.set_item("slowest_seconds", spans[place].slowest.as_secs_f64())?;
+            teams.set_item(name, team)?;
+        }
+        result.set_item("teams", teams)?;
+        result.set_item("scene", scene)?;
         result.set_item("recording", Some(journal).filter(|journal| !journal.is_empty()))?;
         let reports = self.arena.scripts().reports(false).into_iter();
         result.set_item("reports", reports.map(|report| report.text).collect::<Vec<_>>())?;

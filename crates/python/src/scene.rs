@@ -83,7 +83,10 @@ pub(crate) fn digest(game: &Game) -> String {
     format!("{:016x}", game.digest())
 }
 
-/// The name of the team that has won, or `draw`.
+/// What a match without a winner is said to be won by: the name of [`TeamId::DRAW`].
+pub(crate) const DRAW: &str = "draw";
+
+/// The name of the team that has won, or [`DRAW`].
 pub(crate) fn winner(game: &Game) -> Option<String> {
     let name = |team: TeamId| game.config().team_name(team).to_owned();
     game.winner().map(name)

@@ -1,18 +1,22 @@
 //! What Python asks for, read and checked.
 
+use std::time::Duration;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trantor_game::{GameConfig, Rules};
 use trantor_model::{MapSize, lag};
+use trantor_protocol::check_team_name;
 use trantor_server::minds::{self, MindSpecs};
-use trantor_time::{GameSpan, GameTime};
+use trantor_time::{GameSpan, GameTime, RealSpan};
 
 use crate::arena::{Rewards, SeatTeam, Setup};
+use crate::scene::DRAW;
 
 /// Seats of one game: enough for any training, and a bound for what a mistake may ask.
-const SEATS_MAX: usize = 4_096;
+pub(crate) const SEATS_MAX: usize = 4_096;
 /// Longest step and longest game, in units.
-const UNITS_MAX: u32 = 10_000_000;
+pub(crate) const UNITS_MAX: u32 = 10_000_000;
 
 /// What Python passes: a dictionary, which `trantor/_setup.py` and `trantor/matches.py` fill.
 #[derive(FromPyObject)]
@@ -28,6 +32,28 @@ struct Fields {
     max_units: u32,
     lag: String,
     rewards: Vec<(String, f32)>,
+    ends_together: bool,
+    /// Of the scripts of a team; none: for ever.
+    think_seconds: Option<f64>,
+}
+
+/// Checks the name of a team: as the server does, and a match without a winner must not seem to be won by it.
+///
+/// Raises:
+///     ValueError: why it cannot be one.
+#[pyfunction]
+pub(crate) fn check_team(name: &str) -> PyResult<()> {
+    team_name(name).map_err(PyValueError::new_err)
+}
+
+fn team_name(name: &str) -> Result<(), String> {
+    check_team_name(name).map_err(|error| error.to_string())?;
+    match name == DRAW {
+        true => Err(format!(
+            "{DRAW:?} cannot be a team's name: so a match without a winner ends"
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Reads a setup.
@@ -72,9 +98,14 @@ fn checked(fields: Fields) -> Result<Setup, String> {
     if config.teams.is_empty() {
         return Err("no players: agents={'red': 6}, or players such as 'blue=team:6'".to_owned());
     }
+    for name in &config.teams {
+        team_name(name)?;
+    }
+    let mut all_seats = 0_usize;
     for (name, agents, seats, _) in &fields.teams {
-        if *agents == 0 || *seats < *agents as usize || *seats > SEATS_MAX {
-            let most = format!("most_agents from so many to {SEATS_MAX}");
+        all_seats = all_seats.saturating_add(*seats);
+        if *agents == 0 || *seats < *agents as usize || all_seats > SEATS_MAX {
+            let most = format!("most_agents from so many up; together at most {SEATS_MAX}");
             return Err(format!("agents of {name}: at least 1, and {most}"));
         }
     }
@@ -96,8 +127,15 @@ fn checked(fields: Fields) -> Result<Setup, String> {
         every: GameSpan::from_units(range("every", fields.every)?),
         until: GameTime::from_units(range("max_units", fields.max_units)?),
         rewards: rewards(&fields.rewards)?,
+        ends_together: fields.ends_together,
+        think_max: fields.think_seconds.map(think_max).transpose()?,
         config,
     })
+}
+
+fn think_max(seconds: f64) -> Result<RealSpan, String> {
+    let span = Duration::try_from_secs_f64(seconds).map(RealSpan::from_std);
+    span.map_err(|error| format!("think_seconds: {error}"))
 }
 
 fn rewards(given: &[(String, f32)]) -> Result<Rewards, String> {

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import warnings
 
+import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import data_equivalence
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from pettingzoo.test import api_test, max_cycles_test, parallel_api_test, parallel_seed_test, render_test, seed_test
 
@@ -192,25 +194,63 @@ def test_a_team_grows_by_forks_as_far_as_it_has_names():
     [
         ({"map": (0, 5)}, "map"),
         ({"agents": {}}, "agents"),
-        ({"agents": {"a b": 1}}, "one word"),
+        ({"agents": {"a b": 1}}, "spaces"),
+        *(({key: given}, f"'{name}'|{name}\".*cannot be") for name in ("ADMIN", "GRAPHIC", "TRANTOR", "draw")
+          for key, given in (("agents", {name: 1}), ("opponents", [f"{name}=team:1"]))),
         ({"agents": {"red": 0}}, "red"),
         ({"opponents": ["blue=genius:1"]}, "opponents"),
         ({"opponents": ["blue=script:none.luau:1"]}, "none.luau"),
         ({"lag": "thick"}, "lag"),
         ({"every": 0}, "every"),
-        ({"max_cycles": 0}, "max_units"),
+        ({"max_cycles": 0}, "max_cycles"),
+        ({"every": 10_000, "max_cycles": 1_001}, "max_cycles of 10000 units .* to 1,000"),
         ({"rewards": {"fun": 1.0}}, "fun"),
-        ({"rewards": {"win": float("nan")}}, "finite"),
+        ({"rewards": {"win": float("nan")}}, "rewards: win .* number"),
         ({"render_mode": "ascii"}, "render_mode"),
         ({"render_mode": "human", "port": 70_000}, "port"),
         ({"render_mode": "human", "port": -1}, "port"),
         ({"port": 4_242}, "port"),
         ({"observations": "text"}, "raw"),
+        ({"agents": {"red": 2**40}}, "agents of red .* 4,096"),
+        ({"most_agents": 2**40}, "most_agents .* 4,096"),
+        ({"agents": {"red": 4_000, "blue": 97}}, "together .* 4,096 over time, not 4,097"),
+        ({"map": (2**40, 2)}, "map: columns"),
+        ({"map": (20, 20, 20)}, "map .* such as"),
     ],
 )
 def test_wrong_options_are_refused_in_words(options, word):
     with pytest.raises(ValueError, match=word):
         trantor.parallel_env(**options).reset(seed=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"map": 10}, "map must be columns and rows"),
+        ({"map": "10"}, "map must be columns and rows"),
+        ({"map": (10, 9.5)}, "map: rows must be a whole number"),
+        ({"agents": ["red"]}, "agents must be agents by team"),
+        ({"agents": {"red": "6"}}, "agents of red must be a whole number"),
+        ({"agents": {1: 6}}, "name of a team"),
+        ({"opponents": "blue=team:6"}, "opponents must be a list"),
+        ({"opponents": [6]}, "opponents must be minds"),
+        ({"every": True}, "every must be a whole number"),
+        ({"max_cycles": None}, "max_cycles"),
+        ({"lag": 3}, "lag must be a text"),
+        ({"rewards": [1.0]}, "rewards must be numbers by name"),
+        ({"rewards": {"win": "ten"}}, "rewards: win must be a number"),
+        ({"render_mode": "human", "port": "4242"}, "port must be a whole number"),
+        ({"record": 1}, "record must be True or False"),
+        ({"opponents": {"blue": 6}}, "opponents must be a list"),
+        ({"opponent": []}, "unknown parameter 'opponent': did you mean opponents"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_with_the_name_and_what_is_taken(options, words):
+    for make in (trantor.parallel_env, trantor.aec_env, lambda **options: trantor.make_vec(1, **options)):
+        if options.keys() & {"port", "record"} and make not in (trantor.parallel_env, trantor.aec_env):
+            continue
+        with pytest.raises(TypeError, match=words):
+            make(**options)
 
 
 def test_wrong_actions_are_refused_and_change_nothing():
@@ -228,9 +268,7 @@ def test_wrong_actions_are_refused_and_change_nothing():
     for actions, error, word in [*wrong, (np.zeros(3, np.uint8), ValueError, "shape"), (np.zeros(10), TypeError, "whole")]:
         with pytest.raises(error, match=word):
             vector.step(actions)
-    with pytest.raises(ValueError, match="seeds"):
-        vector.reset(seed=[1, 2, 3])
-    for games, threads, agents in [(0, 1, {"red": 1}), (1, 0, {"red": 1}), (1, 1, {})]:
+    for games, threads, agents in [(0, 1, {"red": 1}), (1, 0, {"red": 1}), (1, 1, {}), (65_536, 1, {"red": 4_096})]:
         with pytest.raises(ValueError):
             trantor.make_vec(games, threads, agents=agents)
 
@@ -239,6 +277,34 @@ def test_nothing_works_before_the_start_and_after_the_end():
     env = trantor.parallel_env(**SMALL)
     with pytest.raises(RuntimeError, match="reset"):
         env.digest()
+    for makes in (trantor.parallel_env, trantor.aec_env):
+        new = makes(**SMALL, render_mode="rgb_array")
+        for what, use in (("step", lambda new=new: new.step({})), ("render", new.render)):
+            # PettingZoo's own, and Gymnasium's.
+            for error in (AssertionError, ResetNeeded):
+                with pytest.raises(error, match=f"needs to be called before {what}"):
+                    use()
+        with pytest.raises(AttributeError, match="agents cannot be accessed before reset"):
+            new.agents
+    for use in (lambda: new.observe("red_0"), new.agent_iter):
+        with pytest.raises(AssertionError, match="needs to be called before"):
+            use()
+    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+        new.last()
+    vector = trantor.make_vec(2, **SMALL)
+    with pytest.raises(ResetNeeded):
+        vector.step(np.zeros(vector.num_envs, np.uint8))
+    env.reset(seed=1)
+    while env.agents:
+        env.step({})
+    ended = env.digest()
+    new.reset(seed=1)
+    for agent in new.agent_iter():
+        new.step(None if new.terminations[agent] or new.truncations[agent] else 0)
+    for over, action in ((env, {}), (new, 0)):
+        with pytest.raises(ResetNeeded, match="after all agents are terminated or truncated"):
+            over.step(action)
+    assert env.digest() == ended
     env.reset(seed=1)
     env.close()
     env.close()
@@ -282,22 +348,119 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=False, timeout=60).returncode == 2
 
 
-def test_gymnasium_accepts_the_vector_of_games():
-    env = RecordEpisodeStatistics(trantor.make_vec(3, 2, **{**SMALL, "max_cycles": 5}))
+@pytest.mark.parametrize("agents", [{"red": 1}, {"red": 2, "blue": 3}])
+def test_gymnasium_counts_the_episodes_of_a_vector_that_the_games_count(agents):
+    """As `AutoresetMode.NEXT_STEP` says: the step after the end of a row begins its next episode, and no other step does."""
+    rewards = {"unit": 1.0, "death": -1_000.0}
+    env = RecordEpisodeStatistics(trantor.make_vec(3, 2, map=(4, 4), agents=agents, max_cycles=210, rewards=rewards))
+    random = np.random.default_rng(1)
+    observations, infos = env.reset(seed=1)
+    lives, deaths, steps = env.num_envs, 0, np.zeros(env.num_envs, int)
+    total, ended, were_dead_early = np.zeros(env.num_envs), np.zeros(env.num_envs, bool), 0
+    expected = {"r": [], "l": []}
+    for _ in range(700):
+        mask, before = observations["action_mask"].copy(), infos["living"]
+        single = {name: rows[0] for name, rows in observations["observation"].items()}
+        assert env.single_observation_space.contains({"observation": single, "action_mask": mask[0]})
+        observations, rewards, terminations, truncations, infos = env.step((mask * random.random(mask.shape)).argmax(axis=1))
+        assert rewards.dtype == np.float32 and not rewards[ended].any() and not (terminations & truncations).any()
+        assert (infos["living"] == (observations["observation"]["state"][:, 0] == 1)).all() and infos["_living"].all()
+        lives += ended.sum()
+        deaths += (before & ~infos["living"] & ~ended).sum()
+        total, steps = np.where(ended, 0, total + rewards), np.where(ended, 0, steps + 1)
+        ended = terminations | truncations
+        # The rows of a game end together, and only those that have died are terminated.
+        assert (ended.reshape(3, -1).all(axis=1) == ended.reshape(3, -1).any(axis=1)).all()
+        assert (terminations == ended & ~infos["living"]).all()
+        were_dead_early += (~infos["living"] & ~ended).sum()
+        expected["r"] += total[ended].tolist()
+        expected["l"] += steps[ended].tolist()
+    assert env.episode_count == len(expected["r"]) == lives - (~ended).sum() > 2 * env.num_envs
+    assert list(env.return_queue) == pytest.approx(expected["r"][-100:]) and list(env.length_queue) == expected["l"][-100:]
+    assert deaths > 0 and (were_dead_early > 0) == (env.num_envs > 3)
+
+
+def test_seeds_of_a_vector_are_obeyed_or_refused():
+    env = trantor.make_vec(3, **SMALL)
+
+    def digests(seed):
+        env.reset(seed=seed)
+        return [env.digest(game) for game in range(3)]
+
+    first, *_ = expected = digests([1, 2, 3])
+    assert len({*expected}) == 3
+    for same in ((1, 2, 3), np.array([1, 2, 3]), [np.int64(1), 2, 3]):
+        assert digests(same) == expected
+    assert digests([1, None, 3])[::2] == expected[::2]
+    assert digests(5) == digests(np.uint8(5)) == digests(np.array(5)) != expected
+    for wrong, error in (([1, 2], ValueError), (range(15), ValueError), ([1, 2, -1], ValueError), (1.5, TypeError), ("123", TypeError),
+                         ([1, 2, 3.0], TypeError), (range(2**40), ValueError), (range(2**80), ValueError), (np.ones(3), TypeError), (True, TypeError), (-1, ValueError), ({1, 2}, ValueError)):
+        with pytest.raises(error, match="seed"):
+            env.reset(seed=wrong)
+    assert digests([1, 2, 3])[0] == first
+
+
+def test_a_mask_begins_the_games_that_it_names_and_no_other():
+    env = trantor.make_vec(3, 2, **SMALL)
+    mask = np.repeat([False, True, False], 5)
+    with pytest.raises(ResetNeeded, match="without reset_mask"):
+        env.reset(options={"reset_mask": mask})
     observations, _ = env.reset(seed=1)
-    ended = 0
-    for step in range(1, 14):
-        assert env.single_observation_space.contains(
-            {"observation": {name: rows[0] for name, rows in observations["observation"].items()},
-             "action_mask": observations["action_mask"][0]}
-        )
-        observations, rewards, terminations, truncations, _ = env.step(env.action_space.sample())
-        assert rewards.dtype == np.float32 and rewards.shape == (15,)
-        # Every sixth step begins the next games instead of playing.
-        assert truncations.all() == (step % 6 == 5)
-        assert not (step % 6 == 0 and (terminations.any() or rewards.any()))
-        ended += int(truncations.all())
-    assert ended == 2
+    for _ in range(10):
+        env.step(np.ones(15, np.uint8))
+    kept, before = {name: rows.copy() for name, rows in observations["observation"].items()}, [env.digest(game) for game in range(3)]
+    options = {"reset_mask": mask}
+    again, _ = env.reset(seed=[7, 8, 9], options=options)
+    assert options == {"reset_mask": mask}
+    assert [env.digest(game) == before[game] for game in range(3)] == [True, False, True]
+    for name, rows in again["observation"].items():
+        assert (rows[~mask] == kept[name][~mask]).all()
+    wanted = env.digest(1)
+    env.reset(seed=[1, 8, 2])
+    assert env.digest(1) == wanted
+    one_row = np.arange(15) == 7
+    for wrong, error in ((one_row, ValueError), (np.zeros(15, bool), ValueError), (mask.astype(int), ValueError), (mask[:3], ValueError)):
+        with pytest.raises(error, match="reset_mask"):
+            env.reset(options={"reset_mask": wrong})
+    with pytest.raises(TypeError, match="did you mean reset_mask"):
+        env.reset(options={"reset_masks": mask})
+
+
+@pytest.mark.parametrize("modules", ["gymnasium, trantor", "trantor, gymnasium"])
+def test_gymnasium_makes_the_environments_by_their_name(modules):
+    script = f"import {modules}\nprint(gymnasium.make('Trantor-v0').reset(seed=1)[0]['observation']['state'][2])"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "1\n"
+
+
+def test_gymnasium_accepts_the_environment_of_one_agent():
+    env = gymnasium.make("Trantor-v0", map=(8, 8), opponents=["blue=team:2"], max_cycles=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Any whole number in an array is possible, and Gymnasium would like smaller bounds.
+        warnings.filterwarnings("ignore", message=".*(Box|infinity|precision).*")
+        check_env(env.unwrapped)
+    observation, _ = env.reset(seed=2)
+    one = trantor.parallel_env(agents={"red": 1}, map=(8, 8), opponents=["blue=team:2"], max_cycles=50)
+    assert data_equivalence(one.reset(seed=2)[0]["red_0"], observation)
+    steps = 1
+    while not any(env.step(1)[2:4]):
+        steps += 1
+    assert steps == 50
+    with pytest.raises(ResetNeeded):
+        env.unwrapped.step(1)
+    with pytest.raises(ValueError, match="agents: one"):
+        gymnasium.make("Trantor-v0", agents={"red": 2})
+
+
+def test_gymnasium_and_we_count_the_rows_of_a_vector_alike():
+    assert gymnasium.make_vec("Trantor-v0", num_envs=4).unwrapped.num_games == 4
+    six = gymnasium.make_vec("Trantor-v0", num_envs=12, agents={"red": 6}, threads=2)
+    assert (six.num_envs, six.unwrapped.num_games) == (12, 2)
+    assert trantor.make_vec(num_envs=12).num_games == 1
+    for wrong, error, words in (({"num_envs": 13}, ValueError, "multiple of 12"), ({"num_envs": 12, "num_games": 1}, TypeError, "give one"),
+                                ({}, TypeError, "num_games"), ({"num_env": 12}, TypeError, "num_envs")):
+        with pytest.raises(error, match=words):
+            trantor.make_vec(**wrong)
 
 
 def test_nothing_is_left_of_the_game_before():

@@ -1,15 +1,21 @@
 """Matches of minds and of our programs: the same game that the server plays, and recordings of them."""
 
+import base64
+import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
+import zlib
 
+import numpy as np
 import pytest
 
 import trantor
+from trantor import picture
 
 
 def sim(words):
@@ -54,6 +60,60 @@ def test_a_recorded_match_is_read_back(tmp_path):
         assert recording.to_arrow().num_rows == len(table)
     with pytest.raises(ValueError, match="record=True"):
         trantor.play(["red=team:1"], max_units=1).save_recording(path)
+
+
+def test_a_part_of_a_recording_is_not_taken_for_the_whole(tmp_path):
+    match = trantor.play(["red=random:6", "blue=random:6"], seed=2, map=(10, 10), record=True)
+    whole, path = match.recording, tmp_path / "part.trj"
+    for length in (len(whole) // 2, len(whole) - 1, len(whole) * 7 // 8):
+        path.write_bytes(whole[:length])
+        part = trantor.Recording(path)
+        with pytest.raises(ValueError, match="no end mark.*unfinished=True"):
+            part.verify()
+        assert re.fullmatch("[0-9a-f]{16}", part.verify(unfinished=True)) and part.verify(unfinished=True) != match.digest
+    path.write_bytes(whole[:100])
+    for unfinished in (False, True):
+        with pytest.raises(ValueError, match="no end mark|nothing of it"):
+            trantor.Recording(path).verify(unfinished=unfinished)
+    damaged = bytearray(whole)
+    damaged[-40] ^= 1
+    path.write_bytes(damaged)
+    for unfinished in (False, True):
+        with pytest.raises(ValueError):
+            trantor.Recording(path).verify(unfinished=unfinished)
+    path.write_bytes(whole)
+    assert trantor.Recording(path).verify() == trantor.Recording(path).verify(unfinished=True) == match.digest
+
+
+def test_a_match_is_short_in_words_and_a_picture_in_a_notebook():
+    match = trantor.play(["red=team:6", "<b>=random:3"], seed=2, map=(20, 20), max_units=900, record=True)
+    assert len(repr(match)) < 1_000 and "digest" in repr(match)
+    page = match._repr_html_()
+    assert "&lt;b&gt;" in page and "<b>=" not in page and "<td>3</td>" in page
+    image = base64.b64decode(re.search("base64,([^\"]+)", page)[1])
+    assert image.startswith(b"\x89PNG") and zlib.crc32(image[-8:-4]) == int.from_bytes(image[-4:])
+    pixels = np.frombuffer(zlib.decompress(image[41:-16]), np.uint8).reshape(640, 1 + 640 * 3)
+    assert (pixels[:, 1:].reshape(640, 640, 3) == picture.draw(match.scene)).all()
+
+
+@pytest.mark.parametrize("side", [10, 20, 40, 150])
+def test_a_picture_shows_levels_and_where_agents_face(side):
+    scene = trantor.play(["red=team:1"], map=(side, side), max_units=1).scene
+    seen = {}
+    for direction in range(1, 5):
+        # At the largest maps an agent has four pixels, and its level is its size.
+        for level in range(1, 9) if side <= 40 else (1, 8):
+            scene["agents"][0, 4:6] = direction, level
+            seen[picture.draw(scene).tobytes()] = direction, level
+    assert len(seen) == (32 if side <= 40 else 4)
+    crowd = {**scene, "agents": scene["agents"].repeat(9, axis=0)}
+    pictures = {picture.draw({**crowd, "agents": crowd["agents"][:count]}).tobytes() for count in range(10)}
+    assert len(pictures) == (10 if side <= 20 else 5)
+
+
+def test_the_package_says_what_it_is():
+    assert trantor.__version__ == importlib.metadata.version("trantor")
+    assert set(dir(trantor)) == set(trantor.__all__)
 
 
 def test_what_is_no_recording_is_refused(tmp_path):

@@ -6,6 +6,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import time
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -94,9 +95,9 @@ def test_a_player_that_misbehaves_is_out_and_the_others_play_on(program, monkeyp
     team = match.teams["red"]
     assert (team.lost is None and reason is None) or reason in team.lost
     assert last_words in team.last_words and len(team.last_words) <= programs.LAST_WORDS_BYTES
-    assert match.units == 700 and match.teams["blue"] == trantor.TeamResult(
-        0, None, match.teams["blue"].slowest_seconds, match.teams["blue"].thinking_seconds
-    )
+    blue = match.teams["blue"]
+    assert match.units == 700 and (blue.lost, blue.deaths, blue.joins, blue.longest_life_units) == (None, 0, 3, 700)
+    assert (team.alive_units < 700, team.level) == (reason is not None, team.alive_units > 0 or team.level)
     # The last row of levels: no agent of red is left, and all of blue are.
     assert match.levels[-1][1] == [0 if reason else 1, 1]
 
@@ -124,6 +125,80 @@ time.sleep(1000)
         assert not status.exists() or status.read_text().split()[2] == "Z"
 
 
+SQUATS = """
+import socket, struct, sys, time
+open(sys.argv[3], "w").write("started")
+held = []
+# Whatever listens on this machine, with the name of each team, for as long as the match lasts.
+while True:
+    for line in open("/proc/net/tcp").read().splitlines()[1:]:
+        columns = line.split()
+        port = int(columns[1].rpartition(":")[2], 16)
+        if columns[3] == "0A" and columns[1].startswith("0100007F") and port != int(sys.argv[1]):
+            try:
+                other = socket.create_connection(("127.0.0.1", port), 0.2)
+                other.sendall(b"red\\n" + b"Left\\n" * 900)
+                held.append(other)
+            except OSError:
+                pass
+        # Descriptors come and go, before those of its connections too.
+        open("/dev/null").close()
+        if len(held) > 20:
+            held.pop(0).close()
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="the system does not say whose a connection is")
+def test_nobody_takes_the_place_of_another_player(program, tmp_path):
+    """A program that answers late has its place still: who says its name first is turned away."""
+    started = tmp_path / "started"
+    rival = subprocess.Popen([sys.executable, "-c", SQUATS, "0", "blue", str(started)])
+    try:
+        # Only once the rival knocks at every port.
+        waits = f"import os, time\nwhile not os.path.exists({str(started)!r}): time.sleep(0.01)\ntime.sleep(0.5)\n"
+        # Through a start script, and two processes of one team.
+        script = program(waits + WALKS, count=2)
+        wrapped = trantor.Program("red", f"sh -c '{script.command} & wait'", count=2)
+        match = trantor.play([wrapped], map=(5, 5), max_units=100)
+    finally:
+        rival.kill()
+        rival.wait()
+    assert match.teams["red"].lost is None and match.teams["red"].joins == 2
+    quiet = trantor.play([script], map=(5, 5), max_units=100)
+    assert match.digest == quiet.digest and match.actions == quiet.actions > 20
+
+
+def test_who_thinks_for_too_long_in_all_loses(program, tmp_path):
+    slow = tmp_path / "slow.luau"
+    slow.write_text("""
+local trantor = require("@trantor")
+return trantor.agent(function(me)
+    while true do
+        local sum = 0
+        for n = 1, 20_000 do sum += n % 7 end
+        me:forward()
+    end
+end)
+""")
+
+    def ponders(_observation, _agent):
+        time.sleep(0.002)
+        return ACTION_NAMES.index("forward")
+
+    quick = "blue=team:1"
+    players = [f"red=script:{slow}:3", program(JOINED + "while ask('Forward'): time.sleep(0.002)"), trantor.Policy("red", ponders)]
+    for player in players:
+        unlimited = trantor.play([player, quick], map=(6, 6), max_units=700)
+        used = unlimited.teams["red"].thinking_seconds
+        assert unlimited.teams["red"].lost is None and used > 0
+        limited = trantor.play([player, quick], map=(6, 6), max_units=700, think_seconds=max(used / 100, 0.001))
+        red = limited.teams["red"]
+        assert re.match("thought for more than .* seconds in all", red.lost or "")
+        assert red.alive_units < 700 == limited.units and limited.levels[-1][1][0] == 0
+        assert (red.deaths, limited.teams["blue"].lost, limited.teams["blue"].thinking_seconds) == (0, None, 0.0)
+
+
 def test_a_program_grows_by_forks_if_it_may(program):
     forks = JOINED + "for _ in range(2): ask('Fork')\nwhile ask('Forward'): pass\n"
     grown = trantor.play([program(forks, grows=True)], map=(5, 5), max_units=200)
@@ -145,16 +220,18 @@ def test_a_raw_agent_reads_what_a_server_sends():
     commands = [*commands.split("|"), "Eject", "Incantation", "Right", "Left now", "Look"]
     words = f"{os.environ['TRANTOR_SERVER']} --lock-step --seed 9 -x 10 -y 10 -n red -c 1 -p 0".split()
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
-        lines = (line.decode() for line in server.stdout)
-        [port] = next(found for line in lines if (found := re.findall(r"listening on \S+:(\d+)", line)))
-        with socket.create_connection(("127.0.0.1", int(port))) as connection, connection.makefile("rb") as answers:
-            connection.sendall(b"red\n")
-            expected = [answers.readline() for _ in range(3)]
-            assert expected.pop(0) == programs._core.WELCOME
-            for command in commands:
-                connection.sendall(command.encode() + b"\n")
-                expected.append(answers.readline())
-        server.kill()
+        try:
+            lines = (line.decode() for line in server.stdout)
+            [port] = next(found for line in lines if (found := re.findall(r"listening on \S+:(\d+)", line)))
+            with socket.create_connection(("127.0.0.1", int(port))) as connection, connection.makefile("rb") as answers:
+                connection.sendall(b"red\n")
+                expected = [answers.readline() for _ in range(3)]
+                assert expected.pop(0) == programs.WELCOME
+                for command in commands:
+                    connection.sendall(command.encode() + b"\n")
+                    expected.append(answers.readline())
+        finally:
+            server.kill()
     heard, left = [], list(commands)
 
     def speaks(text, agent):
@@ -188,11 +265,36 @@ def test_policies_observe_what_environments_do():
         (trantor.Policy("red", lambda *_: "forward"), TypeError, "whole number"),
         (trantor.Policy("red", lambda *_: 1, raw=True), TypeError, "Take food"),
         (trantor.Policy("red", lambda *_: "Left\nLeft", raw=True), ValueError, "one line"),
-        (trantor.Policy("red", forward, count=0), ValueError, "at least 1"),
+        (trantor.Policy("red", forward, count=0), ValueError, "agents of red .* from 1 to 4,096"),
+        (trantor.Policy("red", forward, count=2**40), ValueError, "agents of red .* from 1 to 4,096"),
+        (trantor.Program("red", "true", count="6"), TypeError, "agents of red must be a whole number"),
+        (trantor.Program("red", ["true"]), TypeError, "command of red must be a text"),
+        (trantor.Policy("red", "forward"), TypeError, "function of red must be one"),
+        (trantor.Policy(7, forward), TypeError, "team must be the name"),
+        (6, TypeError, "players must be a list"),
         (trantor.Policy("blue", forward), ValueError, "more than one player"),
-        (trantor.Program("a b", "true"), ValueError, "one word"),
+        (trantor.Program("a b", "true"), ValueError, "spaces"),
     ],
 )
 def test_wrong_players_are_refused_in_words(player, error, word):
     with pytest.raises(error, match=word):
         trantor.play(["blue=team:1", player], max_units=100)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"players": "red=team:6"}, TypeError, "players must be a list"),
+        ({"map": 10}, TypeError, "map must be columns and rows"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"seed": 1.5}, TypeError, "seed must be a whole number"),
+        ({"max_units": 2**40}, ValueError, "max_units .* 10,000,000"),
+        ({"record": "yes"}, TypeError, "record"),
+        ({"answer_seconds": 0}, ValueError, "answer_seconds"),
+        ({"think_seconds": "5"}, TypeError, "think_seconds must be a number"),
+        ({"lag": None}, TypeError, "lag must be a text"),
+    ],
+)
+def test_wrong_parameters_of_a_match_are_refused_with_their_name(options, error, words):
+    with pytest.raises(error, match=words):
+        trantor.play(**{"players": ["red=team:1"], **options})

@@ -7,7 +7,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ._core import ACTION_NAMES, STATE_NAMES
+from ._core import ACTION_NAMES, STATE_NAMES, VERSION as __version__
+from ._gymnasium import register_when_imported
 from ._setup import Setup
 from .matches import Match, Policy, TeamResult, play
 from .programs import Program
@@ -26,11 +27,19 @@ __all__ = [
     "Recording",
     "Setup",
     "TeamResult",
+    "__version__",
     "aec_env",
     "make_vec",
     "parallel_env",
     "play",
 ]
+
+
+register_when_imported()
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 # PettingZoo and Gymnasium take half a second to import, and matches need neither.
@@ -48,8 +57,8 @@ def aec_env(**options: Any) -> "AgentEnv":
     return AgentEnv(**options)
 
 
-def make_vec(num_games: int, threads: int = 1, **options: Any) -> "VectorEnv":
+def make_vec(num_games: int | None = None, threads: int = 1, *, num_envs: int | None = None, **options: Any) -> "VectorEnv":
     """Makes many games at once behind Gymnasium's vector interface. See `VectorEnv`."""
     from .vector import VectorEnv
 
-    return VectorEnv(num_games, threads, **options)
+    return VectorEnv(num_games, threads, num_envs=num_envs, **options)

@@ -1,13 +1,13 @@
 """What a game is played with."""
 
-import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ._core import ACTION_NAMES
+from . import _checks
+from ._core import ACTION_NAMES, SEATS_MAX, UNITS_MAX
 
-SEED_MAX = 2**63
+DRAWN_SEED_MAX = 2**63
 """Seeds of games are drawn below it."""
 LINE_BYTES_MAX = 16 * 1024
 """Longest command line, as on the server."""
@@ -44,8 +44,53 @@ class Setup:
     rewards: Mapping[str, float] = field(default_factory=lambda: {"win": 10.0, "lose": -1.0, "level": 1.0, "death": -1.0})
 
     def __post_init__(self) -> None:
+        # Before a list is made of any of it.
+        agents = _checks.mapping("agents", self.agents, "agents by team, such as {'red': 6}")
+        counts = {
+            _checks.text("agents", team, "agents by the name of a team"): _checks.whole(
+                f"agents of {team}", count, 1, SEATS_MAX
+            )
+            for team, count in agents.items()
+        }
+        most = self.most_agents
+        if most is not None:
+            most = _checks.whole("most_agents", most, max(counts.values(), default=1), SEATS_MAX)
+        seats = sum(counts.values()) if most is None else most * len(counts)
+        if seats > SEATS_MAX:
+            raise ValueError(f"agents: all teams together have at most {SEATS_MAX:,} over time, not {seats:,}")
+        opponents = [
+            _checks.text("opponents", mind, "minds such as 'blue=team:6'")
+            for mind in _checks.sequence("opponents", self.opponents, "a list of minds, such as ['blue=team:6']")
+        ]
+        every = _checks.whole("every", self.every, 1, UNITS_MAX)
         if self.observations not in ("arrays", "raw"):
             raise ValueError(f'observations must be "arrays" or "raw", not {self.observations!r}')
+        rewards = {
+            _checks.text("rewards", what, "numbers by name"): _checks.number(f"rewards: {what}", worth, -1e30, 1e30)
+            for what, worth in _checks.mapping("rewards", self.rewards, "numbers by name, such as {'win': 10.0}").items()
+        }
+        checked = {
+            "agents": counts,
+            "opponents": opponents,
+            "map": _checks.sides("map", self.map),
+            "every": every,
+            "max_cycles": _checks.whole(f"max_cycles of {every} units", self.max_cycles, 1, UNITS_MAX // every),
+            "most_agents": most,
+            "lag": _checks.text("lag", self.lag, 'a text, such as "off" or "radio"'),
+            "rewards": rewards,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], others: Sequence[str] = ()) -> "Setup":
+        """Makes one of keyword arguments.
+
+        Args:
+            others: what the caller takes itself, for the message about a name that is none.
+        """
+        _checks.known(options, [*(each.name for each in fields(cls)), *others])
+        return cls(**options)
 
     @property
     def is_raw(self) -> bool:
@@ -74,6 +119,8 @@ class Setup:
             "max_units": self.every * self.max_cycles,
             "lag": self.lag,
             "rewards": list(self.rewards.items()),
+            "ends_together": False,
+            "think_seconds": None,
         }
 
 
@@ -83,14 +130,7 @@ def action_number(agent: str, action: Any) -> int:
     Raises:
         ValueError, TypeError: it is none.
     """
-    # Of NumPy too, which is not imported here: matches do without it.
-    is_number = hasattr(action, "__index__") and not isinstance(action, bool)
-    if not is_number:
-        raise TypeError(f"the action of {agent} must be a whole number, not {action!r}")
-    number = operator.index(action)
-    if not 0 <= number < len(ACTION_NAMES):
-        raise ValueError(f"the action of {agent} must be 0 to {len(ACTION_NAMES) - 1}, not {action}")
-    return number
+    return _checks.whole(f"the action of {agent}", action, 0, len(ACTION_NAMES) - 1)
 
 
 def command_line(agent: str, action: Any) -> bytes:

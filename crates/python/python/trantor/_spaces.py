@@ -24,8 +24,11 @@ def observation_space(arrays: dict[str, npt.NDArray[Any]], is_raw: bool = False)
         name: spaces.Box(low, np.iinfo(arrays[name].dtype).max, arrays[name].shape[1:], arrays[name].dtype.type)
         for name, low in lows.items()
     }
-    mask = spaces.MultiBinary(len(ACTION_NAMES))
-    return spaces.Dict({"observation": spaces.Dict(observation), "action_mask": mask})
+    both: dict[str, spaces.Space[Any]] = {
+        "observation": spaces.Dict(observation),
+        "action_mask": spaces.MultiBinary(len(ACTION_NAMES)),
+    }
+    return spaces.Dict(both)
 
 
 def action_space(is_raw: bool = False) -> spaces.Space[Any]:

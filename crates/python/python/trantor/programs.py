@@ -18,7 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import _core
+from . import owners
+from ._core import KO, WELCOME
 from ._setup import LINE_BYTES_MAX
 
 HOST = "127.0.0.1"
@@ -113,21 +114,29 @@ class Process:
         self._reader = threading.Thread(target=self._keep_words, daemon=True)
         self._reader.start()
 
-    def connect(self) -> None:
+    @property
+    def number(self) -> int:
+        """The number of the process."""
+        return self._child.pid
+
+    def connect(self, family: Collection[int] = ()) -> None:
         """Waits until it has asked for a place.
+
+        Args:
+            family: processes of its team, which may connect for it.
 
         Raises:
             Lost: it has not.
         """
         self._socket.close()
-        self._socket = self._accept()
+        self._socket = self._accept([self.number, *family])
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._selector.register(self._socket, selectors.EVENT_READ)
         self._selector.register(self._listener, selectors.EVENT_READ)
-        self._send(_core.WELCOME)
+        self._send(WELCOME)
         name = self._line()
         if name.strip() != self._team:
-            self._send(_core.KO)
+            self._send(KO)
             raise Lost(f"asked for {name[:80]!r} and not for its team, {self._team.decode()!r}")
 
     def command(self, text: bytes) -> bytes:
@@ -178,12 +187,16 @@ class Process:
             while piece := os.read(pipe.fileno(), LAST_WORDS_BYTES):
                 self._written = (self._written + piece)[-LAST_WORDS_BYTES:]
 
-    def _accept(self) -> socket.socket:
+    def _accept(self, family: Collection[int]) -> socket.socket:
         deadline = time.monotonic() + CONNECT_SECONDS
         while time.monotonic() < deadline:
             self._listener.settimeout(POLL_SECONDS)
             with suppress(TimeoutError):
-                return self._listener.accept()[0]
+                connection = self._listener.accept()[0]
+                if owners.may_be_of(connection, family):
+                    return connection
+                # Else whoever finds the port and says the name has the place of another player.
+                self._turn_away(connection)
             with suppress(subprocess.TimeoutExpired):
                 raise Lost(f"did not connect, {self._wait(0.0)}")
         raise Lost(f"did not connect within {CONNECT_SECONDS:g} seconds")
@@ -194,7 +207,7 @@ class Process:
             self._child.wait(seconds)
             # Its number is not given to another at once, so the group is still its own.
             self._kill()
-        status = self._child.returncode
+        status = self._child.wait()
         return f"exit status {status}" if status >= 0 else f"killed by signal {-status}"
 
     def _kill(self) -> None:
@@ -250,9 +263,12 @@ class Process:
         """Answers a connection for which there is no place."""
         with suppress(OSError):
             self._listener.settimeout(0.0)
-            connection = self._listener.accept()[0]
+            self._turn_away(self._listener.accept()[0])
+
+    def _turn_away(self, connection: socket.socket) -> None:
+        with suppress(OSError):
             self._refused.append(connection)
-            connection.sendall(_core.WELCOME + _core.KO)
+            connection.sendall(WELCOME + KO)
             connection.shutdown(socket.SHUT_WR)
 
 

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
-from . import _core
+from ._core import Recording as NativeRecording
 
 
-class Recording(_core.Recording):
+class Recording(NativeRecording):
     """A recording of a server, of `trantor-server sim`, or of an environment: a file, or a directory of pieces.
 
     Raises:
@@ -26,6 +27,7 @@ class Recording(_core.Recording):
 
     def to_arrow(self) -> Any:
         """The same as a `pyarrow.Table`. Needs pyarrow."""
-        from pyarrow import BufferReader, json as arrow_json
-
-        return arrow_json.read_json(BufferReader(self._lines()))
+        # It has no types.
+        import_module("pyarrow.json")
+        arrow: Any = import_module("pyarrow")
+        return arrow.json.read_json(arrow.BufferReader(self._lines()))

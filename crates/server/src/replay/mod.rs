@@ -20,7 +20,7 @@ use trantor_runtime::standard_error;
 pub use self::export::export_bytes;
 pub(crate) use self::files::{for_each_file, progress_bar};
 pub use self::files::{pieces_in, read, read_from};
-pub use self::verify::{Checked, Outcome, verify_all, verify_bytes};
+pub use self::verify::{Checked, Outcome, in_their_runs, verify_all, verify_bytes};
 use crate::options::{EXIT_STATUS_REFUSED, PROGRAM};
 
 /// What is to be done with journals.

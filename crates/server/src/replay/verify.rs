@@ -28,8 +28,17 @@ pub fn verify_all(files: &[PathBuf], named: &[PathBuf]) -> io::Result<Vec<Checke
         Ok(bytes) => verify_bytes(bytes),
         Err(error) => Outcome::Unreadable(error.to_string()),
     })?;
-    let mut checked: Vec<Checked> = Vec::with_capacity(files.len());
-    for (file, outcome) in files.iter().cloned().zip(outcomes) {
+    Ok(in_their_runs(files.iter().cloned().zip(outcomes), named))
+}
+
+/// Compares pieces that were played one by one with those before and after them in their runs. Those that were `named` need
+/// not be the first of their run.
+pub fn in_their_runs(
+    outcomes: impl IntoIterator<Item = (PathBuf, Outcome)>,
+    named: &[PathBuf],
+) -> Vec<Checked> {
+    let mut checked: Vec<Checked> = Vec::new();
+    for (file, outcome) in outcomes {
         let mut one = Checked::new(file, outcome);
         one.look_back(checked.last(), named);
         checked.push(one);
@@ -38,7 +47,7 @@ pub fn verify_all(files: &[PathBuf], named: &[PathBuf]) -> io::Result<Vec<Checke
         let (until, after) = checked.split_at_mut(place + 1);
         until[place].look_ahead(after.first(), named);
     }
-    Ok(checked)
+    checked
 }
 
 /// Checks `files` and prints a line about each. The reader of the lines may stop early; the result counts all the same.
@@ -158,7 +167,7 @@ impl Checked {
     }
 
     /// A line for people, after the file's name.
-    pub(super) fn in_words(&self) -> String {
+    pub fn in_words(&self) -> String {
         let words = self.outcome.in_words();
         match self.is_next_missing {
             true => format!("{words}; the piece after it is missing"),

@@ -1,0 +1,123 @@
+//! What each team has done in a match, counted from the events of the game: for results, marks and the order of those that
+//! ended early.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use pyo3::IntoPyObject;
+use trantor_engine::minds::{Scenario, ScenarioAct};
+use trantor_game::{Carry, Game, GameEvent};
+use trantor_model::{AgentId, Resource, TeamId};
+use trantor_time::GameTime;
+
+/// What one team has done.
+#[derive(Clone, Copy, Debug, Default, IntoPyObject)]
+pub(crate) struct Deeds {
+    /// Agents that it had.
+    pub joins: u32,
+    /// The highest level that one of them reached; 0 without an agent.
+    pub level: u8,
+    /// Food that they picked up.
+    pub food_taken: u32,
+    /// How long the oldest of them lived, in units.
+    pub longest_life_units: f64,
+    /// When the last of them was gone, or the match over, in units.
+    pub alive_units: f64,
+}
+
+/// The counts so far, shared with the scenario that fills them.
+pub(crate) type Tally = Rc<RefCell<Counts>>;
+
+/// What is counted in a game.
+#[derive(Default)]
+pub(crate) struct Counts {
+    /// By team.
+    teams: Vec<Deeds>,
+    /// The agents that live, with their team and birth.
+    living: BTreeMap<AgentId, (TeamId, GameTime)>,
+}
+
+impl Counts {
+    /// Takes in the agents of the start.
+    pub(crate) fn begin(&mut self, game: &Game) {
+        self.teams = vec![Deeds::default(); game.config().teams.len()];
+        for agent in game.world().agents() {
+            self.joined(agent.id, agent.team, agent.level.get(), game.now());
+        }
+    }
+
+    /// An agent of the team is gone; nothing happens if that is known.
+    pub(crate) fn gone(&mut self, agent: AgentId, now: GameTime) {
+        if let Some((team, born)) = self.living.remove(&agent) {
+            let deeds = &mut self.teams[usize::from(team.0)];
+            deeds.longest_life_units = deeds.longest_life_units.max((now - born).as_units_f64());
+            deeds.alive_units = now.as_units_f64();
+        }
+    }
+
+    /// The counts of each team when the match is over.
+    pub(crate) fn at_end(&mut self, now: GameTime) -> Vec<Deeds> {
+        for agent in self.living.keys().copied().collect::<Vec<_>>() {
+            self.gone(agent, now);
+        }
+        self.teams.clone()
+    }
+
+    fn joined(&mut self, agent: AgentId, team: TeamId, level: u8, now: GameTime) {
+        let deeds = &mut self.teams[usize::from(team.0)];
+        deeds.joins += 1;
+        deeds.level = deeds.level.max(level);
+        self.living.insert(agent, (team, now));
+    }
+
+    fn of(&mut self, agent: AgentId) -> Option<&mut Deeds> {
+        let (team, _) = self.living.get(&agent)?;
+        self.teams.get_mut(usize::from(team.0))
+    }
+
+    fn perceive(&mut self, event: &GameEvent, now: GameTime) {
+        match event {
+            GameEvent::Joined { agent, .. } => self.joined(agent.id, agent.team, agent.level.get(), now),
+            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => self.gone(*agent, now),
+            GameEvent::LevelChanged { agent, level } => {
+                if let Some(deeds) = self.of(*agent) {
+                    deeds.level = deeds.level.max(level.get());
+                }
+            }
+            GameEvent::Took(Carry {
+                agent,
+                resource: Resource::Food,
+                ..
+            }) => {
+                if let Some(deeds) = self.of(*agent) {
+                    deeds.food_taken += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Fills a tally. It does nothing in the game.
+pub(crate) struct Teller(pub Tally);
+
+impl Scenario for Teller {
+    fn begin(&mut self, _: &Game) {}
+
+    fn perceive(&mut self, game: &Game, event: &GameEvent) {
+        self.0.borrow_mut().perceive(event, game.now());
+    }
+
+    fn decide(&mut self, _: GameTime) {}
+
+    fn next_act(&mut self, _: &Game) -> Option<ScenarioAct> {
+        None
+    }
+
+    fn answered(&mut self, _: u64, _: Result<(), String>) {}
+
+    fn wake_at(&self) -> Option<GameTime> {
+        None
+    }
+}
