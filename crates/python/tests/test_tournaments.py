@@ -1,10 +1,12 @@
 """Tournaments: what counts depends on nothing but the league, and nothing that is played is lost."""
 
+import csv
 import json
 import multiprocessing
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -17,6 +19,7 @@ from test_players import JOINED, WALKS
 from trantor.tournament import Outcome, Player, Unit, make_runner, sweep
 from trantor.tournament.league import Stop, read
 from trantor.tournament.schedule import rounds, standing
+from trantor.tournament.store import SCHEMA
 from trantor.tournament.tables import rate
 from trantor.tournament.unit import play_unit, rules
 
@@ -193,6 +196,12 @@ def test_the_files_of_a_program_are_those_that_it_names_or_those_of_its_director
         (("[8, 8]", "[8, 0]"), ["8x0", "map"]),
         (("[8, 8]", "8"), ["tournament.maps", "[[20, 20], [10, 10]]"]),
         (('"ada"', '"a b"'), ["name", "letters"]),
+        (('"ada"', '"ADMIN"'), ["name", "ADMIN", "means something else"]),
+        (('"ada"', '"GRAPHIC"'), ["name", "GRAPHIC"]),
+        (('"ada"', '"draw"'), ["name", "draw", "without a winner"]),
+        (("seeds = 6", "think_seconds = 0"), ["tournament.think_seconds", "1 to 86,400"]),
+        (('mind = "random"', 'mind = "random"\nbuild = "make"'), ["player bob", "build", "program"]),
+        (('name = "bob"', 'each_directory_of = "nowhere"'), ["each_directory_of", "nowhere"]),
         (('"ada"', '"bob"'), ["player.name", "bob is there twice"]),
         (('"random"', '"best"'), ["bob=best:6", "team"]),
         (('"random"', '"script:none.luau"'), ["bob", "none.luau"]),
@@ -314,6 +323,143 @@ def test_players_that_misbehave_lose_their_matches_and_nothing_else_is_lost(tmp_
     assert all(reason in page for reason in reasons.values()) and "<pre>no brain</pre>" in page
 
 
+CRASHES_LATE = JOINED + """
+for _ in range(TURNS): ask('Left')
+print('that is all')
+"""
+
+
+def test_two_that_crash_are_as_good_as_they_came_far(tmp_path):
+    """Neither is left at the end: the higher level counts, and then the time; a process that never connects has done nothing."""
+    sources = {"never": "", "early": CRASHES_LATE.replace("TURNS", "3"), "later": CRASHES_LATE.replace("TURNS", "150"), "alike": CRASHES_LATE.replace("TURNS", "150")}
+    # It crashes long before the one that only turns.
+    rises = "while ask('Take linemate') != 'ok': ask('Forward')\nask('Set linemate')\nask('Incantation')\nanswers.readline()\n"
+    sources["level2"] = JOINED + rises
+    players = {}
+    for name, source in sources.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bot.py").write_text(source)
+        command = f'"{sys.executable}" bot.py {{port}} {{team}}'
+        players[name] = Player(name, command=command, directory=tmp_path / name)
+
+    def met(first, second):
+        outcome = play_unit(Unit((players[first], players[second]), (8, 8), agents=1, max_units=3_000))[0]
+        assert sorted(outcome.troubles) == sorted([first, second])
+        return outcome
+
+    for better, worse in (("early", "never"), ("later", "early"), ("level2", "later"), ("level2", "never")):
+        for order in ((better, worse), (worse, better)):
+            outcome = met(*order)
+            assert (outcome.winner, outcome.how) == (better, "reached"), order
+    assert (met("later", "alike").winner, met("later", "alike").how) == (None, "draw")
+    assert met("never", "level2").reached == {"never": [], "level2": ["joins", "level 2"]}
+
+
+BUILDS = """
+import pathlib, sys
+print("compiles" + " and compiles" * 3)
+pathlib.Path("bot.py").write_text(pathlib.Path("bot.txt").read_text())
+sys.exit(pathlib.Path("bot.txt").read_text() == "")
+"""
+
+
+def test_a_league_of_folders_plays_whatever_is_in_them(tmp_path):
+    """No folder stops the others: each fault is a forfeit with its reason, and what is built is built once."""
+    folders = tmp_path / "students"
+    texts = {"ada": WALKS, "bob": WALKS.replace("Forward", "Left"), "erin": None, "fay": "", "gus": "import time", "jean paul": WALKS, "ADMIN": WALKS}
+    for name, text in texts.items():
+        (folders / name).mkdir(parents=True)
+        if text is not None:
+            (folders / name / "bot.txt").write_text(text)
+    build = tmp_path / "build.py"
+    build.write_text(BUILDS)
+    text = SHORT.replace("seeds = 6", "seeds = 1\nagents = 1\nrecord = false").replace(", [10, 9]", "").replace("700", "1_400")
+    text += f"[[player]]\neach_directory_of = \"students\"\ncommand = '\"{sys.executable}\" bot.py {{port}} {{team}}'\n"
+    text += f"build = '\"{sys.executable}\" {build}'\n"
+    # As an editor of Windows leaves it.
+    path = tmp_path / "league.toml"
+    path.write_bytes(("\ufeff" + text).replace("\n", "\r\n").encode())
+    said = run(path, "--jobs", "2")
+    rows = results(tmp_path / "league").values()
+    assert len(rows) == 7 * 6 and not [row for row in rows if row["how"] == "void"]
+    reasons = {"erin": "has no files", "fay": "its build failed, exit status 1", "gus": "did not connect, exit status 0"}
+    for row in rows:
+        lost = [name for name in row["players"] if name in reasons]
+        assert sorted(row["troubles"]) == sorted(lost) and all(reasons[name] in row["troubles"][name] for name in lost)
+        assert len(lost) != 1 or (row["winner"] not in lost and row["how"] == "forfeit")
+    page = (tmp_path / "league" / "report.html").read_text(encoding="utf-8")
+    assert all(reason in page for reason in reasons.values()) and "compiles and compiles" in page and "jean_paul" in page
+    lines = list(csv.DictReader((tmp_path / "league" / "marks.csv").read_text(encoding="utf-8-sig").splitlines()))
+    marks = {line["player"]: line for line in lines}
+    assert list(marks) == [line.split()[1] for line in said.stdout.splitlines()[1:8]] and set(marks) == {*texts, "jean_paul", "_ADMIN"} - {"jean paul", "ADMIN"}
+    for name, joins in (("ada", "8"), ("_ADMIN", "8"), ("erin", "0"), ("fay", "0"), ("gus", "0")):
+        # Not of matches that the others could not play.
+        assert (marks[name]["marked"], marks[name]["joins"], marks[name]["level 2"]) == ("8" if joins == "8" else "12", joins, "0")
+    assert reasons["fay"] in marks["fay"]["reason"] and marks["ada"]["reason"] == ""
+    # Nobody's folder was changed, and nothing is built or played again.
+    assert sorted(path.name for path in folders.rglob("*") if path.is_file()) == ["bot.txt"] * 6
+    again = run(path)
+    assert "build ada" in said.stderr and "build ada" not in again.stderr and again.stdout == said.stdout
+    assert results(tmp_path / "league") == {row["key"]: row for row in rows}
+
+
+def test_a_script_of_a_folder_is_its_own_and_a_wrong_one_forfeits(tmp_path):
+    sources = {"ada": (SCRIPTS / "first.luau").read_text(encoding="utf-8"), "bob": "return 1 +", "cyd": None}
+    for name, source in sources.items():
+        (tmp_path / "students" / name).mkdir(parents=True)
+        if source is not None:
+            (tmp_path / "students" / name / "mind.luau").write_text(source)
+    text = SHORT.replace("seeds = 6", "seeds = 1") + '[[player]]\neach_directory_of = "students"\nmind = "script:mind.luau"\n'
+    players = {player.name: player for player in read(written(tmp_path, text)).players}
+    assert players["ada"].fault is None and "mind.luau:1" in players["bob"].fault and "there is no script" in players["cyd"].fault
+    outcomes = sweep([Unit((players["ada"], players[name]), max_units=300) for name in ("bob", "cyd")])
+    assert [(each.winner, each.how) for each in outcomes] == [("ada", "forfeit")] * 2
+
+
+def test_a_league_is_played_and_reported_in_any_locale(tmp_path):
+    text = SHORT.replace("[tournament]", '[tournament]\nname = "Frühling ★"').replace("seeds = 6", "seeds = 1").replace("700", "50")
+    path = tmp_path / "league.toml"
+    path.write_text(text + "".join(f'[[player]]\nname = "{name}"\nmind = "random"\n' for name in "ab"), encoding="utf-8")
+    ascii_only = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii:strict"}
+    words = [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning:trantor", "-m", "trantor", "tournament", str(path)]
+    said = subprocess.run(words, capture_output=True, text=True, env=ascii_only, check=False)
+    assert said.returncode == 0, said.stderr
+    assert "Frühling ★" in (tmp_path / "league" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("trouble", ["junk", "locked", "row", "folder"])
+def test_trouble_with_the_results_is_said_in_one_line(tmp_path, trouble):
+    path = written(tmp_path, BUILT_IN.replace("seeds = 6", "seeds = 1"))
+    table = tmp_path / "league" / "results.sqlite"
+    table.parent.mkdir()
+    with closing(sqlite3.connect(table)) as held:
+        if trouble == "junk":
+            table.write_bytes(b"no table" * 100)
+        elif trouble == "locked":
+            held.execute("CREATE TABLE other (a)")
+            held.execute("BEGIN EXCLUSIVE")
+        elif trouble == "row":
+            held.execute(SCHEMA)
+            held.execute("INSERT INTO results (key, json) VALUES ('a', '{}')")
+            held.commit()
+        else:
+            table.mkdir() if not table.exists() else None
+        words = [sys.executable, "-m", "trantor", "tournament", str(path)]
+        words += ["--out", str(path)] if trouble == "folder" else []
+        said = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert said.returncode == 2 and said.stdout == "" and said.stderr.count("\n") == 1, said.stderr
+    assert {"junk": "move", "locked": "wait until", "row": "move", "folder": "league.toml"}[trouble] in said.stderr
+
+
+def test_a_match_that_stands_still_is_ended(monkeypatch):
+    monkeypatch.setattr(Unit, "seconds_max", 0.0)
+    with closing(make_runner("local", 1)) as runner:
+        runner.start(Unit((Player("ada", "team"), Player("bob", "team"))))
+        finished = runner.wait()
+    assert finished.outcome.how == "void" and "not over after 0 seconds" in finished.outcome.troubles[""]
+    assert not multiprocessing.active_children()
+
+
 def test_a_player_that_kills_the_process_makes_its_match_void(tmp_path):
     (tmp_path / "bot.py").write_text("import os, signal, sys\nos.kill(os.getppid(), signal.SIGKILL)")
     killer = Player("killer", command=f'"{sys.executable}" bot.py {{port}}', directory=tmp_path)
@@ -357,3 +503,10 @@ def test_a_sweep_answers_in_order_and_names_what_cannot_be_played(tmp_path):
     assert rules() in outcomes[4].troubles[""]
     with pytest.raises(ValueError, match="ray://HOST:PORT"):
         sweep([], runner="slurm")
+    for wrong, error, words in (({"map": 10}, TypeError, "map must be columns"), ({"seed": -1}, ValueError, "seed"), ({"agents": 2**40}, ValueError, "agents"),
+                                ({"players": ["red"]}, TypeError, "Player"), ({"think_seconds": None}, TypeError, "think_seconds")):
+        with pytest.raises(error, match=words):
+            Unit(**{"players": players, **wrong})
+    for jobs, error in ((0, ValueError), (-1, ValueError), (1.5, TypeError)):
+        with pytest.raises(error, match="jobs must be a whole number from 1"):
+            make_runner("local", jobs)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..matches import play
-from .players import Player, is_within
+from .players import Player, examined, is_within, name_of
 
 KINDS = ("round-robin", "swiss", "gauntlet")
 PLAYERS_MAX = 256
@@ -61,6 +61,7 @@ class League:
     agents: int
     max_units: int
     answer_seconds: float
+    think_seconds: float
     lag: str
     record: bool
     rounds: int
@@ -76,14 +77,19 @@ def read(path: Path) -> League:
         OSError: it cannot be read.
     """
     try:
-        whole = _Table(tomllib.loads(path.read_text()), "")
-    except tomllib.TOMLDecodeError as error:
+        # Editors of Windows write a byte order mark.
+        whole = _Table(tomllib.loads(path.read_text(encoding="utf-8-sig")), "")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not a text in UTF-8: {error}") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
     table = _Table(whole.get("tournament", dict, "a table [tournament]"), "tournament.")
     entries = whole.get("player", list, "tables [[player]]", [])
     whole.end()
     folder = path.parent.resolve()
-    players = tuple(player for entry in entries for player in _players(_Table(entry, "player."), folder))
+    players: list[Player] = []
+    for entry in entries:
+        players += _players(_Table(entry, "player."), folder, [player.name for player in players])
     names = [player.name for player in players]
     if not 2 <= len(players) <= PLAYERS_MAX:
         raise ValueError(f"player: 2 to {PLAYERS_MAX} tables [[player]], not {len(players)}")
@@ -102,12 +108,13 @@ def read(path: Path) -> League:
     league = League(
         name=table.get("name", str, "a text", path.stem),
         kind=kind,
-        players=players,
+        players=tuple(players),
         maps=tuple((columns, rows) for columns, rows in maps),
         seeds=table.get("seeds", int, f"1 to {SEEDS_MAX}", 10, lambda n: 1 <= n <= SEEDS_MAX),
         agents=table.get("agents", int, "1 to 1,000 agents of each team", 6, lambda n: 1 <= n <= 1_000),
         max_units=table.get("max_units", int, "1 to 10,000,000 units", 20_000, lambda n: 1 <= n <= 10_000_000),
         answer_seconds=table.get("answer_seconds", float, "0.01 to 600 seconds", 5.0, lambda seconds: 0.01 <= seconds <= 600),
+        think_seconds=table.get("think_seconds", float, "1 to 86,400 seconds", 300.0, lambda seconds: 1 <= seconds <= 86_400),
         lag=table.get("lag", str, 'a text, as "off" or "radio"', "off"),
         record=table.get("record", bool, "true or false", True),
         rounds=rounds,
@@ -119,26 +126,40 @@ def read(path: Path) -> League:
     return league
 
 
-def _players(table: "_Table", folder: Path) -> list[Player]:
+def _players(table: "_Table", folder: Path, taken: list[str]) -> list[Player]:
     mind = table.get("mind", str, '"team", "duo" or another kind, or "script:FILE"', None)
     command = table.get("command", str, "a text", None)
+    build = table.get("build", str, 'a command, as "make"', None)
     directory = table.get("directory", str, "a path", None)
     each = table.get("each_directory_of", str, "a path", None)
     grows = table.get("grows", bool, "true or false", False)
     files = table.get("files", list, 'patterns, as ["*.py"]', None)
     name = None if each else table.get("name", str, "a text")
     table.end()
-    if (mind or "").startswith("script:"):
-        file, *settings = (mind or "").removeprefix("script:").split(",")
-        mind = ",".join([f"script:{folder / file}", *settings])
     if each is not None:
-        folders = sorted(path for path in (folder / each).glob("*/") if not path.name.startswith("."))
-        return [Player(path.name, mind, command, path, grows, tuple(files) if files else None) for path in folders]
+        if not (folder / each).is_dir():
+            raise ValueError(f"player.each_directory_of: there is no directory {folder / each}")
+        players: list[Player] = []
+        for path in sorted(folder.joinpath(each).iterdir()):
+            if path.is_dir() and not path.name.startswith("."):
+                own = name_of(path.name, [*taken, *(player.name for player in players)])
+                player = Player(own, _mind(mind, path), command, path, grows, tuple(files) if files else None, build)
+                # One that is not as it should be is no reason that the others do not play.
+                players.append(examined(player))
+        return players
     if command is not None and directory is None and files is None:
         # Its own files are those of the league's folder that it names.
         files = [word for word in shlex.split(command) if is_within(word) and (folder / word).is_file()]
     where = None if command is None else folder / (directory or "")
-    return [Player(str(name), mind, command, where, grows, None if files is None else tuple(files))]
+    return [Player(str(name), _mind(mind, folder), command, where, grows, None if files is None else tuple(files), build)]
+
+
+def _mind(mind: str | None, folder: Path) -> str | None:
+    """A mind whose script is found from here."""
+    if mind is None or not mind.startswith("script:"):
+        return mind
+    file, *settings = mind.removeprefix("script:").split(",")
+    return ",".join([f"script:{folder / file}", *settings])
 
 
 def _stop(table: "_Table") -> Stop | None:
@@ -153,13 +174,13 @@ def _stop(table: "_Table") -> Stop | None:
 
 
 def _are_maps(maps: list[Any]) -> bool:
-    sides = all(isinstance(each, list) and len(each) == 2 and all(type(side) is int for side in each) for each in maps)
-    return sides and bool(maps) and len(set(map(tuple, maps))) == len(maps)
+    pairs = all(type(each) is list and len(each) == 2 and all(type(side) is int for side in each) for each in maps)
+    return pairs and bool(maps) and len({tuple(each) for each in maps}) == len(maps)
 
 
 def _try(league: League) -> None:
     """Has the game itself check what is its own: maps, lag, minds and scripts, in matches of one unit."""
-    minds = [player.entry(league.agents) for player in league.players if player.command is None]
+    minds = [player.entry(league.agents) for player in league.players if player.command is None and player.fault is None]
     for map in league.maps:
         for mind in minds or ["nameless=random:1"]:
             try:
@@ -177,9 +198,10 @@ class _Table:
     """A table of the file, of which every key is read once and no other may be there."""
 
     def __init__(self, values: Any, prefix: str) -> None:
-        if not isinstance(values, dict):
+        if type(values) is not dict:
             raise ValueError(f"{prefix.rstrip('.')}: a table, not {values!r}")
-        self._values, self._prefix, self._known = values, prefix, [""]
+        self._values: dict[str, Any] = values
+        self._prefix, self._known = prefix, [""]
 
     def get(
         self,

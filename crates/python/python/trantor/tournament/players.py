@@ -10,16 +10,18 @@ import re
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from .._core import check_team
+from ..matches import play
 from ..programs import Program
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,32}")
 """A team can have it, and so can a file."""
-RESERVED = ("GRAPHIC", "TRANTOR", "OPERATOR", "draw")
-"""Words of viewers and operators, and that of a match without a winner."""
+NAME_CHARACTERS_MAX = 32
 EXECUTABLE = 0o100
 """The bit of a file's mode that lets its owner run it."""
 FILES_MAX = 10_000
@@ -39,6 +41,9 @@ class Player:
         grows: whether a program gets more processes than at the start, as `trantor.Program` says.
         files: patterns of the files that a program is made of, within its directory. By default all of them without hidden
             ones and `__pycache__`; with no directory of its own, those that the command names.
+        build: a command that makes the program of its files, run once before its matches.
+        fault: why it cannot play: it loses its matches for this.
+        source: the digest of what it was built from.
 
     Raises:
         ValueError: something is not as described, or the files are missing or too large.
@@ -50,14 +55,23 @@ class Player:
     directory: Path | None = None
     grows: bool = False
     files: tuple[str, ...] | None = field(default=None, compare=False)
+    build: str | None = None
+    fault: str | None = None
+    source: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not NAME.fullmatch(self.name) or self.name in RESERVED:
-            raise ValueError(f"name: 1 to 32 letters, digits, '_', '.' and '-', not {self.name!r}")
+        if not NAME.fullmatch(self.name):
+            raise ValueError(f"name: 1 to {NAME_CHARACTERS_MAX} letters, digits, '_', '.' and '-', not {self.name!r}")
+        try:
+            check_team(self.name)
+        except ValueError as error:
+            raise ValueError(f"name: {error}") from None
         if (self.mind is None) == (self.command is None):
             raise ValueError(f'player {self.name}: either mind = "team" or command = "python3 bot.py -p {{port}} -n {{team}}"')
         if self.command is not None and "{port}" not in self.command:
             raise ValueError(f"player {self.name}: command must have {{port}}, as in python3 bot.py -p {{port}} -n {{team}}")
+        if self.build is not None and (self.command is None or not self.build.strip()):
+            raise ValueError(f'player {self.name}: build is a command for a program, as in build = "make"')
         if not all(map(is_within, self.files or ())):
             raise ValueError(f'player {self.name}: files must be patterns within its directory, as ["*.py"]')
 
@@ -76,9 +90,16 @@ class Player:
 
     @cached_property
     def digest(self) -> str:
-        """What it is, apart from its name and from where it lies: SHA-256 of its command or mind and of its files."""
+        """What it is, apart from its name and from where it lies: SHA-256 of its command or mind and of its files.
+
+        What is built counts by what it is built from: few compilers write the same bytes twice.
+        """
+        if self.fault is not None:
+            return hashlib.sha256(f"cannot play: {self.fault}".encode()).hexdigest()
+        if self.source is not None:
+            return self.source
         script = self.script
-        what = f"{self.command} {self.grows}" if self.command else (self.mind or "").replace(str(script), "")
+        what = f"{self.command} {self.grows} {self.build}" if self.command else (self.mind or "").replace(str(script), "")
         lines = [
             f"{name} {path.stat().st_mode & EXECUTABLE} {hashlib.sha256(path.read_bytes()).hexdigest()}"
             for name, path in self.contents().items()
@@ -87,6 +108,8 @@ class Player:
 
     def contents(self) -> dict[str, Path]:
         """Its files, by their names in its archive."""
+        if self.fault is not None:
+            return {}
         if (script := self.script) is not None:
             if not script.is_file():
                 raise ValueError(f"player {self.name}: there is no script {script}")
@@ -101,7 +124,8 @@ class Player:
         if self.files is None:
             found = [path for path in found if not any(map(_is_by_product, path.relative_to(folder).parts))]
         if patterns and not found:
-            raise ValueError(f"player {self.name}: {folder} has no files {', '.join(patterns)}")
+            what = f"no files {', '.join(patterns)}" if self.files else "no files"
+            raise ValueError(f"player {self.name}: {folder} has {what}")
         if len(found) > FILES_MAX or sum(path.stat().st_size for path in found) > FILES_BYTES_MAX:
             most = f"{FILES_MAX} files and {FILES_BYTES_MAX >> 20} MiB"
             raise ValueError(f'player {self.name}: more than {most} in {folder}; name what counts: files = ["*.py"]')
@@ -137,6 +161,35 @@ class Player:
             mind = (self.mind or "").replace(str(self.script), str(folder / "script.luau"))
             return replace(self, mind=mind)
         return replace(self, directory=folder)
+
+
+def examined(player: Player) -> Player:
+    """A player whose files can be read, or one that loses its matches because they cannot."""
+    try:
+        # Reads them all.
+        assert player.digest
+        if player.script is not None:
+            play([player.entry(1)], max_units=1)
+    except (ValueError, OSError) as error:
+        # The same wherever the folder lies.
+        home = str(player.directory or (player.script or Path()).parent)
+        return replace(player, fault=str(error).removeprefix(f"player {player.name}: ").replace(home, "its folder"))
+    return player
+
+
+def name_of(folder: str, taken: Collection[str]) -> str:
+    """The name of a player from that of its folder, which may be none that a team can have."""
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", folder)[:NAME_CHARACTERS_MAX] or "_"
+    try:
+        check_team(name)
+    except ValueError:
+        name = f"_{name}"
+    number = 2
+    usual = name
+    while name in taken:
+        name = f"{usual[: NAME_CHARACTERS_MAX - 4]}-{number}"
+        number += 1
+    return name
 
 
 def is_within(pattern: str) -> bool:

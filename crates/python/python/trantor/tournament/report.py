@@ -1,21 +1,24 @@
-"""The report of a league: one page that needs nothing but itself and, for its links, the recordings beside it.
+"""The report of a league: one page that needs nothing but itself and, for its links, the recordings beside it; and its marks.
 
 What it looks like and says is in `report.html`, a template of jinja2; here are the figures that only the report has.
 """
 
+import csv
+import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, StrictUndefined
 
+from .builds import Build
 from .league import League
 from .schedule import VOID
 from .store import Store, write_whole
 from .tables import Row, level_curve, tables
-from .unit import Outcome, Unit, rules
+from .unit import CRITERIA, Outcome, Unit, rules
 
 MOMENTS = 80
 """Points of a curve of levels: two pixels each."""
@@ -50,7 +53,22 @@ def standings_text(league: League, outcomes: Mapping[str, Outcome]) -> str:
     return "\n".join("  ".join(line) for line in lines)
 
 
-def write_report(league: League, store: Store) -> Path:
+def write_marks(league: League, store: Store) -> Path:
+    """Writes `marks.csv`: a row a player, and in how many of its matches it met each criterion. Answers where it is."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["place", "player", "rating", "won", "drawn", "lost", "marked", *CRITERIA, "reason"])
+    for place, row in enumerate(tables(league, store.outcomes).rows, 1):
+        counts = row.won, row.drawn, row.lost, row.marked
+        marks = (row.marks[criterion] for criterion in CRITERIA)
+        rows.writerow([place, row.name, f"{row.rating.strength:.2f}", *counts, *marks, row.reason])
+    path = store.folder / "marks.csv"
+    # With the mark by which spreadsheets know UTF-8.
+    write_whole(path, text.getvalue().encode("utf-8-sig"))
+    return path
+
+
+def write_report(league: League, store: Store, builds: Sequence[Build] = ()) -> Path:
     """Writes `report.html` and answers where it is."""
     figures = tables(league, store.outcomes)
     end = max((outcome.units for row in figures.rows for _, outcome in row.matches), default=0.0) or 1.0
@@ -61,7 +79,7 @@ def write_report(league: League, store: Store) -> Path:
         return name if (store.folder / name).exists() else ""
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    page = environment.from_string(files(__package__).joinpath("report.html").read_text()).render(
+    page = environment.from_string(files("trantor.tournament").joinpath("report.html").read_text(encoding="utf-8")).render(
         league=league,
         figures=figures,
         duels=_duels(figures.matches),
@@ -69,6 +87,8 @@ def write_report(league: League, store: Store) -> Path:
         end=end,
         troubles=_troubles(figures.rows),
         recording=recording,
+        builds=builds,
+        criteria=CRITERIA,
         build=rules(),
     )
     path = store.folder / "report.html"
@@ -90,7 +110,7 @@ def _duels(matches: Iterable[tuple[Unit, Outcome]]) -> Mapping[tuple[str, str], 
 
 def _troubles(rows: Iterable[Row]) -> list[Trouble]:
     """Programs, and other players that lost matches for a reason of their own: the most often first, then the slowest."""
-    troubles = []
+    troubles: list[Trouble] = []
     for row in rows:
         lost = [(unit, outcome) for unit, outcome in row.matches if row.name in outcome.troubles]
         slowest = max(row.matches, key=lambda match: match[1].slowest_seconds.get(row.name, 0.0), default=None)

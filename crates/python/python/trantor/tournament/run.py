@@ -6,13 +6,16 @@ It says how far it is on the error output: a bar on a terminal, a line for each 
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from .builds import Build, build
 from .league import League, read
-from .report import standings_text, write_report
+from .players import Player
+from .report import standings_text, write_marks, write_report
 from .runners import Runner, make_runner, played
 from .schedule import Pairing, Standing, rounds, standing
 from .store import Store
@@ -30,22 +33,37 @@ def run(path: Path, folder: Path | None = None, runner: str = "local", jobs: int
 
     Raises:
         ValueError: the league's file or the runner is not as described; the message says what is accepted.
-        OSError: a file cannot be read or written.
+        OSError, StoreError: a file cannot be read or written.
     """
     league = read(path)
     folder = folder or path.with_suffix("")
     status = 0
+    builds: list[Build] = []
     with closing(Store(folder)) as store:
         try:
             shown = Shown()
+            league = built(league, store.folder / "builds", builds, shown)
             with closing(make_runner(runner, jobs)) as made, shown.bar:
                 play(league, store, made, shown)
         except KeyboardInterrupt:
             status = 130
-        report = write_report(league, store)
+        report = write_report(league, store, builds)
+        marks = write_marks(league, store)
         print(standings_text(league, store.outcomes))
-        print(f"\n{'Interrupted: the same command goes on from here. ' if status else ''}Report: {report}")
+        print(f"\n{'Interrupted: the same command goes on from here. ' if status else ''}Report: {report}\nMarks: {marks}")
     return status
+
+
+def built(league: League, folder: Path, builds: list[Build], shown: "Shown") -> League:
+    """The league with the players that have a build command built."""
+    players: list[Player] = []
+    for player in league.players:
+        made, how = build(player, folder)
+        players.append(made)
+        if how is not None:
+            builds.append(how)
+            shown.built(how)
+    return replace(league, players=tuple(players))
 
 
 def play(league: League, store: Store, runner: Runner, shown: "Shown") -> None:
@@ -92,6 +110,11 @@ class Shown:
         self.bar = Progress(*columns, last, console=Console(stderr=True), disable=not sys.stderr.isatty())
         self._task = self.bar.add_task("", total=0, last="")
         self._done = 0
+
+    def built(self, build: Build) -> None:
+        """A player was built, or could not be."""
+        if not build.is_old:
+            self._print(f"build {build.player}: {build.fault or f'done in {build.seconds:.1f} s'}")
 
     def begin(self, round: int, left: int) -> None:
         """A round begins, with so many matches left to play."""

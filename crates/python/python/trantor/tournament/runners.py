@@ -11,8 +11,11 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
+from .. import _checks
 from .unit import Outcome, Unit, play_unit
 
+JOBS_MAX = 1_024
+"""Processes of one machine: more than the largest have processors."""
 ATTEMPTS_MAX = 3
 """Times that a unit is started whose process dies. One that kills three processes would kill a fourth."""
 READY = "ready"
@@ -38,15 +41,19 @@ class Runner(Protocol):
 
     def free(self) -> bool:
         """Whether another unit may be started."""
+        ...
 
     def start(self, unit: Unit) -> None:
         """Starts a unit."""
+        ...
 
     def wait(self) -> Finished | None:
         """Waits until a unit is over; None if none is playing."""
+        ...
 
     def close(self) -> None:
         """Ends what is playing."""
+        ...
 
 
 def make_runner(where: str, jobs: int | None = None) -> Runner:
@@ -57,6 +64,9 @@ def make_runner(where: str, jobs: int | None = None) -> Runner:
             `auto`; or `"ray://HOST:PORT"`, one to which this machine does not belong.
         jobs: processes of the local runner; as many as there are processors by default.
     """
+    _checks.text("runner", where, "local, ray, ray:ADDRESS or ray://HOST:PORT")
+    if jobs is not None:
+        jobs = _checks.whole("jobs", jobs, 1, JOBS_MAX)
     if where == "local":
         return LocalRunner(jobs or getattr(os, "process_cpu_count", os.cpu_count)() or 1)
     if where == "ray" or where.startswith("ray:"):
@@ -96,13 +106,18 @@ def void(unit: Unit, reason: str, attempts: int) -> Finished:
     return Finished(unit, Outcome(how="void", troubles={"": reason}, attempts=attempts), None)
 
 
+def late(unit: Unit) -> str:
+    """Why a match was ended that stood still."""
+    return f"it was not over after {unit.seconds_max:,.0f} seconds"
+
+
 class LocalRunner:
     """Processes of this machine, each with one unit at a time, so that a process that dies names its unit."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
         self._idle: list[_Process] = []
-        self._busy: dict[_Process, tuple[Unit, int]] = {}
+        self._busy: dict[_Process, tuple[Unit, int, float]] = {}
 
     def free(self) -> bool:
         return len(self._busy) < self._jobs
@@ -110,12 +125,17 @@ class LocalRunner:
     def start(self, unit: Unit, attempt: int = 1) -> None:
         process = self._idle.pop() if self._idle else _Process()
         process.send(unit)
-        self._busy[process] = (unit, attempt)
+        self._busy[process] = (unit, attempt, time.monotonic() + unit.seconds_max)
 
     def wait(self) -> Finished | None:
         while self._busy:
-            ready = multiprocessing.connection.wait([process.pipe for process in self._busy])
-            process = next(process for process in self._busy if process.pipe in ready)
+            until = min(deadline for _, _, deadline in self._busy.values())
+            ready = multiprocessing.connection.wait([process.pipe for process in self._busy], max(until - time.monotonic(), 0.0))
+            process = next((process for process in self._busy if process.pipe in ready), None)
+            if process is None:
+                if (late := self._late()) is not None:
+                    return late
+                continue
             try:
                 message = process.pipe.recv()
                 if message == READY:
@@ -123,7 +143,7 @@ class LocalRunner:
                     continue
             except (EOFError, OSError):
                 message = None
-            unit, attempt = self._busy.pop(process)
+            unit, attempt, _ = self._busy.pop(process)
             if message is None:
                 reason = process.ended()
                 if not process.is_ready:
@@ -135,6 +155,16 @@ class LocalRunner:
                 continue
             self._idle.append(process)
             return Finished(unit, replace(message.outcome, attempts=attempt), message.recording)
+        return None
+
+    def _late(self) -> Finished | None:
+        """The end of a match that stands still."""
+        for process, (unit, attempt, deadline) in self._busy.items():
+            if time.monotonic() >= deadline:
+                del self._busy[process]
+                process.process.kill()
+                process.ended()
+                return void(unit, late(unit), attempt)
         return None
 
     def close(self) -> None:
@@ -177,7 +207,7 @@ def _serve(pipe: Any) -> None:
     """The life of a process: plays what comes, until the pipe is closed."""
     # Ctrl-C reaches all processes of a terminal. Only the first decides, and then asks the others to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: exit(0))
+    signal.signal(signal.SIGTERM, _ends)
     pipe.send(READY)
     # The pipe is closed when all is played, or while this plays.
     with suppress(EOFError, OSError):
@@ -190,6 +220,10 @@ def _serve(pipe: Any) -> None:
             pipe.send(finished)
 
 
+def _ends(_number: int, _frame: object) -> None:
+    exit(0)
+
+
 class RayRunner:
     """Tasks of a Ray cluster, which places them, and starts those again whose process or node is gone."""
 
@@ -200,7 +234,7 @@ class RayRunner:
         if self._ours:
             self._ray.init(address=address, log_to_driver=False, logging_level="error")
         self._task = self._ray.remote(num_cpus=1, max_retries=ATTEMPTS_MAX - 1)(play_unit)
-        self._units: dict[Any, Unit] = {}
+        self._units: dict[Any, tuple[Unit, float]] = {}
         self._archives: dict[str, Any] = {}
         self._tasks, self._next_look_s = 0, 0.0
 
@@ -218,13 +252,20 @@ class RayRunner:
                 self._archives[player.digest] = self._ray.put(player.archive())
         # A unit keeps its key once it is made.
         assert unit.key
-        self._units[self._task.remote(unit, *(self._archives[player.digest] for player in players))] = unit
+        task = self._task.remote(unit, *(self._archives[player.digest] for player in players))
+        # It may wait for a processor until the one before it is over, and is played again where a node is lost.
+        self._units[task] = unit, time.monotonic() + RAY_TASKS_PER_CPU * ATTEMPTS_MAX * unit.seconds_max
 
     def wait(self) -> Finished | None:
         if not self._units:
             return None
-        [ready], _ = self._ray.wait(list(self._units), num_returns=1)
-        unit = self._units.pop(ready)
+        until = min(deadline for _, deadline in self._units.values())
+        done, _ = self._ray.wait(list(self._units), num_returns=1, timeout=max(until - time.monotonic(), 0.0))
+        ready = done[0] if done else min(self._units, key=lambda task: self._units[task][1])
+        unit, _ = self._units.pop(ready)
+        if not done:
+            self._ray.cancel(ready, force=True)
+            return void(unit, late(unit), 1)
         try:
             outcome, recording = self._ray.get(ready)
         except self._ray.exceptions.RayTaskError as error:

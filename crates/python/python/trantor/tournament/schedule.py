@@ -37,7 +37,7 @@ class Standing:
 
 def pairing(league: League, round: int, first: Player, second: Player) -> Pairing:
     """The matches of two players: seeds in order, each on every map."""
-    rest = league.agents, league.lag, league.max_units, league.answer_seconds, league.record
+    rest = league.agents, league.lag, league.max_units, league.answer_seconds, league.think_seconds, league.record
     pairs = (
         (Unit((first, second), map, seed, *rest), Unit((second, first), map, seed, *rest))
         for seed in range(1, league.seeds + 1)

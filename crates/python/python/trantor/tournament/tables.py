@@ -1,15 +1,17 @@
 """The figures of a league, from the outcomes that count. Ratings are by the library openskill."""
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 from openskill.models import PlackettLuce
 
 from .league import League
 from .schedule import VOID, Pairing, Standing, rounds, standing
-from .unit import Outcome, Unit
+from .unit import CRITERIA, Outcome, Unit
 
 PASSES = 16
 """The model weighs late results more, and no match of a league is late: the mean over so many orders, half of them reversed."""
@@ -45,6 +47,16 @@ class Row:
     lost: int = 0
     void: int = 0
     matches: list[tuple[Unit, Outcome]] = field(default_factory=list)
+    marks: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CRITERIA, 0))
+    """In how many of its matches it has met each of `CRITERIA`."""
+    marked: int = 0
+    """Of how many: not of those that it won because the other one could not play at all."""
+
+    @property
+    def reason(self) -> str:
+        """Why it has lost matches, most often; empty if it has lost none so."""
+        reasons = Counter(outcome.troubles[self.name] for _, outcome in self.matches if self.name in outcome.troubles)
+        return reasons.most_common(1)[0][0] if reasons else ""
 
     @property
     def played(self) -> int:
@@ -87,6 +99,9 @@ def tables(league: League, outcomes: Mapping[str, Outcome]) -> Tables:
             row.drawn += outcome.how != VOID and outcome.winner is None
             row.won += outcome.winner == player.name
             row.lost += outcome.winner not in (None, player.name)
+            row.marked += player.name in outcome.reached or player.name in outcome.troubles
+            for criterion in outcome.reached.get(player.name, []):
+                row.marks[criterion] += 1
     return Tables(sorted(rows.values(), key=lambda row: (-row.rating.strength, row.name)), pairings, matches)
 
 
@@ -122,7 +137,7 @@ def rate(names: Sequence[str], results: Mapping[str, tuple[str, str, str | None]
 
 def level_curve(row: Row, moments: Sequence[float]) -> list[float]:
     """The highest level of a player's team at some moments, in units, as the mean of its matches. After the end it stays."""
-    curves = []
+    curves: list[npt.NDArray[np.int64]] = []
     for unit, outcome in row.matches:
         if outcome.levels:
             place = [player.name for player in unit.players].index(row.name)
