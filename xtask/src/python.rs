@@ -15,12 +15,18 @@ pub struct Options {
     /// Do not run the tests
     #[arg(long)]
     no_tests: bool,
+    /// Instead of the tests, play what the tables of docs/cluster.md and docs/learning.md show, and write them
+    #[arg(long)]
+    tables: bool,
 }
 
 /// Builds the wheel, installs it, and runs the tests of the package.
 pub fn run(options: &Options) -> Result<()> {
     let (python, wheel) = install(&options.profile)?;
     println!("{wheel}");
+    if options.tables {
+        return process::check(Command::new(python).current_dir(package()).arg("tables.py"));
+    }
     match options.no_tests {
         true => Ok(()),
         false => check(&python, &options.profile),
@@ -87,6 +93,8 @@ fn check(python: &Path, profile: &str) -> Result<()> {
             .env("TRANTOR_BOT", &bot);
         process::check(run.arg("-m").args(words))
     };
-    run(&["mypy", "--strict", "python/trantor", "examples"])?;
+    run(&["mypy", "--strict", "python/trantor", "examples", "tables.py"])?;
+    let interpreter = python.to_string_lossy();
+    run(&["basedpyright", "--pythonpath", &interpreter])?;
     run(&["pytest", "--quiet", "tests"])
 }

@@ -4,10 +4,18 @@ import re
 from pathlib import Path
 
 import pytest
+import tables
 
 DOCS = Path(__file__).parents[3] / "docs"
 NOT_INSTALLED = "from ray.rllib"
 """Blocks that need gigabytes of other packages; the page says with which versions they were tried."""
+
+
+def test_the_tables_are_what_this_build_plays():
+    """Else: cargo xtask python --tables."""
+    page = (DOCS / "cluster.md").read_text(encoding="utf-8")
+    assert tables.sweep_row(14) in page
+    assert tables.written(page, "sweep", "other") != page
 
 
 @pytest.mark.parametrize("page", ["python.md", "learning.md", "cluster.md"])

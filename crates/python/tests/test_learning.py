@@ -2,8 +2,11 @@
 
 import os
 import subprocess
+import sys
+from xml.etree import ElementTree
 
 import learn
+import numpy as np
 import pytest
 
 
@@ -14,7 +17,20 @@ def policy():
 
 
 def test_a_learned_policy_lives_three_times_as_long_as_chance(policy):
-    assert learn.lifetimes(policy[None], seed=10_000_000)[0] >= 3 * learn.at_random(seed=1)
+    assert learn.lifetimes(policy[None], seed=learn.NEW_GAMES)[0] >= 3 * learn.at_random(seed=1)
+
+
+def test_the_example_needs_nothing_but_what_the_package_needs(tmp_path, monkeypatch):
+    """As the page has its command: learns, draws the curve, writes the policy."""
+    # Whatever is installed here.
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(learn, "GENERATIONS", 2)
+    monkeypatch.setattr(learn, "CYCLES", 50)
+    monkeypatch.setattr(sys, "argv", ["learn.py", "--plot", str(tmp_path / "curve.svg"), "--policy", str(tmp_path / "policy.npy")])
+    learn.main()
+    assert np.load(tmp_path / "policy.npy").shape == (learn.FEATURES, 37)
+    curve = ElementTree.parse(tmp_path / "curve.svg").getroot()
+    assert len(curve.findall("{*}polyline")) == 3
 
 
 def test_a_learned_policy_lives_on_a_server(policy):
