@@ -75,6 +75,7 @@ impl Game {
         let mut messages = world.in_flight.messages();
         let has_recipient = messages.all(|message| world.agent(message.to).is_some());
         ensure(has_recipient, "a message in flight has no recipient")?;
+        self.ledger.check(world)?;
         self.check_agenda()
     }
 

@@ -19,7 +19,7 @@ mod operator;
 
 use std::collections::BTreeMap;
 
-use trantor_model::{AgentId, Command, CommandKind, EggId, Level, Resource, TeamId};
+use trantor_model::{AgentId, Command, CommandKind, EggId, Level, MatchTotals, Resource, TeamId};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::{Agenda, Due, Fired, Ticket};
@@ -32,6 +32,7 @@ use crate::rules::hunger::{self, Digestion, StarvationBound, overdue_meals_span}
 use crate::rules::{
     Agent, CommandQueue, RitualId, Running, World, broadcast, hatching, incantation, spawning, victory,
 };
+use crate::totals::Ledger;
 
 /// A game from its first egg to its winner.
 #[derive(Clone, Debug)]
@@ -53,6 +54,8 @@ pub struct Game {
     pub(crate) refilled_at: GameTime,
     /// Follows from the world.
     pub(crate) starvation: StarvationBound,
+    /// What it comes to, counted beside it.
+    pub(crate) ledger: Ledger,
 }
 
 impl Game {
@@ -72,6 +75,7 @@ impl Game {
         hatching::lay_first_eggs(&mut world, config.places_per_team, &mut unseen);
         let lock_step = config.rules.lock_step;
         let game = Self {
+            ledger: Ledger::new(config.teams.len()),
             config,
             world,
             agenda: Agenda::new(lock_step),
@@ -165,7 +169,10 @@ impl Game {
             Due::Hatch(egg) => self.mature(egg),
             Due::Hunger(agent) => self.hunger(agent),
             Due::Refill => self.refill(),
-            Due::Start(agent) => self.start_next(agent),
+            Due::Start(agent) => {
+                self.start_next(agent);
+                self.note_idle(agent);
+            }
             Due::Delivery { message, .. } => self.deliver(message),
         }
         self.check_in_debug();
@@ -240,6 +247,11 @@ impl Game {
         self.world.winner
     }
 
+    /// What the match came to so far; once it is over, until its end. It is no part of the state.
+    pub fn totals(&self) -> MatchTotals {
+        self.ledger.totals(self.now)
+    }
+
     /// The idle agents ([`Agent::is_idle`]), in ascending order of number; none after the end. In lock-step, game
     /// time advances when there are none, or when the driver has waited long enough.
     pub fn idle_agents(&self) -> impl Iterator<Item = AgentId> {
@@ -259,7 +271,7 @@ impl Game {
             return;
         }
         for id in self.world.agents.ids().to_vec() {
-            let agent = self.take_out(id).expect("it is in the world");
+            let agent = self.take_out(id, false).expect("it is in the world");
             let (team, tile) = (agent.team, agent.tile);
             // Without room for another egg it has no place.
             let _egg = hatching::lay(&mut self.world, team, tile, None, None, &mut self.events);
@@ -272,6 +284,7 @@ impl Game {
         self.world.team(team).ok_or(Refusal::UnknownTeam)?;
         let agent = hatching::hatch(&mut self.world, team, self.now, &mut self.events);
         let agent = agent.ok_or(Refusal::NoPlace)?;
+        self.ledger.joined(&mut self.world, agent, self.now);
         self.schedule_hunger(agent);
         Ok(Handled::Joined(agent))
     }
@@ -290,7 +303,7 @@ impl Game {
 
     /// Takes an agent out of the world; its place may come back.
     fn remove(&mut self, id: AgentId, event: GameEvent) -> Result<(), Refusal> {
-        let agent = self.take_out(id)?;
+        let agent = self.take_out(id, matches!(event, GameEvent::Died { .. }))?;
         self.events.push(event);
         if self.world.rules.respawn_places && self.world.winner.is_none() {
             self.give_place_back(agent.team);
@@ -299,8 +312,9 @@ impl Game {
     }
 
     /// Takes an agent out of the world and all that was pending for it out of the agenda.
-    fn take_out(&mut self, id: AgentId) -> Result<Agent, Refusal> {
+    fn take_out(&mut self, id: AgentId, has_died: bool) -> Result<Agent, Refusal> {
         let agent = self.world.remove_agent(id).ok_or(Refusal::UnknownAgent)?;
+        self.ledger.gone(&self.world, &agent, has_died, self.now);
         for timer in [agent.commands.timer, agent.hunger_timer].into_iter().flatten() {
             self.agenda.cancel(timer);
         }
@@ -335,6 +349,9 @@ impl Game {
 
     /// Nothing more will happen by itself: forgets every deadline and every command.
     fn end(&mut self) {
+        if let Some(winner) = self.winner() {
+            self.ledger.end(winner, self.now);
+        }
         self.agenda.clear();
         self.hatch_timers.clear();
         self.delivery_timers.clear();
@@ -363,7 +380,12 @@ impl Game {
         }
         agent.commands.waiting.push_back(command);
         self.start_when_free(id);
+        self.note_idle(id);
         Ok(Handled::Done)
+    }
+
+    fn note_idle(&mut self, id: AgentId) {
+        self.ledger.note_idle(&mut self.world.agents[id], self.now);
     }
 
     /// Starts an agent's next command at this instant, if it has one and nothing keeps it.
@@ -444,6 +466,14 @@ impl Game {
                 self.agenda.cancel(start);
             }
         }
+        let participants = ritual.participants.clone();
+        for participant in participants {
+            self.note_idle(participant);
+        }
+        let agent = &self.world.agents[asker];
+        let stones = (&agent.inventory, &agent.inventory);
+        self.ledger
+            .stones_changed(&self.world, agent.team, stones, Some(agent.tile), self.now);
         true
     }
 
@@ -460,21 +490,50 @@ impl Game {
             let command = running.expect("a deadline ends a running action").command;
             self.take_effect(id, &command);
             self.start_when_free(id);
+            self.note_idle(id);
         }
     }
 
     fn take_effect(&mut self, id: AgentId, command: &Command) {
+        let before = self.world.agents[id].inventory;
         let effect = action::apply(&mut self.world, id, command, self.now, &mut self.events);
         self.follow_up(effect);
         if *command == Command::Set(Resource::Food) {
             self.starvation.note_food(&self.world.agents[id]);
+        }
+        if let Command::Take(resource) | Command::Set(resource) = *command
+            && resource != Resource::Food
+        {
+            let agent = &self.world.agents[id];
+            let camp = matches!(command, Command::Set(_)).then_some(agent.tile);
+            let stones = (&before, &agent.inventory);
+            self.ledger
+                .stones_changed(&self.world, agent.team, stones, camp, self.now);
         }
     }
 
     /// Ends an elevation: it releases its participants, withheld effects apply in the order they fell due, and
     /// then waiting commands start.
     fn finish_ritual(&mut self, id: RitualId) {
+        let ritual = self
+            .world
+            .rituals
+            .get(id)
+            .expect("a ritual's deadline ends it once");
+        let level = |agent: &AgentId| (*agent, self.world.agents[*agent].level);
+        let levels: Vec<(AgentId, Level)> = ritual.participants.iter().map(level).collect();
         let ritual = incantation::end(&mut self.world, id, &mut self.events);
+        let has_risen = |(agent, before): &(AgentId, Level)| self.world.agents[*agent].level > *before;
+        match levels.iter().any(has_risen) {
+            true => levels.into_iter().for_each(|(agent, before)| {
+                self.ledger.level_changed(&self.world, agent, before, self.now);
+            }),
+            false => {
+                let of = (ritual.tile, ritual.level);
+                self.ledger
+                    .elevation_broke(&self.world, of, &ritual.participants, self.now);
+            }
+        }
         // The asker's command was the elevation itself; whatever another one runs is a command of its own.
         if let Some(asker) = self.world.agents.get_mut(ritual.asker) {
             asker.commands.running = None;
@@ -493,6 +552,7 @@ impl Game {
         }
         for &participant in &ritual.participants {
             self.start_when_free(participant);
+            self.note_idle(participant);
         }
     }
 

@@ -17,6 +17,7 @@ pub mod replay;
 mod rng;
 pub mod rules;
 pub mod save;
+mod totals;
 
 pub use agenda::{DueKind, Fired};
 pub use config::{ConfigError, GameConfig, Rules};

@@ -25,12 +25,16 @@ use crate::rng::{Purpose, Rng};
 use crate::rules::hunger::{Digestion, StarvationBound};
 use crate::rules::spawning::Dealer;
 use crate::rules::{Agent, CommandQueue, Egg, Ritual, World};
+use crate::totals::{Kept, Ledger};
 
 /// What every snapshot begins with.
 const MAGIC: [u8; 8] = *b"TRANTORS";
 
 /// The version of the format. It rises with every change of what is saved or how; see `docs/replay-format.md`.
-pub const SNAPSHOT_VERSION: u16 = 2;
+pub const SNAPSHOT_VERSION: u16 = 3;
+
+/// The oldest version that is read. It has no totals.
+const OLDEST_VERSION: u16 = 2;
 
 /// Magic, version and checksum.
 const HEADER_BYTES: usize = MAGIC.len() + size_of::<u16>() + size_of::<u32>();
@@ -56,10 +60,13 @@ pub struct Snapshot {
     in_flight: SavedInFlight,
     #[serde(skip)]
     extension: Extension,
+    /// What the match came to; no part of the digest. `None` in older snapshots.
+    #[serde(skip)]
+    totals: Option<Kept>,
 }
 
-/// State that came later than the format: it is written, and counts in the digest, only if it is not that of a new game. So
-/// older snapshots are read, and a game that does not use it has the digest that it always had.
+/// State that came later than the format: it counts in the digest only if it is not that of a new game. So a game that does not
+/// use it has the digest that it always had.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Extension {
     /// The closed teams, in ascending order.
@@ -96,7 +103,9 @@ pub enum SaveError {
     #[error("this is not a snapshot of a game")]
     NotASnapshot,
     /// They are of a version that this program does not know.
-    #[error("the snapshot has format {found}, this program reads format {SNAPSHOT_VERSION}")]
+    #[error(
+        "the snapshot has format {found}, this program reads formats {OLDEST_VERSION} to {SNAPSHOT_VERSION}"
+    )]
     Version {
         /// The version found.
         found: u16,
@@ -149,6 +158,7 @@ impl Game {
             extension: Extension {
                 closed: world.closed_teams().collect(),
             },
+            totals: Some(self.ledger.kept.clone()),
         }
     }
 }
@@ -177,6 +187,7 @@ impl Snapshot {
     /// The same and [`Self::digest`]: of a large world it takes half as long as one after the other.
     pub fn encode_with_digest(&self) -> (Vec<u8>, Digest) {
         let (mut bytes, digest) = self.write(vec![0; HEADER_BYTES]);
+        append(&mut bytes, &self.totals);
         let checksum = crc32fast::hash(&bytes[HEADER_BYTES..]);
         let (magic, rest) = bytes.split_at_mut(MAGIC.len());
         magic.copy_from_slice(&MAGIC);
@@ -185,8 +196,8 @@ impl Snapshot {
         (bytes, digest)
     }
 
-    /// Appends everything to `bytes`, as it is read by [`Self::decode`]: the fields in their order, and nothing between them.
-    /// The hash of the extension, if there is one, is part of that of the progress.
+    /// Appends to `bytes` what the digest is of: the fields in their order, and nothing between them. The hash of the extension,
+    /// if there is one, is part of that of the progress.
     pub(crate) fn write(&self, mut bytes: Vec<u8>) -> (Vec<u8>, Digest) {
         let Self {
             config,
@@ -201,6 +212,7 @@ impl Snapshot {
             rngs,
             in_flight,
             extension,
+            totals: _,
         } = self;
         let config = append_hashed(&mut bytes, config);
         append(&mut bytes, now);
@@ -216,9 +228,10 @@ impl Snapshot {
             append_hashed(&mut bytes, rngs),
             append_hashed(&mut bytes, in_flight),
         ];
+        let extended = append_hashed(&mut bytes, extension);
         if *extension != Extension::default() {
             let progress = &mut parts[1];
-            *progress = progress.rotate_left(1) ^ append_hashed(&mut bytes, extension);
+            *progress = progress.rotate_left(1) ^ extended;
         }
         (bytes, Digest::of_parts(parts))
     }
@@ -228,7 +241,7 @@ impl Snapshot {
         let rest = bytes.strip_prefix(&MAGIC).ok_or(SaveError::NotASnapshot)?;
         let (version, rest) = rest.split_first_chunk::<2>().ok_or(SaveError::Damaged)?;
         let found = u16::from_le_bytes(*version);
-        if found != SNAPSHOT_VERSION {
+        if !(OLDEST_VERSION..=SNAPSHOT_VERSION).contains(&found) {
             return Err(SaveError::Version { found });
         }
         let (checksum, content) = rest.split_first_chunk::<4>().ok_or(SaveError::Damaged)?;
@@ -237,14 +250,16 @@ impl Snapshot {
         }
         let (mut snapshot, rest): (Self, _) =
             postcard::take_from_bytes(content).map_err(|_| SaveError::Unreadable)?;
-        if !rest.is_empty() {
-            let extension = postcard::take_from_bytes(rest);
-            let (extension, []) = extension.map_err(|_| SaveError::Unreadable)? else {
-                return Err(SaveError::Unreadable);
-            };
-            snapshot.extension = extension;
+        let mut rest = rest;
+        // In the first version that is read it comes only if it is needed.
+        if found > OLDEST_VERSION || !rest.is_empty() {
+            (snapshot.extension, rest) =
+                postcard::take_from_bytes(rest).map_err(|_| SaveError::Unreadable)?;
         }
-        Ok(snapshot)
+        if found > OLDEST_VERSION {
+            (snapshot.totals, rest) = postcard::take_from_bytes(rest).map_err(|_| SaveError::Unreadable)?;
+        }
+        rest.is_empty().then_some(snapshot).ok_or(SaveError::Unreadable)
     }
 }
 
@@ -299,6 +314,7 @@ fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
         rngs,
         in_flight,
         extension,
+        totals,
     } = snapshot;
     let is_in_range = (GameTime::ZERO..=NOW_MAX).contains(&now) && progress.steps <= NUMBER_MAX;
     ensure(is_in_range, "the time is out of range")?;
@@ -343,6 +359,7 @@ fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
     world.next_egg = progress.next_egg;
     world.rituals.restore(rituals, progress.next_ritual);
     put_in_flight(&mut world, in_flight)?;
+    let ledger = Ledger::restore(totals, &mut world, now, progress.steps)?;
 
     let mut game = Game {
         agenda: Agenda::new(config.rules.lock_step),
@@ -356,6 +373,7 @@ fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
         delivery_timers: BTreeMap::new(),
         refill_timer: None,
         refilled_at: progress.refilled_at,
+        ledger,
     };
     let is_past = (GameTime::ZERO..=now).contains(&progress.refilled_at);
     ensure(is_past, "the last refill is not in the past")?;

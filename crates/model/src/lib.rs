@@ -11,6 +11,7 @@ pub mod level;
 pub mod names;
 pub mod resource;
 pub mod show;
+pub mod totals;
 
 pub use agent::{AgentId, AgentView, EggId, Sight, TeamId};
 pub use command::{ActionState, Command, CommandKind};
@@ -20,3 +21,4 @@ pub use lag::Lag;
 pub use level::{Level, Requirement, WINNING_AGENTS};
 pub use resource::{Counts, Resource};
 pub use show::{Show, Shown, ShownBy, TileMark};
+pub use totals::{MatchTotals, TeamTotals};

@@ -3,6 +3,7 @@
 //! No socket is opened and nothing waits: the game leaps from deadline to deadline ([`trantor_engine::leap`]).
 //! Only the length of the run is read from a clock, and only to be printed.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,7 +18,7 @@ use trantor_engine::minds::{MindGroup, MindKind};
 use trantor_game::journal::MAGIC;
 use trantor_game::{GameConfig, Handled, Rules};
 use trantor_model::lag::{self, LagChange};
-use trantor_model::{MapSize, TeamId};
+use trantor_model::{Level, MapSize, MatchTotals, TeamId, TeamTotals};
 use trantor_protocol::{TeamNameError, check_team_name};
 use trantor_runtime::files::check_overwrite;
 use trantor_runtime::{RealClock, standard_error};
@@ -149,11 +150,24 @@ struct Summary {
     living: usize,
     /// The highest level in each team at the end, 0 if none is left.
     levels: Vec<u8>,
+    /// Of each team: agents that died, and the part of their time in which its agents were free and had no command.
+    deaths: Vec<u32>,
+    idle: Vec<Option<f64>>,
+    /// The team that was first to have an agent of each level from 2 on, and when.
+    first_to: BTreeMap<u8, First>,
+    /// Why the best of the other teams did not win.
+    why: Option<String>,
     /// One number for the whole state after that, in hexadecimal: that of a server in lock-step with the same
     /// players.
     digest: String,
     wall_ms: f64,
     actions_per_second: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct First {
+    team: String,
+    units: i64,
 }
 
 /// The scripts of a game, and the same once more where they are checked.
@@ -336,6 +350,7 @@ fn play(asked: &SimAsked, mut leap: Leap, cast: &mut Cast) -> io::Result<Summary
     progress.finish_and_clear();
     let living = leap.game().world().agents().len();
     let levels = leap.highest_levels();
+    let totals = leap.game().totals();
     if let Ended::Won(_) = ended {
         leap.remove_agents();
     }
@@ -366,10 +381,27 @@ fn play(asked: &SimAsked, mut leap: Leap, cast: &mut Cast) -> io::Result<Summary
         joins: leap.joins(),
         living,
         levels,
+        deaths: totals.teams.iter().map(|team| team.died).collect(),
+        idle: totals.teams.iter().map(TeamTotals::idle_share).collect(),
+        first_to: first_to(&totals, config),
+        why: totals.why_text(game.winner(), |team| config.team_name(team).to_owned()),
         digest: format!("{:016x}", game.digest()),
         wall_ms: wall.as_millis_f64(),
         actions_per_second: leap.actions() as f64 / (wall.as_millis_f64() / 1_000.0).max(1e-9),
     })
+}
+
+fn first_to(totals: &MatchTotals, config: &GameConfig) -> BTreeMap<u8, First> {
+    let levels = (2..=Level::LAST.get()).filter_map(|level| Level::new(level).ok());
+    let first = levels.filter_map(|level| Some((level.get(), totals.first_to(level)?)));
+    let named = first.map(|(level, (team, at))| {
+        let first = First {
+            team: config.team_name(team).to_owned(),
+            units: i64::try_from(at.whole_units()).unwrap_or(i64::MAX),
+        };
+        (level, first)
+    });
+    named.collect()
 }
 
 /// Kinds by team, or groups as they were asked for with what they did.

@@ -22,7 +22,9 @@ impl Game {
                 moved(agent, MoveKind::Placed, events);
             }
             AdminAction::SetLevel { agent, level } => {
-                world.agents.get_mut(agent).ok_or(Refusal::UnknownAgent)?.level = level;
+                let changed = world.agents.get_mut(agent).ok_or(Refusal::UnknownAgent)?;
+                let before = std::mem::replace(&mut changed.level, level);
+                self.ledger.level_changed(world, agent, before, self.now);
                 events.push_for_viewers(|| GameEvent::LevelChanged { agent, level });
                 if level == Level::LAST {
                     self.check_victory();
@@ -35,13 +37,17 @@ impl Game {
             } => {
                 let agent = world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?;
                 in_bounds(count)?;
+                let before = agent.inventory;
                 agent.inventory[resource] = count;
+                let (team, after) = (agent.team, agent.inventory);
                 events.push_for_viewers(|| GameEvent::InventorySet {
                     agent: id,
                     tile: agent.tile,
                     inventory: agent.inventory,
                 });
                 self.starvation.note_food(agent);
+                self.ledger
+                    .stones_changed(world, team, (&before, &after), None, self.now);
             }
             AdminAction::SetGround { tile, ground } => {
                 on_map(world, tile)?;
@@ -49,6 +55,7 @@ impl Game {
                 world.set_ground(tile, ground);
                 let why = GroundChange::Admin;
                 events.push_for_viewers(|| GameEvent::GroundChanged { tile, ground, why });
+                self.ledger.ground_changed(world, self.now);
                 self.arm_refill();
             }
             AdminAction::Kill { agent } => self.kill(agent)?,

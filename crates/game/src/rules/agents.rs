@@ -42,6 +42,9 @@ pub struct Agent {
     pub ritual: Option<RitualId>,
     #[serde(skip)]
     pub(crate) commands: CommandQueue,
+    /// Whether the totals count it as idle.
+    #[serde(skip)]
+    pub(crate) counts_as_idle: bool,
 }
 
 /// Commands of one agent that may be open at a time, the running one included; the text protocol promises
@@ -122,6 +125,7 @@ impl Agent {
         let mut agent = self.clone();
         let commands = std::mem::take(&mut agent.commands);
         agent.hunger_timer = None;
+        agent.counts_as_idle = false;
         (
             agent,
             CommandQueue {
@@ -280,6 +284,7 @@ mod tests {
             ritual: None,
             hunger_timer: None,
             commands: CommandQueue::default(),
+            counts_as_idle: false,
         }
     }
 

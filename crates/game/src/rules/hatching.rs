@@ -188,6 +188,7 @@ pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut
         ritual: None,
         hunger_timer: None,
         commands: CommandQueue::default(),
+        counts_as_idle: false,
     };
     events.push(GameEvent::Joined {
         agent: newborn.view(),

@@ -9,3 +9,4 @@ mod recordings;
 mod rules;
 mod saving;
 mod speed;
+mod totals;
