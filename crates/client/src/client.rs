@@ -25,6 +25,7 @@ use crate::frame_session::FrameSession;
 use crate::scene::{LinkState, Scene, SceneClock};
 use crate::session::{Decoder, Greeting, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
 use crate::text_session::TextSession;
+use crate::timeline::Timeline;
 use crate::world::World;
 
 #[derive(Clone, Debug)]
@@ -226,13 +227,19 @@ impl Client {
 
     /// The oldest thing shown and not yet read.
     pub fn poll_feed(&mut self) -> Option<FeedEntry> {
-        self.session.timeline.as_mut()?.feed.pop_front()
+        self.session.timeline.as_mut()?.poll_feed()
     }
 
     /// How the score went before the world that is shown, once for each world with which that came; the feed then
     /// begins with the last events before it.
     pub fn take_scores(&mut self) -> Option<Vec<ScorePoint>> {
         self.session.timeline.as_mut()?.scores.take()
+    }
+
+    /// How the score went since the last call: a point for each moment at which it changed, however many one scene showed.
+    pub fn take_steps(&mut self) -> Vec<ScorePoint> {
+        let timeline = self.session.timeline.as_mut();
+        timeline.map(Timeline::take_steps).unwrap_or_default()
     }
 
     /// Asks the server for another speed, a pause or a step; the scene shows it at once.

@@ -213,6 +213,11 @@ impl Recording {
         self.info.end
     }
 
+    /// The speed at which it was recorded, at its beginning; `None` if that is not known.
+    pub fn recorded_speed(&self) -> Option<Frequency> {
+        self.info.recorded
+    }
+
     /// What is worth a mark, in order of time, all between begin and end.
     pub fn marks(&self) -> &[Mark] {
         &self.info.marks

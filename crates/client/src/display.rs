@@ -222,6 +222,7 @@ impl Display {
         self.fill_rituals(now, scene);
         self.fill_effects(effects_now, scene);
         scene.winner = self.world.winner();
+        scene.totals = self.world.totals().cloned();
     }
 
     fn fill_rituals(&self, now: GameTime, scene: &mut Scene) {
@@ -418,7 +419,7 @@ impl Display {
                 let who = who(agent)?;
                 (FeedKind::Rose(who, level), by(who, EffectKind::Rose { level }))
             }
-            Change::Won { team } => (FeedKind::Won(team), None),
+            Change::Won { team, .. } => (FeedKind::Won(team), None),
             Change::Moved { .. } | Change::Ground { .. } | Change::Sent { .. } => return None,
         };
         Some((Some(kind), effect))

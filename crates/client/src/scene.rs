@@ -13,7 +13,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trantor_model::{AgentId, CommandKind, Counts, Level, MapSize, Resource, Shown, ShownBy, TeamId, Tile};
+use trantor_model::{
+    AgentId, CommandKind, Counts, Level, MapSize, MatchTotals, Resource, Shown, ShownBy, TeamId, Tile,
+};
 use trantor_protocol::wire::EggState;
 use trantor_time::GameTime;
 use trantor_time::link::LinkSettings;
@@ -38,6 +40,8 @@ pub struct Scene {
     pub teams: Vec<SceneTeam>,
     pub clock: SceneClock,
     pub winner: Option<TeamId>,
+    /// What the match came to, from its end on; `None` where the server does not send it.
+    pub totals: Option<Arc<MatchTotals>>,
     pub link: LinkState,
     /// Notes, marks and cards. An agent's may be here before it hatches.
     pub shown: Arc<ShownOwners>,

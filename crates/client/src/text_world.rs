@@ -144,7 +144,7 @@ impl TextWorld {
             GuiEvent::Won { team } => {
                 let is_draw = team == b"draw" && self.teams.iter().all(|name| **name != *"draw");
                 let team = if is_draw { TeamId::DRAW } else { self.team(team) };
-                self.apply(Change::Won { team });
+                self.apply(Change::Won { team, totals: None });
             }
             // These are the session's.
             GuiEvent::MapSize(_)

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use std::mem::size_of_val;
 use std::sync::Arc;
 
-use trantor_model::{Counts, FeedKind, MapSize};
-use trantor_protocol::limits::DELIVERIES_MAX;
+use trantor_model::{Counts, FeedKind, Level, MapSize, TeamId};
+use trantor_protocol::limits::{DELIVERIES_MAX, HISTORY_SCORES_MAX};
 use trantor_protocol::wire::{Change, FeedEntry, History, ScorePoint, SnapshotPart};
 use trantor_time::{Frequency, GameTime};
 
@@ -35,7 +35,8 @@ pub const PENDING_BYTES_MAX: usize = PENDING_MAX * SAID_BYTES_MAX;
 /// Bytes of a broadcast that our servers send; many broadcasts may wait until they are shown.
 pub const SAID_BYTES_MAX: usize = 256;
 
-/// Entries kept until they are read, the newest: a few seconds of a busy game.
+/// Entries kept until they are read, the newest: a few seconds of a busy game. Deeds are kept apart, so that however many commands
+/// a frame of a fast match has, no elevation, death or victory gives way to them.
 const FEED_MAX: usize = 4_096;
 
 /// Changed tiles listed for one frame, as a part of all tiles; if more changed, all count as changed.
@@ -68,7 +69,9 @@ pub struct Timeline {
     /// The game time of the newest change received, or of the snapshot.
     newest: GameTime,
     /// What was shown and not yet read.
-    pub(crate) feed: VecDeque<FeedEntry>,
+    feed: Feed,
+    /// How the score went since that was read.
+    race: Race,
     /// The score before this world, until that is read.
     pub(crate) scores: Option<Vec<ScorePoint>>,
     /// Ground of the scene that is being kept up to date.
@@ -138,12 +141,14 @@ impl Timeline {
             history,
         } = snapshot;
         let (scores, events) = history.map(|it| (it.scores, it.events)).unzip();
+        let teams_known = teams.len();
         Self {
             teams,
             pending: VecDeque::new(),
             pending_bytes: 0,
             newest: at,
-            feed: events.unwrap_or_default().into(),
+            feed: Feed::of(events.unwrap_or_default()),
+            race: Race::of(&world, teams_known),
             scores,
             ground: GroundVersion {
                 version: versions_from,
@@ -169,6 +174,7 @@ impl Timeline {
     pub fn set_teams(&mut self, teams: &[Arc<str>]) {
         for name in &teams[self.teams.len()..] {
             self.display.world.add_team();
+            self.race.by_level.push([0; 8]);
             self.teams.push(name.clone());
         }
     }
@@ -229,7 +235,17 @@ impl Timeline {
     /// Adds an entry of the moment shown to the feed.
     pub fn note(&mut self, kind: FeedKind) {
         let at = self.until_won(self.seen);
-        push_bounded(&mut self.feed, FeedEntry { at, kind }, FEED_MAX);
+        self.feed.push(FeedEntry { at, kind });
+    }
+
+    /// The oldest entry that was shown and not yet read.
+    pub fn poll_feed(&mut self) -> Option<FeedEntry> {
+        self.feed.poll()
+    }
+
+    /// How the score went since the last call: a point for each moment at which it changed.
+    pub fn take_steps(&mut self) -> Vec<ScorePoint> {
+        std::mem::take(&mut self.race.steps)
     }
 
     /// A copy of the world with all changes applied that wait, so ahead of what is shown.
@@ -307,12 +323,24 @@ impl Timeline {
     /// Applies a change that waited.
     fn show(&mut self, at: GameTime, change: Change, moment: &Moment) -> Result<(), ProtocolError> {
         self.pending_bytes -= held_bytes(&change);
+        let counted = match &change {
+            Change::Joined { agent, .. } => Some(agent.id),
+            Change::Died { agent } | Change::Left { agent } | Change::LevelChanged { agent, .. } => {
+                Some(*agent)
+            }
+            _ => None,
+        };
+        let place_of = |world: &World| world.agent(counted?).map(|it| (it.view.team, it.view.level));
+        let before = place_of(&self.display.world);
         let (kind, place) = self.display.apply(at, &change, moment).inspect_err(|_| {
             self.pending.clear();
             self.pending_bytes = 0;
         })?;
+        if counted.is_some() {
+            self.race.note(at, before, place_of(&self.display.world));
+        }
         if let Some(kind) = kind {
-            push_bounded(&mut self.feed, FeedEntry { at, kind }, FEED_MAX);
+            self.feed.push(FeedEntry { at, kind });
         }
         if let Some(place) = place {
             let ground = self.display.world.ground();
@@ -374,6 +402,121 @@ impl GroundVersion {
     }
 }
 
+/// Entries of the feed, in two queues that are read as one.
+#[derive(Debug, Default)]
+struct Feed {
+    /// What agents do all the time: commands, things carried, broadcasts, eggs.
+    routine: VecDeque<(u64, FeedEntry)>,
+    /// Births, deaths, elevations, announcements and the victory.
+    deeds: VecDeque<(u64, FeedEntry)>,
+    /// The number of the next entry: they are read in the order in which they came.
+    next: u64,
+}
+
+impl Feed {
+    fn of(entries: Vec<FeedEntry>) -> Self {
+        let mut feed = Self::default();
+        entries.into_iter().for_each(|entry| feed.push(entry));
+        feed
+    }
+
+    fn push(&mut self, entry: FeedEntry) {
+        let queue = match entry.kind {
+            FeedKind::Started(..)
+            | FeedKind::Refused(..)
+            | FeedKind::Carried(..)
+            | FeedKind::Said(..)
+            | FeedKind::Pushed(_)
+            | FeedKind::EggLaid(..)
+            | FeedKind::EggBroken(..) => &mut self.routine,
+            FeedKind::Joined(_)
+            | FeedKind::Died(..)
+            | FeedKind::Left(..)
+            | FeedKind::RitualStarted(..)
+            | FeedKind::RitualEnded(..)
+            | FeedKind::Rose(..)
+            | FeedKind::Won(_)
+            | FeedKind::Announced(_) => &mut self.deeds,
+        };
+        push_bounded(queue, (self.next, entry), FEED_MAX);
+        self.next += 1;
+    }
+
+    fn poll(&mut self) -> Option<FeedEntry> {
+        let is_routine_next = match (self.routine.front(), self.deeds.front()) {
+            (Some((routine, _)), Some((deed, _))) => routine < deed,
+            (routine, _) => routine.is_some(),
+        };
+        let queue = match is_routine_next {
+            true => &mut self.routine,
+            false => &mut self.deeds,
+        };
+        queue.pop_front().map(|(_, entry)| entry)
+    }
+}
+
+/// Points kept until they are read: more than a plot is wide. Beyond that every second goes.
+const STEPS_MAX: usize = 240;
+
+/// The fewest points, however many teams there are.
+const STEPS_LEAST: usize = 16;
+
+/// The score as it changes, event by event, however many of them a frame shows.
+#[derive(Debug)]
+struct Race {
+    /// Living agents of each team by level.
+    by_level: Vec<[u32; 8]>,
+    steps: Vec<ScorePoint>,
+}
+
+impl Race {
+    fn of(world: &World, teams: usize) -> Self {
+        let mut race = Self {
+            by_level: vec![[0; 8]; teams],
+            steps: Vec::new(),
+        };
+        for agent in world.agents() {
+            race.count(agent.view.team, agent.view.level, 1);
+        }
+        race
+    }
+
+    fn count(&mut self, team: TeamId, level: Level, change: i32) {
+        // Agents of text servers may be of a team that is not known.
+        if let Some(levels) = self.by_level.get_mut(usize::from(team.0)) {
+            let agents = &mut levels[usize::from(level.get()) - 1];
+            *agents = agents.saturating_add_signed(change);
+        }
+    }
+
+    /// An agent was in one place and is in another.
+    fn note(&mut self, at: GameTime, before: Option<(TeamId, Level)>, after: Option<(TeamId, Level)>) {
+        if before == after {
+            return;
+        }
+        before
+            .into_iter()
+            .for_each(|(team, level)| self.count(team, level, -1));
+        after
+            .into_iter()
+            .for_each(|(team, level)| self.count(team, level, 1));
+        let scores = self.by_level.iter().map(Level::score).collect();
+        match self.steps.last_mut() {
+            Some(last) if last.at >= at => last.scores = scores,
+            _ => self.steps.push(ScorePoint { at, scores }),
+        }
+        let most = (HISTORY_SCORES_MAX / self.by_level.len().max(1)).clamp(STEPS_LEAST, STEPS_MAX);
+        if self.steps.len() > most {
+            let last = self.steps.len() - 1;
+            let mut place = 0;
+            self.steps.retain(|_| {
+                place += 1;
+                place % 2 == 1 || place == last + 1
+            });
+        }
+    }
+}
+
 /// Bytes that a change holds beside its own size.
 fn held_bytes(change: &Change) -> usize {
     match change {
@@ -381,16 +524,84 @@ fn held_bytes(change: &Change) -> usize {
         Change::Sent { deliveries, .. } => size_of_val(&deliveries[..]),
         Change::RitualStarted(ritual) => size_of_val(&ritual.participants[..]),
         Change::RitualEnded { participants, .. } => size_of_val(&participants[..]),
+        Change::Won {
+            totals: Some(totals), ..
+        } => size_of_val(&totals.teams[..]),
         _ => 0,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use trantor_model::{AgentId, Level, Tile};
-    use trantor_protocol::wire::RitualState;
+    use trantor_model::{AgentId, AgentView, CommandKind, Direction, Tile};
+    use trantor_protocol::wire::{ActionState, AgentState, RitualState};
 
     use super::*;
+
+    /// One frame of a fast match shows more commands than are kept; what decides the match is not among those that go.
+    #[test]
+    fn deeds_and_steps_of_the_race_do_not_depend_on_how_much_one_frame_shows() {
+        let size = MapSize::new(1, 1).unwrap();
+        let mut snapshot = Snapshot::new(size, vec!["red".into()]);
+        let id = AgentId(0);
+        let view = AgentView {
+            id,
+            team: TeamId(0),
+            tile: Tile { x: 0, y: 0 },
+            facing: Direction::North,
+            level: Level::FIRST,
+            inventory: Counts::ZERO,
+        };
+        let state = AgentState {
+            view,
+            action: None,
+            food_ends: None,
+        };
+        snapshot.load(SnapshotPart::Agents(vec![state])).unwrap();
+        let mut timeline = Timeline::new(snapshot, 0);
+        let last = 3 * FEED_MAX as i64;
+        for unit in 0..=last {
+            let at = GameTime::from_units(unit);
+            let moment = timeline.moment(at);
+            let start = ActionState {
+                kind: CommandKind::Forward,
+                start: at,
+                end: at,
+                refused: false,
+            };
+            let mut changes = vec![Change::ActionStarted {
+                agent: id,
+                action: start,
+            }];
+            if let Ok(level) = u8::try_from(unit)
+                .map_err(drop)
+                .and_then(|unit| Level::new(unit).map_err(drop))
+            {
+                changes.push(Change::LevelChanged { agent: id, level });
+            }
+            if unit == last {
+                changes.push(Change::Died { agent: id });
+            }
+            for change in changes {
+                timeline.show(at, change, &moment).unwrap();
+            }
+        }
+        let entries: Vec<FeedEntry> = std::iter::from_fn(|| timeline.poll_feed()).collect();
+        assert!(entries.is_sorted_by_key(|entry| entry.at));
+        let rises = entries
+            .iter()
+            .filter(|entry| matches!(entry.kind, FeedKind::Rose(..)));
+        assert_eq!(rises.count(), 8);
+        assert_eq!(entries.len(), FEED_MAX + 9);
+        let steps = timeline.take_steps();
+        let steps: Vec<_> = steps
+            .iter()
+            .map(|step| (step.at.whole_units(), step.scores[0]))
+            .collect();
+        assert_eq!(steps[..3], [(2, 2), (3, 3), (4, 4)]);
+        assert_eq!(steps[6..], [(8, 8), (last.into(), 0)]);
+        assert!(timeline.take_steps().is_empty());
+    }
 
     #[test]
     fn lists_that_wait_are_bounded_in_bytes() {

@@ -4,7 +4,10 @@
 //! spans, and how much there may be of each. When a change is applied is [`crate::timeline`]'s to decide, what it
 //! looks like [`crate::display`]'s.
 
-use trantor_model::{AgentId, AgentView, Counts, EggId, Level, MapSize, TeamId, Tile};
+use std::sync::Arc;
+
+use trantor_model::totals::{DEEDS_MAX, NEARBY_MAX};
+use trantor_model::{AgentId, AgentView, Counts, EggId, Level, MapSize, MatchTotals, TeamId, Tile};
 use trantor_protocol::wire::{ActionState, AgentState, Change, EggState, RitualState, SnapshotPart};
 use trantor_time::GameTime;
 
@@ -46,6 +49,8 @@ pub struct World {
     rituals: Vec<Ritual>,
     rituals_begun: u64,
     winner: Option<TeamId>,
+    /// What the match came to; `None` before its end, and where the server does not send it.
+    totals: Option<Arc<MatchTotals>>,
 }
 
 #[derive(Clone, Debug)]
@@ -82,6 +87,7 @@ impl World {
             rituals: Vec::new(),
             rituals_begun: 0,
             winner: None,
+            totals: None,
         }
     }
 
@@ -143,6 +149,10 @@ impl World {
         self.winner
     }
 
+    pub fn totals(&self) -> Option<&Arc<MatchTotals>> {
+        self.totals.as_ref()
+    }
+
     /// Takes a piece of a snapshot. Runs of tiles come in their order, without gaps.
     pub fn load(&mut self, part: SnapshotPart) -> Result<(), ProtocolError> {
         match part {
@@ -172,7 +182,7 @@ impl World {
                     self.begin_ritual(ritual)?;
                 }
             }
-            SnapshotPart::Winner(team) => self.win(team)?,
+            SnapshotPart::Winner { team, totals } => self.win(team, totals.as_deref())?,
         }
         Ok(())
     }
@@ -272,16 +282,40 @@ impl World {
                 self.ground[place] = ground;
                 return Ok(Some(place));
             }
-            Change::Won { team } => self.win(team)?,
+            Change::Won { team, ref totals } => self.win(team, totals.as_deref())?,
         }
         Ok(None)
     }
 
-    fn win(&mut self, team: TeamId) -> Result<(), ProtocolError> {
+    fn win(&mut self, team: TeamId, totals: Option<&MatchTotals>) -> Result<(), ProtocolError> {
         if team != TeamId::DRAW {
             self.check_team(team)?;
         }
+        if let Some(totals) = totals {
+            self.check_totals(totals)?;
+        }
         self.winner = Some(team);
+        self.totals = totals.map(|totals| Arc::new(totals.clone()));
+        Ok(())
+    }
+
+    fn check_totals(&self, totals: &MatchTotals) -> Result<(), ProtocolError> {
+        let too_much = |what, max| Err(ProtocolError::TooMuch { what, max });
+        if totals.teams.len() > self.teams {
+            return too_much("teams with totals", self.teams);
+        }
+        if totals.deeds.len() > DEEDS_MAX {
+            return too_much("turning points", DEEDS_MAX);
+        }
+        for deed in &totals.deeds {
+            if deed.nearby.len() > NEARBY_MAX {
+                return too_much("agents around a turning point", NEARBY_MAX);
+            }
+            let nearby = deed.nearby.iter().map(|(tile, _)| *tile);
+            nearby
+                .chain([deed.tile])
+                .try_for_each(|tile| self.check_tile(tile))?;
+        }
         Ok(())
     }
 

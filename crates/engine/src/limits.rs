@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use trantor_model::MapSize;
 use trantor_protocol::limits::{
-    ANSWER_BYTES_MAX, INBOX_BYTES_MAX, LINE_BYTES_MAX, SNAPSHOT_PART_TILES_MAX, TEXT_FREQUENCY_MAX,
+    ANSWER_BYTES_MAX, FRAME_TO_CLIENT_BYTES_MAX, INBOX_BYTES_MAX, LINE_BYTES_MAX, SNAPSHOT_PART_TILES_MAX,
+    TEAM_TOTALS_BYTES_MAX, TEXT_FREQUENCY_MAX,
 };
 use trantor_time::overload::LAG_MAX;
 use trantor_time::{Frequency, RealSpan};
@@ -318,6 +319,10 @@ pub const MEALS_AT_ONCE: u32 = 16;
 /// Groups of minds in a game: as many as teams at least, and few enough to be gone through.
 pub const MIND_GROUPS_MAX: usize = 4 * 1024;
 
+const _: () = assert!(
+    trantor_game::GameConfig::TEAMS_MAX * TEAM_TOTALS_BYTES_MAX * 2 <= FRAME_TO_CLIENT_BYTES_MAX,
+    "the totals of a match fit a frame with room to spare"
+);
 const _: () = assert!(
     GROUND_TILES_PER_PART <= SNAPSHOT_PART_TILES_MAX && LINE_BYTES_MAX < INBOX_BYTES_MAX,
     "a piece of a snapshot fits a frame, and the longest message fits an inbox"

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use trantor_game::{Egg, Game, GameEvent, History};
-use trantor_model::{CommandKind, EggId, TeamId};
+use trantor_model::{CommandKind, EggId};
 use trantor_protocol::wire::{AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame};
 use trantor_time::{GameSpan, GameTime};
 
@@ -143,7 +143,7 @@ impl Population {
             end: ritual.end,
         });
         eggs.refresh(game);
-        Self::new(agents(game), eggs, rituals.collect(), game.winner(), game.now())
+        Self::new(agents(game), eggs, rituals.collect(), winner(game), game.now())
     }
 
     /// The same of a match that has just been decided: no agent does anything any more.
@@ -154,7 +154,7 @@ impl Population {
         }
         let mut eggs = EggPieces::default();
         eggs.refresh(game);
-        Self::new(agents, &eggs, Vec::new(), game.winner(), game.now())
+        Self::new(agents, &eggs, Vec::new(), winner(game), game.now())
     }
 
     /// What was found at game time `at`.
@@ -162,7 +162,7 @@ impl Population {
         agents: Vec<AgentState>,
         eggs: &EggPieces,
         rituals: Vec<RitualState>,
-        winner: Option<TeamId>,
+        winner: Option<SnapshotPart>,
         at: GameTime,
     ) -> Self {
         let agents = agents.chunks(limits::ENTRIES_PER_PART);
@@ -173,7 +173,7 @@ impl Population {
         let piece = |part| Piece::new(ToClient::Snapshot(part));
         let mut pieces: Vec<Arc<Piece>> = agents.map(piece).collect();
         pieces.extend(eggs.pieces.iter().map(|eggs| Arc::clone(&eggs.piece)));
-        pieces.extend(rituals.chain(winner.map(SnapshotPart::Winner)).map(piece));
+        pieces.extend(rituals.chain(winner).map(piece));
         pieces.push(Piece::new(ToClient::SnapshotEnd { at }));
         Self { pieces }
     }
@@ -194,6 +194,14 @@ impl Piece {
     fn frame(&self) -> Arc<[u8]> {
         Arc::clone(self.frame.get_or_init(|| frame(&self.message)))
     }
+}
+
+fn winner(game: &Game) -> Option<SnapshotPart> {
+    let totals = || Some(Box::new(game.totals()));
+    game.winner().map(|team| SnapshotPart::Winner {
+        team,
+        totals: totals(),
+    })
 }
 
 fn agents(game: &Game) -> Vec<AgentState> {
@@ -327,7 +335,7 @@ fn frame(message: &ToClient) -> Arc<[u8]> {
 #[cfg(test)]
 mod tests {
     use trantor_game::{AdminAction, GameConfig, GameInput, Handled, Rules};
-    use trantor_model::{MapSize, Tile};
+    use trantor_model::{MapSize, TeamId, Tile};
 
     use super::*;
 

@@ -65,6 +65,9 @@ pub const DELIVERIES_MAX: usize = 2_048;
 /// The most bytes that a delivery takes: an agent of 5, two times of 19, and three tags.
 const DELIVERY_BYTES_MAX: usize = 46;
 
+/// The most bytes that the totals of a team take: three counts of 5 and 10, two spans and eight moments of 20, and seven stays of 37.
+pub const TEAM_TOTALS_BYTES_MAX: usize = 480;
+
 /// Links of one agent that a viewer is sent: as many as an inspector has room for.
 pub const LINKS_SHOWN_MAX: usize = 12;
 

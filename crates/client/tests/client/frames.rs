@@ -117,6 +117,7 @@ pub fn message(line: &str) -> ToClient {
         "recording" => ToClient::Recording(RecordingInfo {
             begin: GameTime::ZERO,
             end: words.units(),
+            recorded: None,
             marks: words.moments().into_iter().map(death).collect(),
         }),
         "waiting" => ToClient::Waiting {
@@ -321,6 +322,7 @@ fn change(words: &mut Words<'_>) -> Change {
         "left" => Change::Left { agent: words.agent() },
         "won" => Change::Won {
             team: TeamId(words.number()),
+            totals: None,
         },
         word => panic!("{word:?} is no change"),
     }

@@ -367,6 +367,7 @@ fn recording_info(recording: &Recording) -> RecordingInfo {
     RecordingInfo {
         begin,
         end,
+        recorded: recording.speed_at(begin),
         marks: thinned(marks, begin, end),
     }
 }

@@ -223,7 +223,7 @@ fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
         },
         GameEvent::LevelChanged { agent, level } => Change::LevelChanged { agent: *agent, level: *level },
         GameEvent::GroundChanged { tile, ground, .. } => Change::Ground { tile: *tile, ground: *ground },
-        GameEvent::Won { team } => Change::Won { team: *team },
+        GameEvent::Won { team } => Change::Won { team: *team, totals: Some(Box::new(game.totals())) },
     })
 }
 

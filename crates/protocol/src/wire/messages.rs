@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use trantor_model::{
     ActionState, AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Lag, Level, MapSize,
-    Mark, Resource, Shown, ShownBy, TeamId, Tile,
+    Mark, MatchTotals, Resource, Shown, ShownBy, TeamId, Tile,
 };
 use trantor_time::link::{Delivery, LinkCounts};
 use trantor_time::{Frequency, GameSpan, GameTime};
@@ -17,7 +17,7 @@ use trantor_time::{Frequency, GameSpan, GameTime};
 pub const WIRE_WORD: &str = "TRANTOR";
 
 /// Raised with every change to a message; both sides must have the same.
-pub const WIRE_VERSION: u16 = 9;
+pub const WIRE_VERSION: u16 = 10;
 
 /// What a viewer says first. Its layout never changes, so that any version can refuse any other in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,6 +210,8 @@ pub struct RecordingInfo {
     pub begin: GameTime,
     /// Where it ends, not before it begins.
     pub end: GameTime,
+    /// The speed at which it was recorded, at its beginning; `None` if that was not recorded.
+    pub recorded: Option<Frequency>,
     /// What is worth a mark on its time-line, in order of time; at most [`crate::limits::MARKS_MAX`].
     pub marks: Vec<Mark>,
 }
@@ -244,8 +246,11 @@ pub enum SnapshotPart {
     Eggs(Vec<EggState>),
     /// Elevations under way.
     Rituals(Vec<RitualState>),
-    /// The team that won, if one has.
-    Winner(TeamId),
+    /// The team that won, if one has, and what the match came to; see [`Change::Won`].
+    Winner {
+        team: TeamId,
+        totals: Option<Box<MatchTotals>>,
+    },
 }
 
 /// An agent in a snapshot.
@@ -352,7 +357,11 @@ pub enum Change {
     /// What lies on a tile changed.
     Ground { tile: Tile, ground: Counts },
     /// A team won.
-    Won { team: TeamId },
+    Won {
+        team: TeamId,
+        /// What the match came to; boxed, so that no other change is larger for it. Text servers do not send it.
+        totals: Option<Box<MatchTotals>>,
+    },
     /// What becomes of the words that an agent has just said. Follows its `Said` while messages take time.
     Sent {
         agent: AgentId,

@@ -198,7 +198,10 @@ fn after_a_victory_the_next_match_is_waited_for() {
     let mut server = let_in(&listener, "red", 0);
     let mut out = Vec::new();
     let at = GameTime::from_units(7);
-    let changes = vec![Change::Won { team: TeamId(0) }];
+    let changes = vec![Change::Won {
+        team: TeamId(0),
+        totals: None,
+    }];
     write_frame(&mut out, &ToClient::Changes { at, changes }).unwrap();
     server.write_all(&out).unwrap();
     viewer.until(|state| state.scene().winner.is_some());
