@@ -502,8 +502,15 @@ impl Race {
             .for_each(|(team, level)| self.count(team, level, 1));
         let scores = self.by_level.iter().map(Level::score).collect();
         match self.steps.last_mut() {
+            Some(last) if last.scores == scores => return,
             Some(last) if last.at >= at => last.scores = scores,
             _ => self.steps.push(ScorePoint { at, scores }),
+        }
+        // Several changes of one instant may come to none.
+        if let [.., before, after] = &self.steps[..]
+            && before.scores == after.scores
+        {
+            self.steps.pop();
         }
         let most = (HISTORY_SCORES_MAX / self.by_level.len().max(1)).clamp(STEPS_LEAST, STEPS_MAX);
         if self.steps.len() > most {

@@ -25,7 +25,7 @@ pub const SCORES_MAX: usize = 16 * 1024;
 const POINTS_MAX: usize = 240;
 /// The fewest moments, however many teams there are.
 const POINTS_LEAST: usize = 16;
-/// Between two moments, at first.
+/// Between two moments, once they became too many.
 const SCORE_EVERY: GameSpan = GameSpan::from_units(10);
 
 /// See the module.
@@ -37,7 +37,7 @@ pub struct History {
     by_level: Vec<[u32; 8]>,
     highest: Vec<Level>,
     points: Vec<(GameTime, Vec<u64>)>,
-    /// Moments are at least so far apart; twice as far each time they became too many.
+    /// Moments are at least so far apart: nothing at first, and twice as far each time they became too many.
     every: GameSpan,
     events: VecDeque<Past>,
     is_over: bool,
@@ -58,7 +58,7 @@ impl History {
             by_level: vec![[0; 8]; game.world().teams().len()],
             highest: vec![Level::FIRST; game.world().teams().len()],
             points: Vec::new(),
-            every: SCORE_EVERY,
+            every: GameSpan::ZERO,
             events: VecDeque::new(),
             is_over: false,
         };
@@ -228,19 +228,19 @@ impl History {
         &mut self.by_level[usize::from(team.0)][usize::from(level.get()) - 1]
     }
 
-    /// The score has changed. It was the same since the last change, so that a step is drawn as one.
+    /// The score may have changed. It is the same from one moment to the next: each moment begins a step.
     fn score(&mut self, at: GameTime) {
         let (every, now) = (self.every, self.scores());
         match self.points.last_mut() {
-            Some((last, scores)) if at - *last < every => *scores = now,
-            Some((last, scores)) => {
-                if at - *last > every + every {
-                    let flat = scores.clone();
-                    self.points.push((at - every, flat));
-                }
-                self.points.push((at, now));
-            }
-            None => self.points.push((at, now)),
+            Some((_, scores)) if *scores == now => return,
+            Some((last, scores)) if *last == at || at - *last < every => *scores = now,
+            _ => self.points.push((at, now)),
+        }
+        // Several changes of one instant may come to none.
+        if let [.., (_, before), (_, after)] = &self.points[..]
+            && before == after
+        {
+            self.points.pop();
         }
         self.thin();
     }
@@ -255,7 +255,7 @@ impl History {
                 place += 1;
                 place % 2 == 1 || place == last + 1
             });
-            self.every = self.every + self.every;
+            self.every = (self.every + self.every).max(SCORE_EVERY);
         }
     }
 }
@@ -311,6 +311,31 @@ mod tests {
         assert_eq!(*last, FeedKind::Won(TeamId(1)));
     }
 
+    /// As long as they are few, whatever else happens in between.
+    #[test]
+    fn each_change_of_the_score_is_a_moment_of_its_own() {
+        let mut game = game(2);
+        let mut history = History::of(&game);
+        history.note(&game, &joined(0, 0));
+        for unit in 1..=800_i64 {
+            game.advance_to(GameTime::from_units(unit));
+            let agent = AgentId(unit as u32);
+            history.note(&game, &joined(agent.0, 1));
+            let cause = LeaveCause::Disconnected;
+            history.note(&game, &GameEvent::Left { agent, cause });
+            if unit % 100 == 0 {
+                let level = Level::new(unit as u8 / 100).unwrap_or(Level::FIRST);
+                let level = if unit == 800 { Level::LAST } else { level };
+                let agent = AgentId(0);
+                history.note(&game, &GameEvent::LevelChanged { agent, level });
+            }
+        }
+        let points = history.points(game.now());
+        let points = points.map(|(at, scores)| (at.whole_units(), scores[0]));
+        let points: Vec<_> = points.collect();
+        assert!(points.ends_with(&[(700, 7), (800, 8)]), "{points:?}");
+    }
+
     /// However much comes after it, and not because it happens again.
     #[test]
     fn the_first_of_a_team_to_reach_a_level_stays() {
@@ -341,6 +366,8 @@ mod tests {
                 history.note(&game, &joined(id, (id as usize % teams) as u16));
                 let (agent, text) = (AgentId(id), b"x".repeat(4_000).into());
                 history.note(&game, &GameEvent::Said { agent, text });
+                let (agent, level) = (AgentId(0), if id % 2 == 0 { Level::LAST } else { Level::FIRST });
+                history.note(&game, &GameEvent::LevelChanged { agent, level });
             }
             assert_eq!(history.events().count(), EVENTS_MAX);
             let said = |(_, kind): &&(GameTime, FeedKind)| matches!(kind, FeedKind::Said(_, text) if text.len() == 256);

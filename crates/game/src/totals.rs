@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
-use trantor_model::totals::{Cause, DEEDS_MAX, Deed, Lack, NEARBY_MAX, Need, Stay};
+use trantor_model::totals::{Cause, DEEDS_MAX, Deed, Lack, NEARBY_MAX, Need, Reason, Stay, Why};
 use trantor_model::{
     AgentId, Counts, Level, MatchTotals, Resource, RitualOutcome, TeamId, TeamTotals, Tile, Who,
 };
@@ -185,7 +185,8 @@ impl Ledger {
                 ..deed.clone()
             })
         };
-        let why = totals.why(winner).filter(|why| why.level > Level::FIRST);
+        let is_stay = |why: &Why| why.level > Level::FIRST && why.reason != Reason::Close;
+        let why = totals.why(winner).filter(is_stay);
         let stood = why.and_then(|why| {
             let (team, level) = (why.team, why.level);
             reached(team, level, Cause::Stood { team, level })

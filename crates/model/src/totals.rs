@@ -271,7 +271,11 @@ impl MatchTotals {
             Reason::Broken(count) => format!("{stood}: {count} elevations broke"),
             Reason::Slower(_) if why.winner.is_none() => stood,
             Reason::Slower(by) => format!("{stood}, {} longer{than}", seconds(by)),
-            Reason::Close => format!("{} was at level {level} at the end", name(why.team)),
+            Reason::Close => {
+                let won = why.winner.map(|winner| format!("when {} won", name(winner)));
+                let when = won.unwrap_or_else(|| "at the end".to_owned());
+                format!("{} was at level {level} {when}", name(why.team))
+            }
         })
     }
 }

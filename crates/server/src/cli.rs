@@ -304,7 +304,13 @@ fn replay_command() -> Command {
 
 fn parse_replay(words: &[OsString]) -> Result<Asked, Stop> {
     let (asked, matches) = parse_as(replay_command(), words, "replay")?;
-    let ReplayAsked::Play { files, at, paused } = asked else {
+    let ReplayAsked::Play {
+        files,
+        at,
+        paused,
+        recorded_speed,
+    } = asked
+    else {
         return Ok(Asked::Replay(asked));
     };
     let (_, matches) = matches.subcommand().expect("it is play");
@@ -319,7 +325,7 @@ fn parse_replay(words: &[OsString]) -> Result<Asked, Stop> {
         files: files.files,
         at,
         is_paused: paused,
-        follows_speed: !matches.contains_id("frequency"),
+        follows_speed: recorded_speed,
         options: resolved.options,
     })))
 }

@@ -447,6 +447,29 @@ mod tests {
         assert_ne!(first["digest"], fields(&CALL.replace("7", "8"))["digest"]);
     }
 
+    /// Whoever plays the journal of a match again counts what the match counted.
+    #[test]
+    fn a_recording_of_a_match_has_its_totals() {
+        let file = std::env::temp_dir().join(format!("trantor-totals-{}.trj", std::process::id()));
+        let line = "sim --seed 3 -x 12 -y 12 --teams red blue horde --minds team trivial random --until 2000";
+        let summary = fields(&format!("{line} --record {}", file.display()));
+        let played = Replay::open(std::fs::read(&file).unwrap())
+            .unwrap()
+            .verify()
+            .unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let (totals, config) = (played.game.totals(), played.game.config());
+        let deaths: Vec<u32> = totals.teams.iter().map(|team| team.died).collect();
+        assert_eq!(summary["deaths"], serde_json::json!(deaths));
+        assert!(deaths.iter().sum::<u32>() > 0);
+        let idle: Vec<_> = totals.teams.iter().map(TeamTotals::idle_share).collect();
+        assert_eq!(summary["idle"], serde_json::json!(idle));
+        assert_eq!(summary["first_to"], serde_json::json!(first_to(&totals, config)));
+        assert_eq!(summary["first_to"]["2"]["team"], "red");
+        let name = |team| config.team_name(team).to_owned();
+        assert_eq!(summary["why"], serde_json::json!(totals.why_text(None, name)));
+    }
+
     #[test]
     fn lag_off_is_the_game_without() {
         const CALL: &str = "sim --seed 2 -x 8 -y 8 --until 900";

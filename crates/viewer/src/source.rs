@@ -150,6 +150,11 @@ pub trait Source: Debug {
         self.client_mut()?.take_scores()
     }
 
+    /// How the score went since the last call: a point for each moment at which it changed.
+    fn take_steps(&mut self) -> Vec<ScorePoint> {
+        self.client_mut().map(Client::take_steps).unwrap_or_default()
+    }
+
     fn stats(&self, now: RealTime) -> Option<ClientStats> {
         Some(self.client()?.stats(now))
     }

@@ -100,6 +100,8 @@ pub struct ViewerState {
     pub(crate) matches_before: usize,
     /// The view before the camera went to the winners, and whether the user had moved it.
     before_victory: Option<(CameraPose, bool)>,
+    /// How far the camera went aside for the story, so that the winners are beside it.
+    beside_story: Option<Vec2>,
     /// The span of a recording that is repeated.
     pub(crate) repeat: Repeat,
     /// When the event was listed that keys went to last.
@@ -162,6 +164,7 @@ impl ViewerState {
             was_won: false,
             matches_before: 0,
             before_victory: None,
+            beside_story: None,
             event_visited: None,
             repeat: Repeat::default(),
             last_shown: GameTime::ZERO,
@@ -277,7 +280,7 @@ impl ViewerState {
         while let Some(notice) = self.source.poll_notice() {
             self.hud.notice(notice);
         }
-        self.hud.sample(&self.scene);
+        self.hud.sample(self.source.take_steps(), &self.scene);
     }
 
     /// Forgets the world before: an agent's number now means another agent.
@@ -297,6 +300,7 @@ impl ViewerState {
         self.elapsed_seconds = elapsed.as_secs_f64() as f32;
         self.source.scene(now, &mut self.scene);
         self.hud.follow_story(&self.scene, now);
+        self.make_room_for_story();
         // Before, the scene may be the one from which a jump that is over has led back.
         self.repeat_recording();
         if self.source.take_new_world() {

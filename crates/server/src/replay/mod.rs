@@ -48,7 +48,6 @@ pub enum ReplayAsked {
         files: Files,
     },
     /// Show a recording to viewers, who can pause it, step it, change its speed and jump in it
-    #[command(after_help = "Without --frequency it is played at the speeds at which it was recorded.")]
     Play {
         /// Which.
         #[command(flatten)]
@@ -59,6 +58,9 @@ pub enum ReplayAsked {
         /// Begin with time standing still
         #[arg(long)]
         paused: bool,
+        /// Play at the speeds at which it was recorded, instead of at --frequency
+        #[arg(long, conflicts_with = "frequency")]
+        recorded_speed: bool,
     },
 }
 

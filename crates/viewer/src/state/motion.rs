@@ -69,10 +69,37 @@ impl ViewerState {
         self.before_victory = Some((self.camera.goal, self.moved));
         self.follows = false;
         self.moved = true;
-        let target = self.camera.goal.target;
-        self.camera.goal.target = target + window.shortest(target, middle);
+        // Not over the map's edge, which may be the shorter way: beyond it is no whole picture of them.
+        self.camera.goal.target = window.home(middle);
         self.camera.goal.distance = self.camera.goal.distance.min(distance);
         self.camera.goal.pitch = self.camera.goal.pitch.min(PITCH);
+    }
+
+    /// Has the winners beside the story while that is open, and not under it.
+    pub(super) fn make_room_for_story(&mut self) {
+        let is_wanted = self.hud.tells_story() && self.before_victory.is_some();
+        match (is_wanted, self.beside_story) {
+            (true, None) => {
+                let (least, most) = self.clear_part();
+                let view = self.camera.goal.view(self.pixels.0, self.pixels.1);
+                let places = (
+                    view.ground_at(Vec2::splat(0.5)),
+                    view.ground_at((least + most) / 2.0),
+                );
+                let (Some(middle), Some(free)) = places else {
+                    return;
+                };
+                self.camera.goal.target += middle - free;
+                self.beside_story = Some(middle - free);
+            }
+            (false, Some(aside)) => {
+                self.beside_story = None;
+                if self.before_victory.is_some() {
+                    self.camera.goal.target -= aside;
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Goes back to where the camera was before; whether it was with the winners.

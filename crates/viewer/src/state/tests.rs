@@ -81,6 +81,21 @@ fn at_the_win_the_camera_goes_to_the_winners_over_the_edge_of_the_map_and_escape
     assert_eq!(state.camera.goal, before);
 }
 
+/// Beyond the map's edge only a part of what is there is drawn.
+#[test]
+fn the_camera_does_not_go_to_the_winners_over_the_edge_of_the_map() {
+    let mut state = state(DemoScene::Overview);
+    state.camera.goal.target = Vec2::new(10.0, 1.0);
+    state.scene.agents.truncate(6);
+    for agent in &mut state.scene.agents {
+        (agent.team, agent.level) = (TeamId(0), Level::LAST);
+        (agent.x, agent.y) = (10.0, 18.0);
+    }
+    state.scene.winner = Some(TeamId(0));
+    state.follow_world();
+    assert!(state.camera.goal.target.distance(Vec2::new(10.0, 18.0)) < 0.01);
+}
+
 #[test]
 fn agents_that_share_a_tile_are_selected_where_they_are_drawn() {
     let mut state = state(DemoScene::Overview);

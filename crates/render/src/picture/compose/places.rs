@@ -20,7 +20,8 @@ const ROW: f32 = 0.78;
 const APART: f32 = 0.44;
 /// How wide a body is, before its scale, with a little room beside it.
 const ACROSS: f32 = 0.36;
-/// The scale below which none is made smaller, however many share a tile: they would no longer be seen.
+/// The scale below which none is made smaller, before all is enlarged, however many share a tile: half of that of one by itself.
+/// Smaller ones would look like another kind, and rather cover each other.
 const SCALE_LEAST: f32 = 0.6;
 /// Height of a character's head above its feet, before its scale.
 pub(super) const HEAD_HEIGHT: f32 = 0.56;
@@ -105,7 +106,7 @@ impl Places {
                 let given_way = presence * smoothstep(0.0, 1.0, others);
                 let shared = Shared {
                     beside: aside(agent.id).lerp(in_rows(*before, *count) * gap, given_way),
-                    scale_most: scale_with(gap),
+                    scale_most: scale_with(gap, enlarged),
                     count: *count,
                 };
                 self.shared.push((agent.id, shared));
@@ -166,7 +167,7 @@ impl Places {
                 let apart = 2.0 * circle * (std::f32::consts::PI / count.max(2.0)).sin();
                 let shared = &mut self.shared[at].1;
                 shared.beside = shared.beside.lerp(around, gathered);
-                shared.scale_most += (scale_with(apart) - shared.scale_most) * gathered;
+                shared.scale_most += (scale_with(apart, self.enlarged) - shared.scale_most) * gathered;
             }
         }
     }
@@ -239,8 +240,8 @@ fn gap_of(count: f32) -> f32 {
 }
 
 /// The scale at which those do not cover each other who are so far apart. The one in the turn is a little nearer.
-fn scale_with(apart: f32) -> f32 {
-    (0.98 * apart / ACROSS).max(SCALE_LEAST)
+fn scale_with(apart: f32, enlarged: f32) -> f32 {
+    (0.98 * apart / ACROSS).max(SCALE_LEAST * enlarged)
 }
 
 /// Where beside the middle of a tile that it has for itself an agent stands: its own place for life.
@@ -311,6 +312,21 @@ mod tests {
         let alone = crowd(1);
         let id = alone.agents[0].id;
         assert_eq!(gathered(&alone).beside(id), aside(id));
+    }
+
+    /// From afar too, where one by itself is much larger than in truth.
+    #[test]
+    fn a_crowd_is_at_least_half_as_large_as_one_by_itself() {
+        for enlarged in [1.0, 1.4, 2.4] {
+            for count in [2, 12, 100] {
+                let mut places = Places::default();
+                let scene = crowd(count);
+                places.gather(&scene, enlarged);
+                let one = places.shared_by(scene.agents[0].id);
+                let alone = scale_of(Level::FIRST) * enlarged;
+                assert!(one.scale_most > 0.5 * alone, "{count} at {enlarged}: {one:?}");
+            }
+        }
     }
 
     #[test]

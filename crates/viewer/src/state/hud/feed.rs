@@ -4,7 +4,6 @@
 //! follow each other closely share a line. Only text for people is listed ([`words::is_for_people`]); the inspector has
 //! the rest.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use egui::text::TextWrapping;
@@ -17,7 +16,6 @@ use trantor_model::{AgentId, Level, TeamId, Tile, WINNING_AGENTS};
 
 use super::icons::{self, Icon, Pen};
 use super::layout::EDGE;
-use super::story::Vignette;
 use super::theme::{self, grouped, match_time, text};
 use super::{PanelContext, words};
 use crate::intent::{Intent, Selection};
@@ -29,8 +27,6 @@ const LINE_CHARS_MAX: usize = 60;
 /// Characters of a broadcast in the tooltip: the limit of our servers.
 pub(super) const TEXT_CHARS_MAX: usize = 256;
 
-/// Units between two turning points: of those that are nearer only one is shown.
-const POINTS_APART: i128 = 150;
 /// Units within which all who rise with an elevation are listed.
 const ELEVATION_UNITS: i128 = 10;
 /// Broadcasts of a line that are kept as they were sent.
@@ -62,8 +58,6 @@ pub(super) struct Line {
     is_first: bool,
     /// The last broadcasts, newest first.
     said: VecDeque<(AgentId, Box<[u8]>)>,
-    /// Where it happened, of deeds that may decide the match.
-    pub(super) vignette: Option<Vignette>,
 }
 
 impl Line {
@@ -102,7 +96,6 @@ impl Line {
             is_new: false,
             is_first: false,
             said,
-            vignette: None,
         })
     }
 
@@ -178,17 +171,11 @@ impl Line {
             FeedKind::EggBroken(..) => eggs("lost"),
             FeedKind::Rose(_, level) => self.rose(name, *level),
             FeedKind::RitualEnded(_, level, outcome) => {
-                let whose = team.map_or_else(|| "an".to_owned(), |team| format!("{team}'s"));
-                let why = match outcome {
-                    RitualOutcome::Broke {
-                        pushed_away: Some(agent),
-                        ..
-                    } => {
-                        format!(": #{} was pushed away", agent.0)
-                    }
-                    _ => String::new(),
+                let pushed_away = match outcome {
+                    RitualOutcome::Broke { pushed_away, .. } => *pushed_away,
+                    RitualOutcome::Succeeded => None,
                 };
-                format!("{whose} elevation to level {} broke{why}", level.get() + 1)
+                broken(team.as_deref(), *level, pushed_away)
             }
             FeedKind::Said(..) => {
                 let newest = self
@@ -261,8 +248,7 @@ impl EventFeed {
     }
 
     /// Adds an event. Single steps, objects and texts of programs have no line, nor has what comes after the victory.
-    pub fn add(&mut self, entry: &FeedEntry, scene: &Scene) {
-        let teams = &scene.teams;
+    pub fn add(&mut self, entry: &FeedEntry, teams: &[SceneTeam]) {
         let is_listed = |line: &Line| !self.is_won || matches!(line.kind, FeedKind::Announced(_));
         let Some(mut event) = Line::of(entry).filter(is_listed) else {
             return;
@@ -283,9 +269,6 @@ impl EventFeed {
         let moved = match alike {
             None => {
                 event.compose(teams);
-                if event.is_new || event.has_failed() {
-                    event.vignette = Vignette::of(scene, entry.at, event.tile, event.agent);
-                }
                 Some(event)
             }
             Some((place, keeps_place)) if self.lines[place].add(event, keeps_place, teams) => {
@@ -316,37 +299,6 @@ impl EventFeed {
             .find(|line| matches!(line.kind, FeedKind::Won(_)))
     }
 
-    /// The deeds that decided the match, at most `most`, in order of time: an elevation that broke, a team that took the
-    /// lead, a team that reached another level; the higher the level, the more it counts. The win itself is none.
-    pub(super) fn turning_points(&self, most: usize) -> Vec<&Line> {
-        let first_at = |level: Level| {
-            let reached = self.reached.iter().filter(|((_, of), _)| *of == level);
-            reached.min_by_key(|(_, at)| **at).map(|((team, _), _)| *team)
-        };
-        let end = self.win().map_or(i128::MAX, |line| line.units);
-        let weight = |line: &Line| match line.kind {
-            FeedKind::RitualEnded(_, level, _) => 3 * u32::from(level.get()).pow(2),
-            FeedKind::Rose(_, level) if line.is_new && line.units < end => {
-                let before = Level::new(level.get() - 1).ok().and_then(first_at);
-                let takes_lead = line.is_first && before.is_some_and(|team| Some(team) != line.team);
-                u32::from(level.get()).pow(2) * if takes_lead { 2 } else { 1 }
-            }
-            _ => 0,
-        };
-        let mut lines: Vec<&Line> = self.lines.iter().filter(|line| weight(line) > 0).collect();
-        // Of equals those who were first to get there, then the later ones.
-        lines.sort_by_key(|line| Reverse((weight(line), line.is_first, line.units)));
-        let mut points: Vec<&Line> = Vec::new();
-        for line in lines {
-            let is_apart = |point: &&Line| (point.units - line.units).abs() >= POINTS_APART;
-            if points.len() < most && points.iter().all(is_apart) {
-                points.push(line);
-            }
-        }
-        points.sort_by_key(|line| line.units);
-        points
-    }
-
     /// The next line before `than` with an agent or a place, the newest without `than`: when it took its place in the
     /// list, its words, and where that is, unless it has died since.
     pub fn before(&self, than: Option<i128>, scene: &Scene) -> Option<(i128, &str, Option<Selection>)> {
@@ -364,6 +316,14 @@ impl EventFeed {
             format!("{at:>5} {}{}", line.text, place.unwrap_or_default())
         })
     }
+}
+
+/// That an elevation from a level broke: whose, and who was pushed away.
+pub(super) fn broken(team: Option<&str>, level: Level, pushed_away: Option<AgentId>) -> String {
+    let whose = team.map_or_else(|| "an".to_owned(), |team| format!("{team}'s"));
+    let why = pushed_away.map(|agent| format!(": #{} was pushed away", agent.0));
+    let why = why.unwrap_or_default();
+    format!("{whose} elevation to level {} broke{why}", level.get() + 1)
 }
 
 /// A team's name, or its number while the name is unknown.
@@ -448,10 +408,30 @@ fn show_event(ui: &mut Ui, cx: &mut PanelContext<'_>, line: &Line, rows: usize) 
 }
 
 /// Shows a line in at most so many rows.
-pub(super) fn show_line(ui: &mut Ui, cx: &PanelContext<'_>, line: &Line, rows: usize) -> Response {
+fn show_line(ui: &mut Ui, cx: &PanelContext<'_>, line: &Line, rows: usize) -> Response {
+    let row = Row {
+        units: line.placed,
+        text: &line.text,
+        team: line.team,
+        icon: line.icon(),
+    };
+    show_row(ui, cx, &row, rows).on_hover_ui(|ui| tip(ui, cx, line))
+}
+
+/// A moment in a line.
+pub(super) struct Row<'a> {
+    /// When, in whole units.
+    pub(super) units: i128,
+    pub(super) text: &'a str,
+    pub(super) team: Option<TeamId>,
+    pub(super) icon: Icon,
+}
+
+/// Shows match time, icon and text in at most so many rows.
+pub(super) fn show_row(ui: &mut Ui, cx: &PanelContext<'_>, line: &Row<'_>, rows: usize) -> Response {
     let colors = &cx.colors;
     let (font, width) = (TextStyle::Body.resolve(ui.style()), ui.available_width());
-    let mut job = words::job(&line.text, font, colors.text);
+    let mut job = words::job(line.text, font, colors.text);
     job.break_on_newline = false;
     job.wrap = TextWrapping {
         max_width: width - TIME_WIDTH - ICON_WIDTH,
@@ -471,16 +451,16 @@ pub(super) fn show_line(ui: &mut Ui, cx: &PanelContext<'_>, line: &Line, rows: u
     painter.text(
         at,
         Align2::RIGHT_CENTER,
-        match_time(line.placed),
+        match_time(line.units),
         font,
         colors.weak,
     );
     let fill = line.team.map_or(colors.gold, |team| colors.team(team));
     let at = pos2(rect.left() + TIME_WIDTH + 6.0, middle);
-    Pen::new(&painter, at, 11.0).icon(line.icon(), colors.legible(fill));
+    Pen::new(&painter, at, 11.0).icon(line.icon, colors.legible(fill));
     let at = pos2(rect.left() + TIME_WIDTH + ICON_WIDTH, rect.top());
     painter.galley(at, galley, colors.text);
-    response.on_hover_ui(|ui| tip(ui, cx, line))
+    response
 }
 
 /// The whole line, its moment in units, and the last broadcasts as they were sent.
@@ -527,11 +507,7 @@ mod tests {
 
     fn add(feed: &mut EventFeed, units: i64, kind: FeedKind) -> String {
         let at = GameTime::from_units(units);
-        let scene = Scene {
-            teams: teams([0; 8]),
-            ..Scene::default()
-        };
-        feed.add(&FeedEntry { at, kind }, &scene);
+        feed.add(&FeedEntry { at, kind }, &teams([0; 8]));
         feed.plain_lines().next().unwrap_or_default()
     }
 
@@ -593,38 +569,6 @@ mod tests {
         let (at, kind) = (GameTime::from_units(9), FeedKind::Rose(who(1, 0), level(5)));
         let mut with_past = EventFeed::new(&late_teams, &[FeedEntry { at, kind }]);
         assert_eq!(rises(&mut with_past, 10, 0, 5, 1), " 0:00 red reached level 5");
-    }
-
-    #[test]
-    fn turning_points_are_the_greatest_deeds_that_are_apart_and_not_the_win() {
-        let level = |number| Level::new(number).unwrap();
-        let mut feed = EventFeed::default();
-        let rose = |team, number| FeedKind::Rose(who(1, team), level(number));
-        let outcome = RitualOutcome::Broke {
-            team: Some(TeamId(0)),
-            pushed_away: None,
-        };
-        for (units, kind) in [
-            (100, rose(0, 2)),
-            (900, rose(0, 5)),
-            (1_000, rose(1, 5)),
-            // Takes the lead, and then all else happens at once.
-            (1_500, rose(1, 6)),
-            (1_510, rose(0, 6)),
-            (
-                2_000,
-                FeedKind::RitualEnded(Tile { x: 3, y: 4 }, level(6), outcome),
-            ),
-            (2_300, rose(1, 7)),
-            (2_600, rose(1, 8)),
-            (2_600, FeedKind::Won(TeamId(1))),
-        ] {
-            add(&mut feed, units, kind);
-        }
-        let points =
-            |most| -> Vec<i128> { feed.turning_points(most).iter().map(|line| line.units).collect() };
-        assert_eq!(points(3), [1_500, 2_000, 2_300]);
-        assert_eq!(points(9), [100, 900, 1_500, 2_000, 2_300]);
     }
 
     #[test]

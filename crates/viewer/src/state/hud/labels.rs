@@ -82,7 +82,7 @@ impl Candidate {
         let [lowest, highest] = self.levels.map(Level::get);
         match lowest == highest {
             true => format!("{team} ×{}", self.count),
-            false => format!("{team} ×{} · {lowest} to {highest}", self.count),
+            false => format!("{team} ×{} · levels {lowest}–{highest}", self.count),
         }
     }
 }

@@ -3,7 +3,7 @@
 use egui::{Align2, Order, Rangef, Rect, Ui, pos2, vec2};
 use glam::Vec2;
 
-use super::{Hud, PanelContext, Panels, feed, help, inspect, minimap, speed, teams, theme};
+use super::{Hud, PanelContext, Panels, feed, help, inspect, minimap, speed, story, teams, theme};
 use crate::intent::Selection;
 
 /// Size of a window, in points of the display, from which on panels grow with it, and how much at most.
@@ -65,6 +65,8 @@ pub(super) struct Plan {
     pub is_stage: bool,
     /// Whether it is a film, in which there is no mouse.
     pub is_film: bool,
+    /// The left edge of the story, if it is open and not over everything.
+    beside: Option<f32>,
 }
 
 impl Plan {
@@ -97,6 +99,7 @@ impl Plan {
             has_feed,
             is_stage,
             is_film: panels.film,
+            beside: None,
         }
     }
 
@@ -116,6 +119,14 @@ impl Plan {
         Self {
             shape: Shape::Nothing,
             ..Self::new(size, 0, 0.0, Panels::default())
+        }
+    }
+
+    /// Beside the story, whose left edge is at `left`.
+    pub(super) fn beside(size: egui::Vec2, left: Option<f32>) -> Self {
+        Self {
+            beside: left,
+            ..Self::without_panels(size)
         }
     }
 
@@ -160,7 +171,8 @@ impl Plan {
     /// Left and right edge of the room between the columns.
     pub(super) fn middle(&self) -> Rangef {
         let right = if self.is_stage { EDGE } else { self.aside() };
-        Rangef::new(self.aside(), self.size.x - right)
+        let right = self.beside.map_or(self.size.x - right, |left| left - GAP);
+        Rangef::new(self.aside(), right)
     }
 
     /// Height of the line of keys along the bottom, with its margins.
@@ -214,7 +226,10 @@ impl Plan {
         let below = below.min(self.size.y * 0.4);
         let middle = self.middle();
         let left = middle.min.min(self.size.x * 0.4);
-        let right = middle.max.max(self.size.x * 0.6);
+        let right = match self.beside {
+            Some(_) => middle.max,
+            None => middle.max.max(self.size.x * 0.6),
+        };
         Rect::from_min_max(pos2(left, above), pos2(right, self.size.y - below))
     }
 }
@@ -238,7 +253,11 @@ impl Hud {
         }
         let points = (points / self.zoom(points)).max(egui::Vec2::splat(1.0));
         // The scenario's card is in the column and changes nothing beside it.
-        let clear = Plan::new(points, teams, 0.0, self.panels).clear(has_timeline);
+        let plan = match self.tells_story() {
+            true => Plan::beside(points, story::left(points)),
+            false => Plan::new(points, teams, 0.0, self.panels),
+        };
+        let clear = plan.clear(has_timeline);
         let share = |at: egui::Pos2| Vec2::new(at.x / points.x, at.y / points.y);
         (share(clear.min), share(clear.max))
     }

@@ -95,11 +95,10 @@ impl Minimap {
             let dot = (scale * 0.42).clamp(1.2, 3.6);
             for agent in agents.iter().filter(|_| agents.len() <= DOTS_MAX) {
                 let middle = at(agent.x, agent.y);
-                if dot > 2.0 {
-                    painter.circle_filled(middle, dot + 1.0, Color32::from_black_alpha(120));
-                }
                 let tint = cx.colors.team(agent.team);
-                painter.circle(middle, dot, tint, cx.colors.rim(tint));
+                // The edge is around the dot: a bright one on it would leave a ring of so small a dot.
+                painter.circle_filled(middle, dot + 1.0, Color32::from_black_alpha(150));
+                painter.circle_filled(middle, dot, tint);
             }
             outline(&painter, cx, rect, scale);
             if (response.clicked() || response.dragged())

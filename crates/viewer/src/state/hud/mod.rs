@@ -23,8 +23,6 @@ mod theme;
 mod timeline;
 mod words;
 
-use std::collections::BTreeMap;
-
 use trantor_client::{ClientStats, FeedEntry, Scene, SceneTeam};
 use trantor_model::TeamId;
 use trantor_protocol::wire::ScorePoint;
@@ -109,7 +107,6 @@ pub struct Hud {
     /// Whether only events are listed that decide the match.
     only_highlights: bool,
     activity: activity::ActivityLog,
-    tallies: BTreeMap<TeamId, activity::TeamTally>,
     story: story::Story,
     score: score::ScoreHistory,
     minimap: minimap::Minimap,
@@ -134,8 +131,8 @@ impl Hud {
     }
 
     pub fn add_event(&mut self, entry: &FeedEntry, scene: &Scene) {
-        self.feed.add(entry, scene);
-        self.activity.add(entry, &mut self.tallies);
+        self.feed.add(entry, &scene.teams);
+        self.activity.add(entry);
     }
 
     /// Shows a message for a while, or until the next one.
@@ -169,7 +166,9 @@ impl Hud {
         self.wants_focus = true;
     }
 
-    pub fn sample(&mut self, scene: &Scene) {
+    /// Adds how the score went since the last call, and how it is.
+    pub fn sample(&mut self, steps: Vec<ScorePoint>, scene: &Scene) {
+        self.score.add(steps);
         self.score.sample(scene);
     }
 
@@ -198,7 +197,6 @@ impl Hud {
     /// each team to reach each level.
     pub fn begin_with(&mut self, scores: Vec<ScorePoint>, teams: &[SceneTeam], past: &[FeedEntry]) {
         self.feed = EventFeed::new(teams, past);
-        self.tallies.clear();
         self.score = score::ScoreHistory::new(scores);
     }
 
@@ -266,6 +264,7 @@ impl Hud {
                     inspect::scenario_height(&state.scene),
                     self.panels,
                 ),
+                false if tells_story => Plan::beside(points, story::left(points)),
                 false => Plan::without_panels(points),
             },
             report: &mut report,

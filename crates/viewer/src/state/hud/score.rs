@@ -1,4 +1,4 @@
-//! The race of the teams over match time, as lines: the mean level of their six best agents.
+//! The race of the teams over match time, as steps: the mean level of their six best agents.
 
 use std::cmp::Reverse;
 
@@ -53,11 +53,23 @@ impl ScoreHistory {
         history
     }
 
+    /// Adds points that are later than those there are.
+    pub(super) fn add(&mut self, points: Vec<ScorePoint>) {
+        for point in points {
+            if self.points.last().is_none_or(|last| last.at <= point.at) {
+                self.next_at = point.at.whole_units() + 1;
+                self.push(point);
+            }
+        }
+    }
+
+    /// Adds the present score, some time after the last point.
     pub(super) fn sample(&mut self, scene: &Scene) {
         let (at, units) = (scene.clock.game, scene.clock.game.whole_units());
         // Time stops with a victory, and the lines end with it.
         let is_final = scene.winner.is_some() && self.points.last().is_none_or(|last| last.at < at);
-        if scene.teams.is_empty() || units < self.next_at && !is_final {
+        let is_early = self.points.last().is_some_and(|last| at < last.at);
+        if scene.teams.is_empty() || is_early || units < self.next_at && !is_final {
             return;
         }
         let interval = self.interval_units.max(INTERVAL_UNITS);
@@ -67,14 +79,26 @@ impl ScoreHistory {
             .iter()
             .map(|team| Level::score(&team.by_level))
             .collect();
-        self.points.push(ScorePoint { at, scores });
+        self.push(ScorePoint { at, scores });
+    }
+
+    /// A point at which nothing has changed only prolongs the step before it.
+    fn push(&mut self, point: ScorePoint) {
+        if let [.., before, last] = &mut self.points[..]
+            && before.scores == last.scores
+            && last.scores == point.scores
+        {
+            last.at = point.at;
+            return;
+        }
+        self.points.push(point);
         if self.points.len() > SAMPLES_MAX {
             let mut is_kept = false;
             self.points.retain(|_| {
                 is_kept = !is_kept;
                 is_kept
             });
-            self.interval_units = interval * 2;
+            self.interval_units = self.interval_units.max(INTERVAL_UNITS) * 2;
         }
     }
 
@@ -118,8 +142,7 @@ impl ScoreHistory {
         };
         plot.scale(ui, colors, rect);
         for &team in shown.iter().rev() {
-            let at = |point: &ScorePoint| Some(plot.at(point.at.as_units_f64(), *point.scores.get(team)?));
-            let line: Vec<Pos2> = self.points.iter().filter_map(at).collect();
+            let line = steps(&self.points, team, |units, score| plot.at(units, score));
             let stroke = Stroke::new(2.0, colors.legible(team_tint(colors, team)));
             ui.painter().add(Shape::line(line, stroke));
         }
@@ -133,6 +156,23 @@ impl ScoreHistory {
             plot.tip(ui, response, colors, point, (teams, shown));
         }
     }
+}
+
+/// The corners of a team's line: its score holds until the moment at which it changes.
+fn steps(points: &[ScorePoint], team: usize, at: impl Fn(f64, u64) -> Pos2) -> Vec<Pos2> {
+    let mut corners = Vec::new();
+    let mut before = None;
+    for point in points {
+        let Some(&score) = point.scores.get(team) else {
+            continue;
+        };
+        let units = point.at.as_units_f64();
+        if let Some(before) = before.replace(score).filter(|before| *before != score) {
+            corners.push(at(units, before));
+        }
+        corners.push(at(units, score));
+    }
+    corners
 }
 
 struct Plot {

@@ -1,33 +1,35 @@
-//! The story of a match once it is over: the race, the turning points, and how each team lived.
+//! The story of a match once it is over: why it went so, how each team lived, the race, and the turning points.
 //!
 //! ```text
 //! ♛ red wins                                    0:36
-//! RACE           the plot
+//! caravan stood at level 4 for 20 s: no phiras.
+//! TEAMS          mean level, deaths, idle time, levels that it was first to have
 //! TURNING POINTS three pictures, which lead there in a recording
-//! TEAMS          mean level, deaths, time without a command
+//! RACE           the plot
 //! ```
 //!
-//! A window that has no room for all of it has no pictures, and then only what comes first.
+//! All figures are the match's own ([`trantor_model::MatchTotals`]), however much of it was seen. The card is beside the
+//! winners; a window that has no room for all of it has no pictures, and then only what comes first.
 
 use std::cmp::Reverse;
 
 use egui::{
-    Align2, Color32, Context, FontId, Id, Key, LayerId, Order, Painter, Pos2, Rect, Response, RichText,
-    Sense, Sides, Stroke, Ui, vec2,
+    Align2, Color32, Context, FontId, Key, Label, Order, Painter, Pos2, Rect, Response, RichText, Sense,
+    Sides, Stroke, Ui, vec2,
 };
 use glam::Vec2;
 use trantor_client::Scene;
-use trantor_model::{AgentId, Level, TeamId, Tile, WINNING_AGENTS};
-use trantor_protocol::wire::MarkKind;
+use trantor_model::totals::{Cause, DEEDS_MAX, Deed};
+use trantor_model::{Level, MatchTotals, TeamId, TeamTotals, WINNING_AGENTS};
 use trantor_render::picture::palette::Theme;
 use trantor_render::picture::torus::TorusWindow;
-use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
+use trantor_time::{GameSpan, RealSpan, RealTime};
 
-use super::feed::{self, Line};
-use super::icons::{CROWN, PERSON, Pen};
+use super::feed::{self, Row};
+use super::icons::{self, CROWN, Icon, PERSON, Pen};
 use super::layout::EDGE;
 use super::teams::{self, team_id};
-use super::theme::{self, Colors, match_time, text, truncated};
+use super::theme::{self, match_time, text, truncated};
 use super::{Hud, PanelContext, score};
 use crate::input::Action;
 use crate::intent::Intent;
@@ -36,16 +38,20 @@ use crate::intent::Intent;
 const AFTER: RealSpan = RealSpan::from_secs(3);
 /// How long before a turning point a jump leads: an elevation is half done.
 const BEFORE: GameSpan = GameSpan::from_units(150);
-/// The keys of the turning points that lead there, and so how many there are.
-const KEYS: [Key; 3] = [Key::Num1, Key::Num2, Key::Num3];
+/// The keys of the turning points that lead there.
+const KEYS: [Key; DEEDS_MAX] = [Key::Num1, Key::Num2, Key::Num3];
 
-/// Width of what is in the card, in points: wider, lines of the plot and rows of the table are hard to follow.
+/// Width of the card, in points: wider, lines of the plot and rows of the table are hard to follow. As a part of the window,
+/// so that the winners have the other part; and the least width of a window that has both.
 const WIDTH_MAX: f32 = 640.0;
+const SHARE: f32 = 0.52;
+const BESIDE_FROM: f32 = 560.0;
 /// Heights of the sections with their headings, in points.
 const HEAD: f32 = 40.0;
 const FOOT: f32 = 26.0;
 const HEADING: f32 = 24.0;
 const ROW: f32 = 20.0;
+const WHY: f32 = 42.0;
 const PLOT_AROUND: f32 = 44.0;
 const PLOT: [f32; 2] = [54.0, 110.0];
 /// Lines in the plot at most, those of the best: more cannot be distinguished.
@@ -54,23 +60,24 @@ const PICTURE: egui::Vec2 = vec2(208.0, 96.0);
 /// Least width of a picture whose words can be read, and height of its words.
 const PICTURE_WIDTH_LEAST: f32 = 160.0;
 const PICTURE_WORDS: f32 = 58.0;
-/// Teams from which on they stand in two columns; the gap between these, and the width of a figure.
-const TWO_COLUMNS_FROM: usize = 4;
+/// Rows of the table at most, and those that come before the turning points.
+const ROWS_MAX: usize = 10;
+const ROWS_FIRST: usize = 6;
+/// Teams from which on they stand in two columns where there is room; the gap between these, and the widths of the figures.
+const TWO_COLUMNS_FROM: usize = 6;
+const TWO_COLUMNS_WIDTH: f32 = 560.0;
 const COLUMN_GAP: f32 = 32.0;
-const FIGURE: f32 = 46.0;
+const FIGURES: [f32; 4] = [38.0, 44.0, 40.0, 46.0];
 /// Part of its time that the slowest team is idle, from which on it is noted.
 const IDLE_NOTED: f64 = 0.01;
-const TABLE_TIP: &str = "Mean level of the six best; deaths; part of the time in which agents were free and had no \
-                         command, the most in yellow. As far as this viewer has seen the match.";
+const TABLE_TIP: &str = "Mean level of the six best; agents that died; part of the time in which agents were free and had no \
+                         command, the most in yellow; levels that the team was first to reach. As the match counted it: – \
+                         where this server does not say.";
+/// Shown in the place of a figure that is not known.
+const UNKNOWN: &str = "–";
 
 /// Points of a tile in a picture.
 const TILE: f32 = 24.0;
-/// Agents in a picture: more would be a blot.
-const AGENTS_MAX: usize = 48;
-/// Tiles that a picture reaches to each side.
-const REACH: Vec2 = Vec2::new(PICTURE.x / TILE / 2.0 + 0.5, PICTURE.y / TILE / 2.0 + 0.5);
-/// From an event to the scene of which its picture is made, at most: later all have gone on.
-const FRESH: GameSpan = GameSpan::from_units(300);
 
 /// When the story opens, and whether the user has closed it.
 #[derive(Debug, Default)]
@@ -95,54 +102,19 @@ impl Story {
     }
 }
 
-/// The agents around the place of a deed, from above.
-#[derive(Clone, Debug)]
-pub(super) struct Vignette {
-    middle: Tile,
-    /// Where they were from there, and their teams.
-    agents: Vec<(Vec2, TeamId)>,
+/// The left edge of the card in a window of `size` points, if something is beside it.
+pub(super) fn left(size: egui::Vec2) -> Option<f32> {
+    (size.x >= BESIDE_FROM).then(|| size.x - EDGE - (size.x * SHARE).min(WIDTH_MAX))
 }
 
-impl Vignette {
-    /// Of an event at `at` on a tile, or where an agent is; `None` if that is not known any more.
-    pub(super) fn of(scene: &Scene, at: GameTime, tile: Option<Tile>, by: Option<AgentId>) -> Option<Self> {
-        let window = TorusWindow::whole(scene.ground.as_ref()?.size);
-        let middle = tile.or_else(|| Some(scene.agent(by?)?.tile))?;
-        let from = Vec2::new(f32::from(middle.x), f32::from(middle.y));
-        let off = |x, y| window.shortest(from, Vec2::new(x, y));
-        let agents = scene
-            .agents
-            .iter()
-            .map(|agent| (off(agent.x, agent.y), agent.team));
-        let near = agents.filter(|(off, _)| off.abs().cmplt(REACH).all());
-        (scene.clock.game - at <= FRESH).then(|| Self {
-            middle,
-            agents: near.take(AGENTS_MAX).collect(),
-        })
-    }
-
-    fn paint(&self, painter: &Painter, colors: &Colors, middle: Pos2) {
-        for (number, &(off, team)) in self.agents.iter().enumerate() {
-            // Those on one tile stand around its middle.
-            let before = self.agents[..number].iter().filter(|other| other.0 == off);
-            let turn = before.count() as f32 * std::f32::consts::TAU / WINNING_AGENTS as f32;
-            let at = middle + (vec2(off.x, off.y) + 0.45 * egui::Vec2::angled(turn)) * TILE;
-            Pen::new(painter, at, 18.0).icon(PERSON, Color32::from_black_alpha(200));
-            Pen::new(painter, at, 14.5).icon(PERSON, colors.team(team));
-        }
-    }
-}
-
-/// Shows the story in the middle of the window; returns its rectangle.
+/// Shows the story on the right of the window; returns its rectangle.
 pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, hud: &Hud) -> Rect {
     let window = context.content_rect();
-    let shade = LayerId::new(Order::Background, Id::unique("story-shade"));
-    context
-        .layer_painter(shade)
-        .rect_filled(window, 0.0, Color32::from_black_alpha(120));
     let mut room = window.shrink(EDGE.min(window.width() * 0.03));
+    room.min.x = left(window.size()).unwrap_or(room.min.x);
     // Above the timeline, and below what the connection says.
-    for card in &hud.cards {
+    let side = room.left();
+    for card in hud.cards.iter().filter(|card| card.right() > side) {
         match card.top() > window.center().y {
             true => room.max.y = room.max.y.min(card.top() - 8.0),
             false => room.min.y = room.min.y.max(card.bottom() + 8.0),
@@ -150,8 +122,8 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, hud: &Hud) -> R
     }
     let card = cx.colors.upper_card();
     let around = card.total_margin().sum();
-    let width = (room.width() - around.x).min(WIDTH_MAX);
-    let area = theme::area("story", Order::Middle, Align2::CENTER_CENTER, room.center());
+    let width = (room.width() - around.x).max(1.0);
+    let area = theme::area("story", Order::Middle, Align2::RIGHT_CENTER, room.right_center());
     let card = card.stroke(Stroke::new(2.0, cx.colors.gold_fill));
     let laid = theme::show_card(context, area, card, |ui| {
         ui.set_width(width);
@@ -163,32 +135,42 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>, hud: &Hud) -> R
 
 fn content(ui: &mut Ui, cx: &mut PanelContext<'_>, hud: &Hud, height: f32) {
     let (scene, width) = (cx.scene(), ui.available_width());
+    let totals = scene.totals.as_deref();
     let winner = scene.winner.map(|team| usize::from(team.0));
     let mut standings: Vec<usize> = (0..scene.teams.len()).collect();
-    standings.sort_by_key(|&team| Reverse((Some(team) == winner, teams::standing(&scene.teams[team]))));
-    let points = hud.feed.turning_points(KEYS.len());
+    standings.sort_by_key(|&team| Reverse((Some(team) == winner, team_score(scene, team))));
+    let points = totals.map_or(&[][..], |totals| &totals.deeds);
+    let why = totals.and_then(|totals| totals.why_text(scene.winner, |team| cx.team_name(team)));
 
-    // What there is room for: turning points, the best team, the plot, pictures, more teams, and then a higher plot.
+    // What there is room for: why, the teams, turning points, the plot, pictures, and then a higher plot.
     let mut free = height - HEAD - FOOT;
     let mut take = |wanted: f32, is_wanted: bool| {
         let fits = is_wanted && wanted <= free;
         free -= if fits { wanted } else { 0.0 };
         fits
     };
+    let has_why = take(WHY, why.is_some());
+    let columns = 1 + usize::from(standings.len() >= TWO_COLUMNS_FROM && width >= TWO_COLUMNS_WIDTH);
+    let has_table = take(HEADING + ROW, !standings.is_empty());
+    let wanted = standings.len().div_ceil(columns).clamp(1, ROWS_MAX);
+    let mut rows = (1..=wanted.min(ROWS_FIRST))
+        .take_while(|&row| row == 1 || take(ROW, true))
+        .count();
     let lines = ROW * points.len() as f32;
     let has_points = take(HEADING + lines, !points.is_empty());
-    let has_table = take(HEADING + ROW, !standings.is_empty());
+    rows += (rows..wanted).take_while(|_| take(ROW, true)).count();
     let has_plot = take(PLOT_AROUND + PLOT[0], true);
     let is_wide = width >= PICTURE_WIDTH_LEAST * KEYS.len() as f32;
     let has_pictures = take(PICTURE.y + PICTURE_WORDS - lines, has_points && is_wide);
-    let columns = 1 + usize::from(standings.len() >= TWO_COLUMNS_FROM && is_wide);
-    let rows = standings.len().div_ceil(columns).min(1 + (free / ROW) as usize);
-    let plot = (PLOT[0] + free - ROW * (rows as f32 - 1.0)).min(PLOT[1]);
+    let plot = (PLOT[0] + free).min(PLOT[1]);
 
     head(ui, cx);
-    if has_plot {
-        let best = &standings[..standings.len().min(LINES_MAX)];
-        hud.score.show(ui, &cx.colors, &scene.teams, best, plot);
+    if let Some(why) = why.filter(|_| has_why) {
+        ui.add(Label::new(RichText::new(format!("{why}."))).wrap());
+    }
+    if has_table {
+        let shown = &standings[..standings.len().min(rows * columns)];
+        table(ui, cx, shown, columns);
     }
     let recording = cx.state.source.recording().filter(|_| has_points);
     if has_points {
@@ -196,33 +178,24 @@ fn content(ui: &mut Ui, cx: &mut PanelContext<'_>, hud: &Hud, height: f32) {
         let mut chosen = Vec::new();
         match has_pictures {
             true => ui.columns(KEYS.len(), |columns| {
-                for (ui, line) in columns.iter_mut().zip(&points) {
-                    let is_chosen = picture(ui, cx, line).clicked();
-                    chosen.push(feed::show_line(ui, cx, line, 3).clicked() || is_chosen);
+                for (ui, deed) in columns.iter_mut().zip(points) {
+                    let is_chosen = picture(ui, cx, deed).clicked();
+                    chosen.push(line(ui, cx, deed, 3).clicked() || is_chosen);
                 }
             }),
-            false => chosen.extend(
-                points
-                    .iter()
-                    .map(|line| feed::show_line(ui, cx, line, 1).clicked()),
-            ),
+            false => chosen.extend(points.iter().map(|deed| line(ui, cx, deed, 1).clicked())),
         }
         let is_typing = ui.ctx().egui_wants_keyboard_input();
         let is_pressed = |key| !is_typing && ui.input(|input| input.key_pressed(key));
         let mut chosen = points.iter().zip(chosen).zip(KEYS);
         let chosen = chosen.find(|((_, is_clicked), key)| *is_clicked || is_pressed(*key));
-        if let (Some(((line, _), _)), Some(_)) = (chosen, recording) {
-            let units = i64::try_from(line.units).unwrap_or(i64::MAX);
-            let tile = line.vignette.as_ref().map(|vignette| vignette.middle);
-            cx.request(Intent::Revisit(
-                GameTime::from_units(units) - BEFORE,
-                tile.or(line.tile),
-            ));
+        if let (Some(((deed, _), _)), Some(_)) = (chosen, recording) {
+            cx.request(Intent::Revisit(deed.at - BEFORE, Some(deed.tile)));
         }
     }
-    if has_table {
-        standings.truncate(rows * columns);
-        table(ui, cx, hud, &standings, columns);
+    if has_plot {
+        let best = &standings[..standings.len().min(LINES_MAX)];
+        hud.score.show(ui, &cx.colors, &scene.teams, best, plot);
     }
     let keys = recording.map_or("", |_| "1, 2, 3: see it again");
     let close = |ui: &mut Ui| ui.button("Esc: back to the board").clicked();
@@ -230,6 +203,12 @@ fn content(ui: &mut Ui, cx: &mut PanelContext<'_>, hud: &Hud, height: f32) {
     if is_closed {
         cx.request(Intent::Do(Action::Clear));
     }
+}
+
+/// The score with which a team ended, of the match or as it is seen.
+fn team_score(scene: &Scene, team: usize) -> u64 {
+    let totals = scene.totals.as_ref().and_then(|totals| totals.teams.get(team));
+    totals.map_or_else(|| teams::standing(&scene.teams[team]), |team| team.score)
 }
 
 /// Who has won, and when.
@@ -248,8 +227,66 @@ fn head(ui: &mut Ui, cx: &PanelContext<'_>) {
         .show(ui, name, |ui| drop(ui.label(time)));
 }
 
+/// What happened at a turning point, in words, with the team that it is about.
+fn told(deed: &Deed, cx: &PanelContext<'_>) -> (String, Option<TeamId>, Icon) {
+    let name = |team: TeamId| cx.team_name(team);
+    match deed.cause {
+        Cause::Lead { team, from } => {
+            let from = from
+                .map(|from| format!(" from {}", name(from)))
+                .unwrap_or_default();
+            (
+                format!("{} took the lead{from}", name(team)),
+                Some(team),
+                icons::ROSE,
+            )
+        }
+        Cause::Broke {
+            team,
+            level,
+            pushed_away,
+        } => {
+            let text = feed::broken(team.map(name).as_deref(), level, pushed_away);
+            (text, team, icons::RITUAL)
+        }
+        Cause::Died { who, level } => {
+            let text = format!(
+                "{}: #{} died at level {}",
+                name(who.team),
+                who.agent.0,
+                level.get()
+            );
+            (text, Some(who.team), icons::DIED)
+        }
+        Cause::Stood { team, level } => {
+            let text = format!(
+                "{} reached level {}, and lost its time there",
+                name(team),
+                level.get()
+            );
+            (text, Some(team), PERSON)
+        }
+        Cause::LastStep { team } => {
+            let text = format!("{} reached level 7: one more and they win", name(team));
+            (text, Some(team), icons::ROSE)
+        }
+    }
+}
+
+/// A turning point as a line of at most so many rows.
+fn line(ui: &mut Ui, cx: &PanelContext<'_>, deed: &Deed, rows: usize) -> Response {
+    let (words, team, icon) = told(deed, cx);
+    let row = Row {
+        units: deed.at.whole_units(),
+        text: &words,
+        team,
+        icon,
+    };
+    feed::show_row(ui, cx, &row, rows).on_hover_text(words.as_str())
+}
+
 /// Where a turning point happened, and who was there.
-fn picture(ui: &mut Ui, cx: &PanelContext<'_>, line: &Line) -> Response {
+fn picture(ui: &mut Ui, cx: &PanelContext<'_>, deed: &Deed) -> Response {
     let size = vec2(ui.available_width(), PICTURE.y);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     let (painter, colors, middle) = (ui.painter_at(rect), &cx.colors, rect.center());
@@ -264,70 +301,107 @@ fn picture(ui: &mut Ui, cx: &PanelContext<'_>, line: &Line) -> Response {
         let tile = Rect::from_center_size(tile, egui::Vec2::splat(TILE));
         painter.rect_filled(tile, 0.0, Color32::from_white_alpha(10));
     }
-    let tint = line.team.map_or(colors.gold, |team| colors.team(team));
-    let ring = if line.has_failed() {
-        colors.alarm
-    } else {
-        colors.gold_fill
+    let (_, team, icon) = told(deed, cx);
+    let tint = team.map_or(colors.gold, |team| colors.team(team));
+    let ring = match deed.cause {
+        Cause::Broke { .. } | Cause::Died { .. } => colors.alarm,
+        _ => colors.gold_fill,
     };
-    painter.circle(
-        middle,
-        TILE * 1.3,
-        tint.gamma_multiply(0.35),
-        Stroke::new(2.0, ring),
-    );
-    match &line.vignette {
-        Some(vignette) => vignette.paint(&painter, colors, middle),
-        None => Pen::new(&painter, middle, 26.0).icon(line.icon(), Color32::WHITE),
+    let stroke = Stroke::new(2.0, ring);
+    painter.circle(middle, TILE * 1.3, tint.gamma_multiply(0.35), stroke);
+    match deed.nearby.is_empty() {
+        true => Pen::new(&painter, middle, 26.0).icon(icon, Color32::WHITE),
+        false => paint_nearby(&painter, cx, deed, middle),
     }
     response
 }
 
-/// How each team lived: the mean level of its six best, its deaths, and the time without a command.
-fn table(ui: &mut Ui, cx: &PanelContext<'_>, hud: &Hud, standings: &[usize], columns: usize) {
-    let (colors, teams) = (&cx.colors, &cx.scene().teams);
-    let tally = |place: usize| hud.tallies.get(&team_id(place)).copied().unwrap_or_default();
-    // A recording knows all deaths; a viewer of a live match those that it has seen.
-    let deaths = |place: usize| match cx.state.source.recording() {
-        Some(recording) => {
-            let died = MarkKind::Died { team: team_id(place) };
-            let deaths = recording.marks().iter().filter(|mark| mark.kind == died);
-            deaths.map(|mark| mark.count).sum()
-        }
-        None => tally(place).deaths,
+/// The agents around, those on one tile around its middle.
+fn paint_nearby(painter: &Painter, cx: &PanelContext<'_>, deed: &Deed, middle: Pos2) {
+    let Some(ground) = &cx.scene().ground else { return };
+    let window = TorusWindow::whole(ground.size);
+    let place = |tile: trantor_model::Tile| Vec2::new(f32::from(tile.x), f32::from(tile.y));
+    for (number, &(tile, team)) in deed.nearby.iter().enumerate() {
+        let before = deed.nearby[..number].iter().filter(|other| other.0 == tile);
+        let turn = before.count() as f32 * std::f32::consts::TAU / WINNING_AGENTS as f32;
+        let off = window.shortest(place(deed.tile), place(tile));
+        let at = middle + (vec2(off.x, off.y) + 0.45 * egui::Vec2::angled(turn)) * TILE;
+        Pen::new(painter, at, 18.0).icon(PERSON, Color32::from_black_alpha(200));
+        Pen::new(painter, at, 14.5).icon(PERSON, cx.colors.team(team));
+    }
+}
+
+/// What the table says of a team: mean level, deaths, idle time, and the levels that it was first to reach.
+pub(super) fn figures(scene: &Scene, place: usize) -> [String; 4] {
+    let level = score::mean_text(team_score(scene, place));
+    let totals = scene.totals.as_deref().filter(|totals| totals.is_whole());
+    let known = totals.and_then(|totals| Some((totals, totals.teams.get(place)?)));
+    let Some((totals, team)) = known else {
+        let unknown = || UNKNOWN.to_owned();
+        return [level, unknown(), unknown(), unknown()];
     };
-    let shares = (0..teams.len()).filter_map(|place| tally(place).idle_share());
+    let idle = team.idle_share().map_or_else(|| UNKNOWN.to_owned(), percent);
+    [level, team.died.to_string(), idle, firsts(totals, team_id(place))]
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// The levels above the first that a team was first to reach, as "2–4 7".
+fn firsts(totals: &MatchTotals, team: TeamId) -> String {
+    let mut runs: Vec<[u8; 2]> = Vec::new();
+    for number in 2..=Level::LAST.get() {
+        let first = Level::new(number).ok().and_then(|level| totals.first_to(level));
+        match (first.is_some_and(|(first, _)| first == team), runs.last_mut()) {
+            (true, Some(run)) if run[1] + 1 == number => run[1] = number,
+            (true, _) => runs.push([number; 2]),
+            (false, _) => {}
+        }
+    }
+    let runs = runs.into_iter().map(|[from, to]| match from == to {
+        true => from.to_string(),
+        false => format!("{from}–{to}"),
+    });
+    runs.collect::<Vec<_>>().join(" ")
+}
+
+/// How each team lived.
+fn table(ui: &mut Ui, cx: &PanelContext<'_>, standings: &[usize], columns: usize) {
+    let (colors, scene) = (&cx.colors, cx.scene());
+    let totals = scene.totals.as_deref().filter(|totals| totals.is_whole());
+    let idle_of = |place: usize| totals?.teams.get(place).and_then(TeamTotals::idle_share);
+    let shares = (0..scene.teams.len()).filter_map(idle_of);
     let most = shares.fold(IDLE_NOTED, f64::max);
-    let row = |ui: &mut Ui, figures: [String; 3], shades: [Color32; 2], name: &dyn Fn(&mut Ui)| {
-        let [shade, last_shade] = shades;
-        let shades = [shade, shade, last_shade];
+    let row = |ui: &mut Ui, figures: &[String; 4], shades: [Color32; 2], name: &dyn Fn(&mut Ui)| {
+        let [shade, idle_shade] = shades;
+        let shades = [shade, shade, idle_shade, shade];
         Sides::new().height(ROW).shrink_left().show(ui, name, |ui| {
-            for (figure, shade) in figures.iter().zip(shades).rev() {
-                let (rect, _) = ui.allocate_exact_size(vec2(FIGURE, ROW), Sense::hover());
+            for ((figure, shade), width) in figures.iter().zip(shades).zip(FIGURES).rev() {
+                let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
                 let (at, font) = (rect.right_center(), FontId::proportional(13.0));
                 ui.painter().text(at, Align2::RIGHT_CENTER, figure, font, shade);
             }
         });
     };
+    let left_out = scene.teams.len() - standings.len();
     let column = |ui: &mut Ui, standings: &[usize]| {
         ui.spacing_mut().item_spacing = vec2(6.0, 0.0);
-        let names = ["level", "deaths", "idle"].map(str::to_owned);
-        row(ui, names, [colors.weak; 2], &|ui| {
+        let names = ["level", "deaths", "idle", "first to"].map(str::to_owned);
+        row(ui, &names, [colors.weak; 2], &|ui| {
             theme::heading(ui, colors, "Teams");
+            if left_out > 0 {
+                ui.label(RichText::new(format!("and {left_out} more")).small().weak());
+            }
         });
         for &place in standings {
-            let share = tally(place).idle_share();
-            let shade = if share >= Some(most) {
-                colors.gold
-            } else {
-                colors.text
+            let shade = match idle_of(place) >= Some(most) {
+                true => colors.gold,
+                false => colors.text,
             };
-            let share = share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", share * 100.0));
-            let level = score::mean_text(Level::score(&teams[place].by_level));
-            let figures = [level, deaths(place).to_string(), share];
-            row(ui, figures, [colors.text, shade], &|ui| {
+            row(ui, &figures(scene, place), [colors.text, shade], &|ui| {
                 theme::swatch(ui, colors, colors.team(team_id(place)), 9.0);
-                truncated(ui, RichText::new(&*teams[place].name));
+                truncated(ui, RichText::new(&*scene.teams[place].name));
             });
         }
     };

@@ -30,7 +30,8 @@ const LANE: f32 = 18.0;
 /// Part of a row that a name beside the lane takes.
 const NAME_SHARE: f32 = 0.36;
 const SWATCH: f32 = 10.0;
-const HEADLINE_TIP: &str = "Six agents of level 8 win. Who has most of the highest level leads; among equals the next lower one counts.";
+const HEADLINE_TIP: &str =
+    "Six agents of level 8 win. The team whose six best agents have the highest mean level leads.";
 /// Part of the frequency, and of the display's pictures, below which something is wrong.
 const RATE_LEAST: f64 = 0.95;
 const FRAMES_LEAST: f64 = 0.5;
@@ -124,16 +125,18 @@ fn trouble(cx: &PanelContext<'_>) -> Option<String> {
     }
 }
 
-/// The order of standings: by agents of the highest level, then of the next lower one, and so on. Newborn agents do not
-/// count, so that rows keep their places.
-pub(super) fn standing(team: &SceneTeam) -> [u32; 7] {
-    std::array::from_fn(|place| team.by_level[7 - place])
+/// The order of standings is that of the race: the sum of the levels of the six best.
+pub(super) fn standing(team: &SceneTeam) -> u64 {
+    Level::score(&team.by_level)
 }
 
-/// The teams with the best standing; none while all agents have the first level.
+/// The teams that lead the race; none while all agents have the first level.
 fn leaders(teams: &[SceneTeam]) -> Vec<usize> {
     let best = teams.iter().map(standing).max().unwrap_or_default();
-    let is_best = |&team: &usize| best != [0; 7] && standing(&teams[team]) == best;
+    let has_begun = teams
+        .iter()
+        .any(|team| team.by_level[1..].iter().any(|&agents| agents > 0));
+    let is_best = |&team: &usize| has_begun && standing(&teams[team]) == best;
     (0..teams.len()).filter(is_best).collect()
 }
 
@@ -163,19 +166,18 @@ fn runner(id: TeamId, team: &SceneTeam, rising: &Rising) -> f32 {
     sum / WINNING_AGENTS as f32
 }
 
-/// Which teams tie at which level: "red, blue and green tie at level 6".
+/// Which teams tie: "red, blue and green tie at 4.5".
 fn tie(teams: &[SceneTeam], leaders: &[usize]) -> String {
     let Some((&last, others)) = leaders.split_last() else {
         return "no team leads yet".to_owned();
     };
-    let highest = teams[last].by_level.iter().rposition(|&count| count > 0);
-    let level = highest.map_or(1, |place| place + 1);
+    let mean = score::mean_text(standing(&teams[last]));
     let others: Vec<&str> = others.iter().map(|&team| &*teams[team].name).collect();
     let names = format!("{} and {}", others.join(", "), teams[last].name);
-    let named = format!("{names} tie at level {level}");
+    let named = format!("{names} tie at {mean}");
     match named.chars().count() {
         ..=TIE_CHARS_MAX => named,
-        _ => format!("{} teams tie at level {level}", leaders.len()),
+        _ => format!("{} teams tie at {mean}", leaders.len()),
     }
 }
 
@@ -344,20 +346,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_level_leads_and_a_tie_is_named() {
+    fn who_leads_the_race_leads_and_a_tie_is_named() {
         let team = |name: &str, by_level| SceneTeam {
             name: name.into(),
             by_level,
             ..SceneTeam::default()
         };
-        let (many, high) = ([9, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0]);
+        let (many, high) = ([5, 0, 0, 0, 0, 1, 0, 0], [0, 0, 0, 6, 0, 0, 0, 0]);
         let headline = |teams: &[SceneTeam]| tie(teams, &leaders(teams));
         let mut teams = vec![team("low", many), team("red", high)];
         assert_eq!(leaders(&teams), [1]);
         teams.push(team("blue", high));
-        assert_eq!(headline(&teams), "red and blue tie at level 6");
+        assert_eq!(headline(&teams), "red and blue tie at 4.0");
         teams.push(team("a team with a long name", high));
-        assert_eq!(headline(&teams), "3 teams tie at level 6");
+        assert_eq!(headline(&teams), "3 teams tie at 4.0");
         assert_eq!(headline(&[team("red", [0; 8])]), "no team leads yet");
     }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use egui::epaint::Shape;
 use egui::{Pos2, Rect, vec2};
 use glam::Vec2;
-use trantor_client::{EffectKind, FeedKind, SceneAgent, SceneTeam, Span, Who};
-use trantor_model::{AgentId, Level, Resource, ShownBy, Tile};
+use trantor_client::{EffectKind, SceneAgent, SceneTeam, Span};
+use trantor_model::totals::{Cause, Deed};
+use trantor_model::{AgentId, Level, MatchTotals, Resource, ShownBy, TeamTotals, Tile};
 use trantor_render::picture::CameraPose;
 use trantor_render::picture::camera::Camera;
 use trantor_render::picture::ground::PaintMode;
@@ -67,7 +68,7 @@ impl Fixture {
         state.paint.update(ground, state.paint_mode);
         state.compose();
         for frame in 0..6 {
-            state.hud.sample(&state.scene);
+            state.hud.sample(Vec::new(), &state.scene);
             state.scene.clock.game += GameSpan::from_units(20);
             let (size, now) = (
                 (self.size.x as u32, self.size.y as u32),
@@ -121,6 +122,51 @@ fn team_of_long_name(team: u32) -> SceneTeam {
     }
 }
 
+/// The totals of a match with that many teams.
+fn totals(teams: usize) -> MatchTotals {
+    let team = TeamTotals {
+        joined: 9,
+        died: 3,
+        score: 30,
+        lived: GameSpan::from_units(100),
+        idle: GameSpan::from_units(44),
+        ..TeamTotals::default()
+    };
+    let deed = Deed {
+        at: GameTime::from_units(400),
+        tile: Tile { x: 2, y: 2 },
+        cause: Cause::LastStep { team: TeamId(0) },
+        nearby: vec![(Tile { x: 3, y: 2 }, TeamId(0))],
+    };
+    MatchTotals {
+        teams: vec![team; teams],
+        deeds: vec![deed; 3],
+        ..MatchTotals::default()
+    }
+}
+
+/// However a match is seen, its figures are its own; what the server does not say is not made up.
+#[test]
+fn the_story_has_the_figures_of_the_match_or_none() {
+    let mut scene = Scene {
+        teams: vec![SceneTeam::default(); 2],
+        ..Scene::default()
+    };
+    let mut known = totals(2);
+    for (level, at) in [(1, 10), (2, 20), (3, 30), (6, 70)] {
+        known.teams[1].first_at[level] = Some(GameTime::from_units(at));
+    }
+    known.teams[0].first_at[3] = Some(GameTime::from_units(31));
+    scene.totals = Some(Arc::new(known.clone()));
+    assert_eq!(story::figures(&scene, 1), ["5.0", "3", "44 %", "2–4 7"]);
+    assert_eq!(story::figures(&scene, 0), ["5.0", "3", "44 %", ""]);
+    known.since = GameTime::from_units(1);
+    scene.totals = Some(Arc::new(known));
+    assert_eq!(story::figures(&scene, 1), ["5.0", "–", "–", "–"]);
+    scene.totals = None;
+    assert_eq!(story::figures(&scene, 1), ["0.0", "–", "–", "–"]);
+}
+
 fn assert_apart(fixture: &Fixture, case: &str) {
     let cards = &fixture.state.hud.cards;
     for (place, card) in cards.iter().enumerate() {
@@ -166,13 +212,8 @@ fn the_story_follows_the_win_fits_every_window_and_escape_leads_back_to_the_boar
     for size in SIZES {
         for teams in [0, 4, 1_000] {
             let mut fixture = Fixture::new(DemoScene::Victory, size);
-            let (hud, scene) = (&mut fixture.state.hud, &mut fixture.state.scene);
-            for (agent, units) in scene.agents.iter().zip([400, 700, 1_000]) {
-                let (who, at) = ((agent.id, agent.team), GameTime::from_units(units));
-                let (agent, team) = who;
-                let kind = FeedKind::Rose(Who { agent, team }, Level::LAST);
-                hud.add_event(&FeedEntry { at, kind }, scene);
-            }
+            let scene = &mut fixture.state.scene;
+            scene.totals = Some(Arc::new(totals(teams as usize)));
             scene.teams = (0..teams).map(team_of_long_name).collect();
             let case = format!("{size:?}, {teams} teams");
             let mut after = |seconds| {
@@ -181,8 +222,27 @@ fn the_story_follows_the_win_fits_every_window_and_escape_leads_back_to_the_boar
                 fixture.run();
                 (fixture.count(BACK), fixture.count("TURNING POINTS"))
             };
-            assert_eq!((after(0), after(2), after(3)), ((0, 0), (0, 0), (1, 1)), "{case}");
+            let opened = [after(0), after(2), after(3)].map(|(back, _)| back);
+            assert_eq!(opened, [0, 0, 1], "{case}");
             assert_apart(&fixture, &case);
+            if size.1 >= 480.0 {
+                assert_eq!(fixture.count("TURNING POINTS"), 1, "{case}");
+                let idle = fixture.count("44 %");
+                assert_eq!(
+                    idle,
+                    (teams as usize).clamp(idle.min(6), 10),
+                    "{case}: a team is not shown"
+                );
+            }
+            if size.0 >= 560.0 {
+                let (least, most) = fixture.state.hud.clear_part(fixture.size, false, teams as usize);
+                let card = fixture.area("story");
+                assert!(
+                    most.x * fixture.window().width() <= card.left(),
+                    "{case}: no room for the winners"
+                );
+                assert!(most.x - least.x > 0.3, "{case}: no room for the winners");
+            }
             let hud = &mut fixture.state.hud;
             assert!(
                 !hud.close_top() && hud.close_story() && !hud.close_story(),
@@ -249,7 +309,7 @@ fn agents_of_a_team_on_one_tile_have_one_banner() {
     }
     fixture.run();
     let team = fixture.state.scene.teams[0].name.clone();
-    let banners = [(6, ""), (8, " · 1 to 8")].map(|(count, levels)| format!("{team} ×{count}{levels}"));
+    let banners = [(6, ""), (8, " · levels 1–8")].map(|(count, levels)| format!("{team} ×{count}{levels}"));
     assert_eq!(banners.map(|text| fixture.count(&text)), [0, 1]);
 }
 

@@ -7,9 +7,9 @@
 
 use egui::{Align, Align2, Color32, Context, Layout, Margin, Order, Painter, Rect, RichText, Sense, Shape};
 use egui::{Rangef, Stroke, Ui, pos2, remap_clamp, vec2};
-use trantor_client::Recording;
+use trantor_client::{ControlRequest, Recording};
 use trantor_protocol::wire::{Mark, MarkKind};
-use trantor_time::GameTime;
+use trantor_time::{Frequency, GameTime};
 
 use super::icons::{CROWN, Pen};
 use super::theme::{self, Colors, grouped, match_time};
@@ -21,6 +21,8 @@ use crate::intent::Intent;
 const HEIGHT: f32 = 30.0;
 /// Least width of a time-line with buttons, in points: there are keys for all of them.
 const BUTTONS_FROM: f32 = 340.0;
+/// Units a second at which match time passes as it is shown.
+const USUAL_SPEED: u32 = 100;
 /// Marks this near to the pointer are named, in points.
 const NEAR_POINTS: f32 = 3.0;
 /// Marks named at once: a longer list covers the picture.
@@ -67,6 +69,7 @@ fn header(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: 
                 return;
             }
             ui.add_space(10.0);
+            recorded_speed(ui, cx, recording);
             let repeats = from.is_some() || to.is_some();
             for (action, words, is_on, is_shown) in [
                 (Action::RepeatNothing, "play on", false, repeats),
@@ -80,6 +83,22 @@ fn header(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: 
             }
         });
     });
+}
+
+/// A button for the speed at which it was recorded, and there, for the usual one.
+fn recorded_speed(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording) {
+    let Some(recorded) = recording.recorded_speed().map(Frequency::get) else {
+        return;
+    };
+    let is_so = cx.scene().clock.frequency == recorded;
+    let (speed, words) = match is_so {
+        false => (recorded, format!("as recorded: {}/s", grouped(recorded.into()))),
+        true => (USUAL_SPEED, format!("{USUAL_SPEED}/s")),
+    };
+    let words = RichText::new(words).size(10.0);
+    if recorded != USUAL_SPEED && ui.add(theme::toggle(&cx.colors, false, words)).clicked() {
+        cx.request(Intent::Control(ControlRequest::SetFrequency(speed)));
+    }
 }
 
 fn line(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: GameTime) {

@@ -23,7 +23,7 @@ fn drawn(scene: &Scene, (columns, rows): (usize, usize), tiles: u16, center: Til
     };
     let kind = FeedKind::Said(who, b"food at \xff home".as_slice().into());
     let at = scene.clock.game;
-    feed.add(&FeedEntry { at, kind }, scene);
+    feed.add(&FeedEntry { at, kind }, &scene.teams);
     let scale = match tiles {
         0 => TextScale::Close,
         tiles => TextScale::Blocks(tiles),
