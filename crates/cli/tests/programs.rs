@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory as _};
 use trantor_bot::load;
 use trantor_cli::{OptionError, Parsed};
 use trantor_server::cli::Asked;
-use trantor_server::headless::simulate;
+use trantor_server::headless::{SimError, simulate};
 use trantor_viewer::options::{self, Cli};
 
 /// A command line: what is printed, or nothing where the program would run.
@@ -44,7 +44,11 @@ fn programs() -> [Program; 5] {
         },
         Program {
             name: "trantor-server sim",
-            ask: |line| simulate(words("sim", line)).map(Some),
+            ask: |line| match simulate(words("sim", line)) {
+                Ok(summary) => Ok(Some(summary)),
+                Err(SimError::Refused(mistake)) => Err(mistake),
+                Err(different) => panic!("no script is played: {different}"),
+            },
             command: trantor_server::headless::command(),
         },
         Program {

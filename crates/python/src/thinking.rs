@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use trantor_engine::minds::{Act, Mind, MindFactory, MindGroup, MindSource, Newborn, Percept};
+use trantor_engine::minds::{Act, Mind, MindFactory, MindGroup, MindSource, Newborn, Percept, Published};
 use trantor_model::TeamId;
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameTime, RealSpan};
@@ -80,6 +80,18 @@ impl MindFactory for Timed<Box<dyn MindFactory>> {
 impl Mind for Timed<Box<dyn Mind>> {
     fn perceive(&mut self, percept: Percept<'_>) {
         self.measured(|mind| mind.perceive(percept));
+    }
+
+    fn decides_after_percepts(&self) -> bool {
+        self.inner.decides_after_percepts()
+    }
+
+    fn publish(&mut self, published: &Published) {
+        self.inner.publish(published);
+    }
+
+    fn prepare(&mut self, now: GameTime) {
+        self.measured(|mind| mind.prepare(now));
     }
 
     fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {

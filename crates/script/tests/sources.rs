@@ -35,6 +35,7 @@ fn ran(script: &Script) -> (Vec<String>, Option<String>) {
             ScriptNews::Log(line) => logged.push(line.into()),
             ScriptNews::Failed(error) => failed = failed.or(Some(error.to_string())),
             ScriptNews::Suspended => {}
+            ScriptNews::NoAgents => {}
         }
     }
     (logged, failed)

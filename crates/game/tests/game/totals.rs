@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trantor_game::replay::{IndexedPiece, Recording};
-use trantor_game::{AdminAction, EventFilter, Game, GameInput, LeaveCause, Snapshot};
+use trantor_game::{AdminAction, EventFilter, Game, GameInput, Handled, LeaveCause, Snapshot};
 use trantor_model::totals::{Cause, Need, Reason};
 use trantor_model::{AgentId, Command, Counts, Direction, Resource, TeamId};
 use trantor_time::GameTime;
@@ -101,7 +101,7 @@ fn a_match_counts_its_levels_deaths_and_idle_time_and_says_why() {
     let digest = arena.game.digest();
     for agent in [0, 1].map(AgentId) {
         let cause = LeaveCause::Dismissed;
-        arena.input(GameInput::Leave { agent, cause });
+        assert_eq!(arena.input(GameInput::Leave { agent, cause }), Handled::Done);
     }
     assert_ne!(arena.game.digest(), digest);
     assert_eq!(arena.game.totals(), totals);
