@@ -308,8 +308,11 @@ mod tests {
     use super::*;
 
     fn add(history: &mut ScoreHistory, units: i64, winner: Option<TeamId>) {
+        let mut team = SceneTeam::default();
+        // Otherwise nothing has changed, and the points between are none.
+        team.by_level[(units / 5 % 2) as usize] = 1;
         let mut scene = Scene {
-            teams: vec![SceneTeam::default()],
+            teams: vec![team],
             winner,
             ..Scene::default()
         };

@@ -227,12 +227,8 @@ fn the_story_follows_the_win_fits_every_window_and_escape_leads_back_to_the_boar
             assert_apart(&fixture, &case);
             if size.1 >= 480.0 {
                 assert_eq!(fixture.count("TURNING POINTS"), 1, "{case}");
-                let idle = fixture.count("44 %");
-                assert_eq!(
-                    idle,
-                    (teams as usize).clamp(idle.min(6), 10),
-                    "{case}: a team is not shown"
-                );
+                let shown = fixture.count("44 %");
+                assert!(shown >= (teams as usize).min(6), "{case}: only {shown} are shown");
             }
             if size.0 >= 560.0 {
                 let (least, most) = fixture.state.hud.clear_part(fixture.size, false, teams as usize);
