@@ -324,8 +324,7 @@ mod tests {
             let cause = LeaveCause::Disconnected;
             history.note(&game, &GameEvent::Left { agent, cause });
             if unit % 100 == 0 {
-                let level = Level::new(unit as u8 / 100).unwrap_or(Level::FIRST);
-                let level = if unit == 800 { Level::LAST } else { level };
+                let level = Level::new((unit / 100) as u8).unwrap();
                 let agent = AgentId(0);
                 history.note(&game, &GameEvent::LevelChanged { agent, level });
             }

@@ -310,7 +310,7 @@ mod tests {
     fn add(history: &mut ScoreHistory, units: i64, winner: Option<TeamId>) {
         let mut team = SceneTeam::default();
         // Otherwise nothing has changed, and the points between are none.
-        team.by_level[(units / 5 % 2) as usize] = 1;
+        team.by_level[(units.wrapping_mul(0x9E37_79B9) >> 20) as usize % 8] = 1;
         let mut scene = Scene {
             teams: vec![team],
             winner,
