@@ -1,9 +1,13 @@
 //! A session with any Zappy server, as one of its text viewers.
 //!
 //! The server is asked for what it does not send by itself, and sent nothing that a text viewer may not say.
-//! Its clock is unknown; game time counts from when we joined, at the speed it names. What lines mean for the
-//! world is [`crate::text_world`]'s.
+//! Its clock is unknown; game time counts from when we joined, at the speed it names. Servers describe their world in
+//! any order: what comes before the world is shown waits, and the order makes no difference. What lines mean for the world is
+//! [`crate::text_world`]'s.
 
+use std::collections::BTreeMap;
+
+use trantor_model::{AgentId, Direction, Tile};
 use trantor_protocol::limits::{ANSWER_BYTES_MAX, LINE_BYTES_MAX};
 use trantor_protocol::text::{
     Cut, GRAPHIC_WORD, GuiEvent, GuiRequest, LineCutter, parse_gui_event, parse_tiles,
@@ -50,6 +54,9 @@ const LOADING_MAX: RealSpan = RealSpan::from_secs(5);
 const MAP_POLL: RealSpan = RealSpan::from_secs(2);
 const MAP_POLL_PER_TILE: RealSpan = RealSpan::from_micros(500);
 
+/// Bytes kept of what a server sends before its world is shown: the largest map, and everybody on it. What is above is left out.
+const EARLY_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 #[derive(Debug)]
 pub(crate) struct TextSession {
     cutter: LineCutter,
@@ -59,6 +66,8 @@ pub(crate) struct TextSession {
     game: GameClock,
     /// Once the size of the map was received. It is being received itself until it has a timeline.
     world: Option<Box<TextWorld>>,
+    /// What was received before the world is shown.
+    early: Early,
     /// When the last tile came that was new.
     tile_at: RealTime,
     /// When the map is asked for again, once the world is shown.
@@ -78,6 +87,7 @@ impl TextSession {
             answers: 0,
             game: GameClock::new(now, GameTime::ZERO, frequency),
             world: None,
+            early: Early::default(),
             tile_at: RealTime::MAX,
             poll_at: RealTime::MAX,
             keep_alive_at: RealTime::MAX,
@@ -99,6 +109,9 @@ impl TextSession {
             self.event(GuiEvent::Tile { tile, ground }, session, now);
         }
         if is_map {
+            if self.world.is_none() {
+                self.keep(line, session, now);
+            }
             return Ok(());
         }
         let understood = match line.len() {
@@ -116,6 +129,11 @@ impl TextSession {
                         session.is_joined = true;
                         self.tile_at = now;
                         self.keep_alive_at = now.saturating_add(ASK_AFTER);
+                        for line in self.early.take_map() {
+                            for (tile, ground) in parse_tiles(&line) {
+                                self.event(GuiEvent::Tile { tile, ground }, session, now);
+                            }
+                        }
                     }
                     // A map does not change while it is watched.
                     Some(world) if world.latest.size() != size => world.ignore(&"another map"),
@@ -132,18 +150,32 @@ impl TextSession {
             Some(GuiEvent::Message(text)) => session.announce(readable_bytes(text)),
             // The lines that other servers add to the protocol are no errors.
             Some(GuiEvent::BadParameter | GuiEvent::UnknownRequest) | None => not_understood(session),
-            Some(event) => self.event(event, session, now),
+            Some(event) => {
+                // An event: the world was sent before it.
+                let loading = self.loading(session);
+                if self.early.is_change(&event) && loading.is_some_and(|world| world.tiles_missing == 0) {
+                    self.open(session, now);
+                }
+                if session.timeline.is_some() {
+                    self.event(event, session, now);
+                } else {
+                    self.early.note(&event);
+                    self.keep(line, session, now);
+                }
+            }
         }
         Ok(())
     }
 
+    /// Keeps a line until the world is shown.
+    fn keep(&mut self, line: &[u8], session: &mut Session, now: RealTime) {
+        if !self.early.keep(self.game.now(now), line) {
+            not_understood(session);
+        }
+    }
+
     /// Something that is so in the world.
     fn event(&mut self, event: GuiEvent<'_>, session: &mut Session, now: RealTime) {
-        // An event: the world was sent before it.
-        let loading = self.loading(session);
-        if is_change(&event) && loading.is_some_and(|world| world.tiles_missing == 0) {
-            self.open(session, now);
-        }
         session.stats.changes_in = session.stats.changes_in.saturating_add(1);
         if let Some(world) = &mut self.world {
             let missing = world.tiles_missing;
@@ -177,6 +209,9 @@ impl TextSession {
 
     /// The world is complete: it is shown from now on.
     fn open(&mut self, session: &mut Session, now: RealTime) {
+        let Some(world) = &mut self.world else { return };
+        let early = std::mem::take(&mut self.early);
+        session.stats.changes_in = session.stats.changes_in.saturating_add(early.tell(world));
         let Some(world) = &self.world else { return };
         session.clock = DisplayClock::new(delay_ns(self.game.frequency()));
         session.clock.anchor(self.anchor(now));
@@ -323,6 +358,120 @@ impl Decoder for TextSession {
     }
 }
 
+/// What a text server sent before its world is shown, in whatever order: some send agents before the map, or what an agent
+/// carries before the agent. All of it is told when the world is shown, in the one order in which each line finds what it is
+/// about.
+#[derive(Debug, Default)]
+struct Early {
+    /// Lines as they came, and when.
+    lines: Vec<(GameTime, Box<[u8]>)>,
+    bytes: usize,
+    /// Agents that some line announces, and where.
+    agents: BTreeMap<AgentId, (Tile, Direction)>,
+}
+
+impl Early {
+    /// Keeps a line; `false` if there are too many.
+    fn keep(&mut self, at: GameTime, line: &[u8]) -> bool {
+        let bytes = self.bytes + line.len() + size_of::<(GameTime, Box<[u8]>)>();
+        let has_room = bytes <= EARLY_BYTES_MAX;
+        if has_room {
+            self.bytes = bytes;
+            self.lines.push((at, line.into()));
+        }
+        has_room
+    }
+
+    fn note(&mut self, event: &GuiEvent<'_>) {
+        if let GuiEvent::Joined {
+            agent, tile, facing, ..
+        } = event
+        {
+            self.agents.insert(*agent, (*tile, *facing));
+        }
+    }
+
+    /// Whether an event is none of those with which a server first describes its world.
+    fn is_change(&self, event: &GuiEvent<'_>) -> bool {
+        match event {
+            // Some servers describe an agent by that as well.
+            GuiEvent::Position { agent, tile, facing } => {
+                let announced = self.agents.get(agent);
+                announced.is_some_and(|announced| *announced != (*tile, *facing))
+            }
+            event => order(event) == Order::Change,
+        }
+    }
+
+    /// Takes out what describes the map, which was of no use before its size.
+    fn take_map(&mut self) -> Vec<Box<[u8]>> {
+        let is_map = |line: &[u8]| parse_tiles(line).next().is_some();
+        let (map, others) = std::mem::take(&mut self.lines)
+            .into_iter()
+            .partition(|(_, line)| is_map(line));
+        self.lines = others;
+        let map: Vec<(GameTime, Box<[u8]>)> = map;
+        map.into_iter().map(|(_, line)| line).collect()
+    }
+
+    /// Tells the world all that was kept; answers how many lines.
+    fn tell(self, world: &mut TextWorld) -> u64 {
+        let mut events: Vec<(GameTime, GuiEvent<'_>)> = self
+            .lines
+            .iter()
+            .filter_map(|(at, line)| Some((*at, parse_gui_event(line)?)))
+            // What an agent picks up or puts down is counted in the lines that follow, of which the map's are told already.
+            .filter(|(_, event)| !matches!(event, GuiEvent::Took { .. } | GuiEvent::Put { .. }))
+            .collect();
+        events.sort_by_key(|(_, event)| order(event));
+        // Teams have their numbers, and with them their colours, by name: the order of lines says nothing.
+        let mut teams: Vec<&[u8]> = events.iter().filter_map(|(_, event)| team_of(event)).collect();
+        teams.sort_unstable();
+        for team in teams {
+            world.take(GuiEvent::Team(team));
+        }
+        let count = events.len() as u64;
+        for (at, event) in events {
+            world.set_now(at, GameSpan::ZERO);
+            world.take(event);
+        }
+        world.settle();
+        world.changes.clear();
+        count
+    }
+}
+
+/// When a line is told of those that came before the world is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    Map,
+    Agents,
+    OfAgents,
+    Eggs,
+    Rituals,
+    /// In the order in which they came.
+    Change,
+}
+
+fn order(event: &GuiEvent<'_>) -> Order {
+    match event {
+        GuiEvent::Tile { .. } | GuiEvent::Team(_) => Order::Map,
+        GuiEvent::Joined { .. } => Order::Agents,
+        GuiEvent::Inventory { .. } | GuiEvent::Level { .. } => Order::OfAgents,
+        GuiEvent::EggLaid { .. } => Order::Eggs,
+        GuiEvent::RitualStarted { .. } => Order::Rituals,
+        _ => Order::Change,
+    }
+}
+
+fn team_of<'a>(event: &GuiEvent<'a>) -> Option<&'a [u8]> {
+    match event {
+        GuiEvent::Team(name) => Some(name),
+        GuiEvent::Joined { team, .. } => Some(team),
+        _ => None,
+    }
+}
+
 /// One of the two sides said something that the other does not know.
 fn not_understood(session: &mut Session) {
     session.stats.ignored_lines = session.stats.ignored_lines.saturating_add(1);
@@ -340,20 +489,6 @@ fn show_changes(world: &mut TextWorld, session: &mut Session) {
             world.ignore(&error);
         }
     }
-}
-
-/// Whether an event is none of those with which a server first describes its world.
-fn is_change(event: &GuiEvent<'_>) -> bool {
-    !matches!(
-        event,
-        GuiEvent::Tile { .. }
-            | GuiEvent::Team(_)
-            | GuiEvent::Joined { .. }
-            | GuiEvent::Inventory { .. }
-            | GuiEvent::Level { .. }
-            | GuiEvent::EggLaid { .. }
-            | GuiEvent::RitualStarted { .. }
-    )
 }
 
 /// How long an action of seven units is shown to take.

@@ -101,6 +101,60 @@ fn a_map_is_asked_for_if_it_is_not_being_sent_and_awaited_for_a_while() {
     }
 }
 
+/// The lines of a join, from a server that names agents by plain numbers; teams named after no colour, an elevation, an egg whose
+/// layer lives.
+const JOIN: &str = "msz 3 2\nsgt 50\nbct 0 0 1 0 0 0 0 0 0\nbct 1 0 0 2 0 0 0 0 0\nbct 2 0 0 0 0 0 0 0 3\n\
+    bct 0 1 0 0 0 0 0 0 0\nbct 1 1 4 0 0 0 0 0 0\nbct 2 1 0 0 0 0 0 0 0\ntna owls\ntna bats\ntna crows\n\
+    pnw 0 0 0 2 2 owls\npin 0 0 0 9 0 0 0 0 0 0\nplv 0 2\nppo 0 0 0 2\npnw 5 1 1 1 1 bats\npin 5 1 1 3 1 0 0 0 0 0\n\
+    plv 5 1\nppo 5 1 1 1\npnw 7 1 1 3 1 bats\npin 7 1 1 2 0 0 0 0 0 0\nplv 7 1\nenw 3 -1 2 1\nenw 4 0 1 1\npic 1 1 1 5 7\n";
+
+/// What is shown of a world: whatever a person sees of it.
+fn picture(watch: &Watch) -> String {
+    let scene = &watch.scene;
+    let ground = scene.ground.as_ref().map(|ground| &ground.tiles);
+    let agents = scene.agents.iter().map(|it| {
+        let about = (it.id, it.team, it.level, it.x.to_bits(), it.y.to_bits());
+        format!("{about:?} {:?} {:?}\n", it.heading, it.inventory)
+    });
+    let teams = scene
+        .teams
+        .iter()
+        .map(|it| format!("{} {:?}\n", it.name, it.by_level));
+    let eggs = scene.eggs.iter().map(|it| format!("{it:?}\n"));
+    let rituals = scene
+        .rituals
+        .iter()
+        .map(|it| format!("{:?} {:?}\n", it.level, scene.participants(it)));
+    let all: String = agents.chain(teams).chain(eggs).chain(rituals).collect();
+    format!("{:?} {}\n{ground:?}\n{all}", scene.link, scene.clock.frequency)
+}
+
+/// A client that was sent these lines, and nothing for a while.
+fn joined<'a>(lines: impl IntoIterator<Item = &'a str>) -> Watch {
+    let mut watch = Watch::new(Language::Text);
+    watch.receive(b"WELCOME\n");
+    for line in lines {
+        watch.receive(format!("{line}\n").as_bytes());
+    }
+    watch.wait(200);
+    watch
+}
+
+/// Some servers send agents before the map, or never send its size unasked: what came before is not lost.
+#[test]
+fn a_size_that_does_not_come_is_asked_for() {
+    let mut lines: Vec<&str> = JOIN.lines().collect();
+    let size = lines.remove(0);
+    let expected = picture(&joined(JOIN.lines()));
+    let mut watch = joined(lines);
+    watch.wait(1_900);
+    assert_eq!(watch.asked, "GRAPHIC\nmsz\nsgt\ntna\nmct\n");
+    watch.receive(format!("{size}\n").as_bytes());
+    watch.wait(200);
+    assert_eq!(picture(&watch), expected);
+    assert!(expected.starts_with("Live 50"), "{expected}");
+}
+
 /// As some servers answer a request for the map.
 #[test]
 fn a_map_on_one_line_or_in_bare_lines_is_understood() {
@@ -219,6 +273,15 @@ proptest! {
                 client.sent(unsent);
             }
         }
+    }
+
+    #[test]
+    fn a_world_told_in_any_order_is_the_same_picture(lines in Just(JOIN.lines().collect::<Vec<_>>()).prop_shuffle()) {
+        let expected = picture(&joined(JOIN.lines()));
+        let shuffled = joined(lines);
+        prop_assert_eq!(picture(&shuffled), expected);
+        let stats = shuffled.client.stats(shuffled.real());
+        prop_assert_eq!((stats.ignored, stats.ignored_lines), (0, 0));
     }
 
     #[test]
