@@ -44,6 +44,8 @@ pub enum Event {
     Level(Level),
     /// An elevation started by another agent failed.
     ElevationFailed,
+    /// A list or a number that no open command asked for: servers answer late, or in another order.
+    Unasked(Answer),
     /// The agent starved. The server closes the connection.
     Dead,
     /// An unknown line.
@@ -81,6 +83,8 @@ pub struct Dialogue {
     is_looker_left_out: bool,
     /// Whether this server sends food as lifetime; `None` before the first inventory.
     is_food_life: Option<bool>,
+    /// Whether the answer of a command never came, as a later one's showed.
+    has_lost: bool,
     events: VecDeque<Event>,
     unsent: Vec<u8>,
 }
@@ -111,6 +115,7 @@ impl Dialogue {
             is_held: false,
             is_looker_left_out: false,
             is_food_life: None,
+            has_lost: false,
             events: VecDeque::new(),
             unsent: Vec::new(),
         }
@@ -164,6 +169,33 @@ impl Dialogue {
         self.flight.sent(command);
     }
 
+    /// Sends one more command, whatever the limit, because no answer has come for long: one that changes nothing, whose answer
+    /// shows that those before it are lost. `false` if ten are open.
+    pub fn ask_again(&mut self) -> bool {
+        let command = self.flight.ask_again();
+        if let Some(command) = &command {
+            write_command(&mut self.unsent, self.dialect, command);
+        }
+        command.is_some()
+    }
+
+    /// Whether the server has ever left a command without an answer that it answered a later one.
+    pub fn has_lost(&self) -> bool {
+        self.has_lost
+    }
+
+    /// The game time that the next answer takes at most, in units: that of a step at least, since a server may be busy.
+    pub fn awaited_units(&self) -> u16 {
+        let ritual = Command::Incantation.duration_units();
+        let oldest = self.flight.iter().next();
+        match self.is_held {
+            true => ritual,
+            false => oldest.map_or(ritual, |oldest| {
+                oldest.duration_units().max(Command::Forward.duration_units())
+            }),
+        }
+    }
+
     /// Drops the outstanding commands: their answers are lost or unknown. Late answers are matched to later commands by
     /// kind.
     pub fn forget(&mut self) {
@@ -215,11 +247,11 @@ impl Dialogue {
             AiLine::Ko => self.answer(AnswerKind::Refused, Answer::Ko, b"ko"),
             AiLine::Look(sights) => {
                 let sights = self.with_looker(sights.into_owned());
-                self.answer(AnswerKind::Sight, Answer::Look(sights), b"[ ]")
+                self.answer(AnswerKind::Sight, Answer::Look(sights), b"")
             }
             AiLine::Inventory { inventory, .. } => {
                 let carried = self.in_whole_food(inventory);
-                self.answer(AnswerKind::Carried, Answer::Inventory(carried), b"[ ]")
+                self.answer(AnswerKind::Carried, Answer::Inventory(carried), b"")
             }
             AiLine::Places(places) => self.answer(AnswerKind::Places, Answer::Places(places), b""),
             AiLine::CurrentLevel(level) => self.elevation_ended(Answer::Level(level), Event::Level(level)),
@@ -240,18 +272,21 @@ impl Dialogue {
         }
     }
 
-    /// Matches an answer with its command; ignores strays such as the second `ko` of some servers.
+    /// Matches an answer with its command; ignores strays such as the second `ko` of some servers, which are this word.
     fn answer(&mut self, kind: AnswerKind, answer: Answer, stray: &[u8]) -> Event {
         let had_asked = self.flight.asks_for_ritual();
+        let open = self.flight.len();
         match self.flight.answered(kind) {
             Some(command) => {
+                self.has_lost |= self.flight.len() + 1 < open;
                 // An agent in an elevation gets no answers: it is over, and the server sent its end to others only.
                 if !had_asked || command == Command::Incantation {
                     self.is_held = false;
                 }
                 Event::Answer(command, answer)
             }
-            None => Event::Unknown(stray.to_vec()),
+            None if matches!(kind, AnswerKind::Done | AnswerKind::Refused) => Event::Unknown(stray.to_vec()),
+            None => Event::Unasked(answer),
         }
     }
 

@@ -22,6 +22,10 @@
 pub mod cli;
 pub mod dialogue;
 pub mod load;
+#[cfg(test)]
+mod matches;
+#[cfg(test)]
+mod odd_servers;
 mod roster;
 pub mod session;
 mod socket;

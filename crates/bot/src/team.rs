@@ -93,6 +93,8 @@ struct Team<'a> {
     passed: TeamUnits,
     clock: RealClock,
     agents_made: u64,
+    /// Commands in flight for each agent: the option, or one since the server lost some.
+    in_flight_max: usize,
     /// Whether a server has answered at that address.
     was_greeted: bool,
 }
@@ -144,6 +146,7 @@ impl<'a> Team<'a> {
             passed: TeamUnits::default(),
             clock,
             agents_made: 0,
+            in_flight_max: usize::from(options.in_flight),
             was_greeted: false,
         })
     }
@@ -159,7 +162,7 @@ impl<'a> Team<'a> {
                 Next::Wait(until) => until,
                 Next::Finish(finish) => return self.finish(finish),
             };
-            let overdue_at = self.ask_anew();
+            let overdue_at = self.ask_again();
             let wake_at = wake_at.into_iter().chain(overdue_at).min();
             let timeout = match self.to_read.is_empty() {
                 true => wake_at.map(|at| at.since(self.clock.now()).to_std()),
@@ -218,13 +221,8 @@ impl<'a> Team<'a> {
         self.roster.connecting(self.clock.now());
         let number = self.agents_made;
         self.agents_made += 1;
-        let Options {
-            name,
-            dialect,
-            in_flight,
-            ..
-        } = self.options;
-        let player = Player::new(name.as_bytes(), *dialect, self.seed, usize::from(*in_flight));
+        let Options { name, dialect, .. } = self.options;
+        let player = Player::new(name.as_bytes(), *dialect, self.seed, self.in_flight_max);
         let entry = self.agents.vacant_entry();
         let token = Token(entry.key());
         let socket = match Socket::connect(self.server, self.poll.registry(), token) {
@@ -296,11 +294,19 @@ impl<'a> Team<'a> {
                 return self.remove(key);
             }
         }
-        match agent.player.progress.take() {
-            Some(Progress::Answered(units)) => agent.overdue.answered(units, &mut self.passed, now),
-            Some(Progress::Strange) => agent.overdue.strange(),
-            None => {}
+        if let Some(units) = agent.player.answered_units.take() {
+            agent.overdue.answered(units, &mut self.passed, now);
         }
+        if agent.player.dialogue.has_lost() && self.in_flight_max > 1 {
+            log::info!("the server loses commands: one is sent at a time");
+            self.in_flight_max = 1;
+            for (_, agent) in &mut self.agents {
+                agent.player.dialogue.limit_in_flight(1);
+            }
+        }
+        let Some(agent) = self.agents.get_mut(key) else {
+            return Ok(());
+        };
         if agent.player.brain.take_free_place() {
             self.roster.free_place(now);
         }
@@ -315,8 +321,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Restarts agents with overdue answers; returns the next deadline.
-    fn ask_anew(&mut self) -> Option<RealTime> {
+    /// Has agents with overdue answers ask again; returns the next deadline.
+    fn ask_again(&mut self) -> Option<RealTime> {
         let now = self.clock.now();
         let mut next_at = None;
         for (key, agent) in &mut self.agents {
@@ -324,13 +330,14 @@ impl<'a> Team<'a> {
             if !agent.is_playing || !agent.player.is_waiting() || !agent.player.dialogue.unsent().is_empty() {
                 continue;
             }
-            if agent.overdue.is_overdue(self.passed, now) {
-                log::info!("agent {} had no answer for long, and asks anew", agent.number);
-                agent.player.forget(OVERDUE_UNITS);
-                agent.overdue.asked_anew(self.passed, now);
+            let awaited = agent.player.dialogue.awaited_units();
+            if agent.overdue.is_overdue(awaited, self.passed, now) {
+                log::info!("agent {} had no answer for long, and asks again", agent.number);
+                agent.player.ask_again();
+                agent.overdue.asked_again(self.passed, now);
                 self.to_read.insert(key);
             }
-            next_at = next_at.into_iter().chain(agent.overdue.at()).min();
+            next_at = next_at.into_iter().chain([agent.overdue.at(awaited)]).min();
         }
         next_at
     }
@@ -373,17 +380,8 @@ pub(crate) struct Player {
     /// Of the joined agent; a placeholder before.
     pub(crate) brain: Brain,
     pub(crate) state: PlayerState,
-    /// Answers since it was last taken.
-    pub(crate) progress: Option<Progress>,
-}
-
-/// Recent answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// Answers to commands of this duration in all.
-    Answered(u32),
-    /// Only unknown lines.
-    Strange,
+    /// The durations of all commands that were answered since it was last taken; `None` if none was.
+    pub(crate) answered_units: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -408,7 +406,7 @@ impl Player {
             replacement: 0,
             brain: Brain::new(team, seed),
             state: PlayerState::Joining,
-            progress: None,
+            answered_units: None,
         }
     }
 
@@ -418,6 +416,9 @@ impl Player {
         self.dialogue.take_in(bytes);
         while let Some(event) = self.dialogue.poll() {
             self.take_event(&event);
+            if self.dialogue.has_lost() {
+                self.dialogue.limit_in_flight(1);
+            }
             self.decide();
         }
     }
@@ -427,11 +428,13 @@ impl Player {
         self.dialogue.open() > 0 || self.dialogue.is_held()
     }
 
-    /// Drops overdue answers after `units` and sends new commands.
-    pub(crate) fn forget(&mut self, units: u32) {
-        self.dialogue.forget();
-        self.brain.forget(u64::from(units));
-        self.decide();
+    /// Nothing was answered for long: asks again.
+    pub(crate) fn ask_again(&mut self) {
+        if !(self.brain.ask_again() && self.dialogue.ask_again()) {
+            self.dialogue.forget();
+            self.brain.forget();
+            self.decide();
+        }
     }
 
     fn decide(&mut self) {
@@ -461,8 +464,17 @@ impl Player {
                 return;
             }
             Event::Unknown(line) => {
-                log::debug!("cannot parse {:?}", line.escape_ascii().to_string());
-                self.progress.get_or_insert(Progress::Strange);
+                log::debug!("cannot use {:?}", line.escape_ascii().to_string());
+                return;
+            }
+            // Of use whenever it comes, unlike a look.
+            Event::Unasked(answer) => {
+                let percept = match answer {
+                    Answer::Inventory(carried) => Percept::Inventory(carried),
+                    Answer::Places(places) => Percept::Places(*places),
+                    Answer::Ok | Answer::Ko | Answer::Look(_) | Answer::Level(_) => return,
+                };
+                self.brain.perceive(percept);
                 return;
             }
             Event::Answer(command, answer) => {
@@ -488,11 +500,8 @@ impl Player {
             Event::ElevationFailed => (Some(ritual_units), Percept::Ko),
         };
         if let Some(units) = units {
-            let before = match self.progress {
-                Some(Progress::Answered(units)) => units,
-                Some(Progress::Strange) | None => 0,
-            };
-            self.progress = Some(Progress::Answered(before.saturating_add(u32::from(units))));
+            let before = self.answered_units.unwrap_or(0);
+            self.answered_units = Some(before.saturating_add(u32::from(units)));
         }
         self.brain.perceive(percept);
     }
@@ -500,19 +509,22 @@ impl Player {
 
 /// Limit in game time: three times the longest command. One is the command itself, and one the delay of other agents'
 /// answers.
-const OVERDUE_UNITS: u32 = 900;
+const OVERDUE_UNITS: u64 = 900;
 
-/// Limit in real time after an unknown line, in units at the estimated speed: a third more than the longest command.
-const OVERDUE_STRANGE_UNITS: i64 = 400;
+/// Limit in real time. A server that does not answer a step for so long has lost it, unless its game is slow or paused.
+const SILENCE: RealSpan = RealSpan::from_millis(1_500);
 
-/// Shortest real-time limit.
-const WAIT_MIN: RealSpan = RealSpan::from_secs(1);
+/// The same for long commands and slow games, in durations of the command that is awaited.
+const SILENCE_DURATIONS: i64 = 2;
 
 /// Window of the speed estimate; older answers decay, since the speed may change.
 const MEMORY_UNITS: u32 = 500;
 
-/// Most doublings of the limit while all lines are unknown: each time a few more commands are sent.
-const DOUBLINGS_MAX: u32 = 10;
+/// How often an agent asks until the limit doubles each time: once by each request that it may ask.
+const ASKED_AT_ONCE: u32 = 3;
+
+/// Most doublings: a game that is paused is asked once every 24 seconds.
+const DOUBLINGS_MAX: u32 = 4;
 
 /// Lower bound of the passed game time, from the answers of a team.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -521,10 +533,12 @@ pub(crate) struct TeamUnits(u64);
 /// Wait of one agent, which ends when its answer is overdue.
 ///
 /// Servers lose commands or answer in unknown words; an agent that waits for such an answer starves. A game may also be
-/// paused, or wait for others in lock-step, and then no answer is overdue. Waiting is therefore measured in game time, which
-/// the team's answers show: an answered step proves that seven units have passed. It is exact to a command or two, since
-/// connections are read at different times. Real time counts only after an unknown line, which may have been the answer;
-/// the length of a unit is estimated from earlier answers.
+/// paused, or wait for others in lock-step, and then no answer is overdue. The two look alike, so an agent that asks again
+/// loses nothing by it if it was wrong ([`Player::ask_again`]).
+///
+/// Waiting is measured in real time, for which the length of a unit is estimated from earlier answers; and in game time, since
+/// at a high speed an agent starves within that. Game time is shown by the team's answers: an answered step proves that seven
+/// units have passed. It is exact to a command or two, since connections are read at different times.
 #[derive(Clone, Debug)]
 pub(crate) struct Overdue {
     /// Bound when it joined, and the durations of its own answers since.
@@ -536,8 +550,8 @@ pub(crate) struct Overdue {
     /// Speed estimate: `units` took `span`.
     units: u32,
     span: RealSpan,
-    was_strange: bool,
-    doublings: u32,
+    /// How often in a row it has asked again.
+    asked: u32,
 }
 
 impl Overdue {
@@ -549,8 +563,7 @@ impl Overdue {
             since: now,
             units: 1,
             span: RealSpan::from_millis(10),
-            was_strange: false,
-            doublings: 0,
+            asked: 0,
         }
     }
 
@@ -566,36 +579,28 @@ impl Overdue {
             self.span = RealSpan::from_nanos(self.span.as_nanos() / 2);
         }
         self.since = now;
-        self.was_strange = false;
-        self.doublings = 0;
+        self.asked = 0;
     }
 
-    /// An unknown line.
-    pub(crate) fn strange(&mut self) {
-        self.was_strange = true;
+    /// Whether an answer to a command of this duration is overdue.
+    pub(crate) fn is_overdue(&self, units: u16, passed: TeamUnits, now: RealTime) -> bool {
+        passed.0 - self.since_units.0 >= OVERDUE_UNITS || self.at(units) <= now
     }
 
-    /// Whether the answer is overdue.
-    pub(crate) fn is_overdue(&self, passed: TeamUnits, now: RealTime) -> bool {
-        passed.0 - self.since_units.0 >= u64::from(OVERDUE_UNITS) || self.at().is_some_and(|at| at <= now)
-    }
-
-    /// When the real-time limit ends; `None` if only game time counts.
-    pub(crate) fn at(&self) -> Option<RealTime> {
-        if !self.was_strange {
-            return None;
-        }
+    /// When the real-time limit ends.
+    pub(crate) fn at(&self, units: u16) -> RealTime {
         let unit_ns = self.span.as_nanos() / i64::from(self.units);
-        let span = RealSpan::from_nanos(unit_ns.saturating_mul(OVERDUE_STRANGE_UNITS)).max(WAIT_MIN);
-        let doubled = RealSpan::from_nanos(span.as_nanos().saturating_mul(1 << self.doublings));
-        Some(self.since.saturating_add(doubled))
+        let span_ns = unit_ns.saturating_mul(i64::from(units) * SILENCE_DURATIONS);
+        let span_ns = span_ns.max(SILENCE.as_nanos());
+        let doublings = self.asked.saturating_sub(ASKED_AT_ONCE).min(DOUBLINGS_MAX);
+        let doubled = RealSpan::from_nanos(span_ns.saturating_mul(1 << doublings));
+        self.since.saturating_add(doubled)
     }
 
-    /// The limit was exceeded; the agent sends new commands at `now`.
-    pub(crate) fn asked_anew(&mut self, passed: TeamUnits, now: RealTime) {
+    /// The limit was exceeded, and the agent has asked again at `now`.
+    pub(crate) fn asked_again(&mut self, passed: TeamUnits, now: RealTime) {
         self.since_units = passed;
         self.since = now;
-        self.was_strange = false;
-        self.doublings = DOUBLINGS_MAX.min(self.doublings + 1);
+        self.asked = self.asked.saturating_add(1);
     }
 }

@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use trantor_model::Command;
 use trantor_protocol::text::{Dialect, parse_command};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
@@ -57,7 +58,8 @@ impl Part for Dialogue {
         match step.split_once(' ') {
             Some(("<", line)) => self.take_in(&received(line)),
             Some(("!", command)) => self.send(parse_command(Dialect::Epitech, command.as_bytes())),
-            _ => self.forget(),
+            Some(_) => drop(self.ask_again()),
+            None => self.forget(),
         }
         let mut said: Vec<String> = std::iter::from_fn(|| self.poll())
             .map(|it| described(&it))
@@ -73,11 +75,11 @@ impl Part for Player {
     fn step(&mut self, step: &str) -> (Vec<u8>, Vec<String>) {
         match step.split_once(' ') {
             Some(("<", line)) => self.take_in(&received(line)),
-            Some((_, units)) => self.forget(units.parse().expect(step)),
-            None => panic!("{step}"),
+            _ => self.ask_again(),
         }
-        let progress = self.progress.take().map(|progress| format!("{progress:?}"));
-        let said = progress.into_iter().chain([format!("{:?}", self.state)]);
+        let units = self.answered_units.take();
+        let answered = units.map(|units| format!("{units} units answered"));
+        let said = answered.into_iter().chain([format!("{:?}", self.state)]);
         (std::mem::take(self.dialogue.unsent()), said.collect())
     }
 }
@@ -120,20 +122,20 @@ impl Part for OverduePart {
     fn step(&mut self, step: &str) -> (Vec<u8>, Vec<String>) {
         let (what, ms) = step.split_once(' ').unwrap_or((step, "0"));
         self.now += at_ms(ms).since(RealTime::ZERO);
+        let mut awaited = Command::Forward.duration_units();
         match what {
             "answered" => self.overdue.answered(7, &mut self.passed, self.now),
             "other" => self.other.answered(7, &mut self.passed, self.now),
-            "strange" => self.overdue.strange(),
-            "anew" => {
-                self.now = self.overdue.at().unwrap_or(self.now);
-                self.overdue.asked_anew(self.passed, self.now);
+            "again" => {
+                self.now = self.overdue.at(awaited);
+                self.overdue.asked_again(self.passed, self.now);
             }
+            "ritual" => awaited = Command::Incantation.duration_units(),
             _ => assert_eq!(what, "later"),
         }
-        let is_overdue = self.overdue.is_overdue(self.passed, self.now);
-        let limit = self.overdue.at().map_or("no limit".to_owned(), |at| {
-            format!("limit in {} ms", ms_of(at) - ms_of(self.now))
-        });
+        let is_overdue = self.overdue.is_overdue(awaited, self.passed, self.now);
+        let limit = ms_of(self.overdue.at(awaited)) - ms_of(self.now);
+        let limit = format!("limit in {limit} ms");
         let said = format!("{limit}{}", if is_overdue { ", overdue" } else { "" });
         (Vec::new(), vec![said])
     }

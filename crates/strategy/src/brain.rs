@@ -1,6 +1,6 @@
 //! The brain of one agent: routes what is perceived, and decides when nothing else is planned.
 //!
-//! What is planned is carried out to its end, up to ten commands ahead; then the brain thinks again. A call
+//! What is planned is carried out to its end, up to nine commands ahead; then the brain thinks again. A call
 //! of its team drops the rest of a plan.
 
 mod alone;
@@ -17,7 +17,7 @@ use trantor_model::{Command, Counts, Level, Sight};
 use self::alone::Diary;
 use self::camp::{Camp, Opening};
 use crate::body::{Body, direction_after, towards_sound};
-use crate::flight::{AnswerKind, Flight};
+use crate::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::signal::{RELAYED_MAX, Relayed, Signal, SignalCodec, Status, Verb};
 use crate::skill::Skill;
@@ -152,6 +152,7 @@ impl Brain {
             Percept::Look(sights) => {
                 self.answered(AnswerKind::Sight);
                 self.look_tells_level(sights.len());
+                self.diary.looks_unanswered = 0;
                 self.sights = Some(sights.to_vec());
             }
             Percept::Inventory(carried) => {
@@ -202,10 +203,10 @@ impl Brain {
 
     /// The next command to send, if one should be sent now. It counts as sent.
     ///
-    /// Call it until it answers `None`, then again after something was perceived. At most ten commands are
-    /// open at a time.
+    /// Call it until it answers `None`, then again after something was perceived. At most nine commands are
+    /// open at a time: one less than a server keeps, so that there is room to ask again.
     pub fn next_command(&mut self) -> Option<Command> {
-        if !self.flight.has_room() {
+        if self.flight.len() >= IN_FLIGHT_MAX - 1 {
             return None;
         }
         if self.plan.is_empty() && self.flight.is_empty() && !self.body.is_held {
@@ -220,14 +221,18 @@ impl Brain {
         Some(command)
     }
 
-    /// No answer has come for so many units, and none will: what is open was lost, or was answered in a way that
-    /// no parser knows. The agent asks anew.
-    pub fn forget(&mut self, units: u64) {
+    /// No answer has come for long: the agent asks again, for something that changes nothing. It counts as sent; see
+    /// [`Flight::ask_again`]. `false` if there is no room, and the agent best forgets.
+    pub fn ask_again(&mut self) -> bool {
+        self.flight.ask_again().is_some()
+    }
+
+    /// What is open was lost, or was answered in a way that no parser knows. The agent asks anew.
+    pub fn forget(&mut self) {
         self.flight.forget();
         self.plan.clear();
         self.sights = None;
         self.body.is_held = false;
-        self.body.clock += units;
     }
 
     /// The agent's level, as last received.
@@ -242,9 +247,13 @@ impl Brain {
 
     fn answered(&mut self, answer: AnswerKind) {
         let had_asked = self.flight.asks_for_ritual();
+        let open_units = self.flight.units();
         let Some(command) = self.flight.answered(answer) else {
             return;
         };
+        // What was lost took its time, or at least somebody waited for it.
+        let lost_units = open_units - self.flight.units() - u64::from(command.duration_units());
+        self.body.clock += lost_units;
         // Nothing is carried out for an agent that is held: the elevation was over, and only others got its end.
         if !had_asked || command == Command::Incantation {
             self.body.is_held = false;
@@ -492,6 +501,11 @@ impl Brain {
     fn think(&mut self) {
         if self.meeting.is_some() && self.body.inventory_age() > INVENTORY_UNITS {
             self.plan.push_back(Command::Inventory);
+            // Both are needed: one way to the server and back is enough.
+            let looks_next = matches!(self.meeting, Some(Meeting::Leading(_) | Meeting::Gathered(_)));
+            if looks_next && self.sights.is_none() {
+                self.plan.push_back(Command::Look);
+            }
             return;
         }
         let is_lossy = self.team.is_lossy(self.body.clock);
@@ -513,7 +527,10 @@ impl Brain {
         };
         match step {
             Step::Do(commands) => self.plan.extend(commands),
-            Step::Say(verb) => self.say(verb),
+            Step::Say(verb) => {
+                self.say(verb);
+                self.lay_egg_at_camp();
+            }
             Step::SayAndDo(verb, commands) => {
                 self.say(verb);
                 self.plan.extend(commands);

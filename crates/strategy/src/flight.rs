@@ -3,6 +3,9 @@
 //! Answers come in the order of the commands, but not every line is an answer: an agent that takes part in an
 //! elevation begun by another receives `ko` unasked when it fails, and some servers say `ko` twice. So answers are
 //! also matched by kind, and one that fits no open command is left alone.
+//!
+//! Where a server is silent for too long its peer asks again, for something that changes nothing. The answer to that shows
+//! that the commands before it are lost: none has to be forgotten on a guess, and late answers still find their commands.
 
 use std::collections::VecDeque;
 
@@ -15,6 +18,9 @@ pub const IN_FLIGHT_MAX: usize = 10;
 #[derive(Clone, Debug, Default)]
 pub struct Flight {
     open: VecDeque<Command>,
+    /// Whether it was asked again since an answer came, and by which request.
+    asked_again: bool,
+    request: usize,
 }
 
 /// What kind of answer came.
@@ -43,6 +49,14 @@ impl Flight {
         self.open.len()
     }
 
+    /// Durations of the open commands.
+    pub fn units(&self) -> u64 {
+        self.open
+            .iter()
+            .map(|command| u64::from(command.duration_units()))
+            .sum()
+    }
+
     /// Whether nothing is open.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
@@ -57,6 +71,20 @@ impl Flight {
         self.open.push_back(command);
     }
 
+    /// What to send because of a long silence; it counts as sent. First a request that takes no time in the game, so that a game
+    /// that is paused, or waits for others, is not changed by it. Where that is not answered it is another, and from then on
+    /// the one that was. `None` if there is no room: nothing of so much was answered, and the flight is best forgotten.
+    pub fn ask_again(&mut self) -> Option<Command> {
+        const REQUESTS: [Command; 3] = [Command::ConnectNbr, Command::Inventory, Command::Look];
+        self.request += usize::from(self.asked_again);
+        self.asked_again = true;
+        self.has_room().then(|| {
+            let command = REQUESTS[self.request % REQUESTS.len()].clone();
+            self.sent(command.clone());
+            command
+        })
+    }
+
     /// The open commands, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Command> {
         self.open.iter()
@@ -65,13 +93,22 @@ impl Flight {
     /// Takes the command that an answer belongs to; `None` if it belongs to none.
     ///
     /// If the oldest command cannot be answered so but a later one can, the ones before it were lost, and are
-    /// forgotten.
+    /// forgotten. `ok` and `ko` may be what a server says to anything that it does not know: where no open command is
+    /// answered so, they are the answer of the only one, or end the wait for all after it was asked again.
     pub fn answered(&mut self, answer: AnswerKind) -> Option<Command> {
-        let at = match answer {
+        let fitting = match answer {
             // Refusals come unasked, too: only the oldest command may be meant.
-            AnswerKind::Refused => (!self.open.is_empty() && may_answer(answer, &self.open[0])).then_some(0),
+            AnswerKind::Refused => self
+                .open
+                .front()
+                .is_some_and(|oldest| may_answer(answer, oldest))
+                .then_some(0),
             _ => self.open.iter().position(|command| may_answer(answer, command)),
-        }?;
+        };
+        let is_word = matches!(answer, AnswerKind::Done | AnswerKind::Refused);
+        let ends_all = is_word && (self.open.len() == 1 || self.asked_again);
+        let at = fitting.or_else(|| self.open.len().checked_sub(1).filter(|_| ends_all))?;
+        self.asked_again = false;
         self.open.drain(..at);
         self.open.pop_front()
     }
@@ -84,11 +121,13 @@ impl Flight {
     /// What is open was lost, or answered in an unknown way.
     pub fn forget(&mut self) {
         self.open.clear();
+        self.asked_again = false;
     }
 
     /// An elevation in which this agent takes part has ended; if it had asked for it, that is the answer, and
     /// the command comes back.
     pub fn ritual_ended(&mut self) -> Option<Command> {
+        self.asked_again = false;
         self.asks_for_ritual().then(|| self.open.pop_front()).flatten()
     }
 }

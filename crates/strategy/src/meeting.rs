@@ -41,6 +41,9 @@ const LEAVING_UNITS: u64 = 30;
 /// How often it says what lies there while it waits.
 const CAMP_SAY_UNITS: u64 = 60;
 
+/// The same while nothing is lacking, and to say it delays the next elevation: at every second one.
+const CAMP_SAY_UNITS_RISING: u64 = 500;
+
 /// Meals between two elevations at most, so that all eat at the same time.
 const MEALS_MAX: u32 = 3;
 
@@ -87,8 +90,8 @@ const DIRECT_UNITS: u64 = 50;
 /// Food below which an agent does not stay for another elevation: it takes two, and the way to the next meal more.
 const FOOD_TO_STAY: u32 = 4;
 
-/// The same at a camp, where suppliers bring some, and what it then takes for another elevation.
-const FOOD_TO_WAIT: u32 = 3;
+/// The same at a camp where none lies, since suppliers may bring some; and what it takes for another elevation there.
+const FOOD_TO_WAIT: u32 = 1;
 const FOOD_TO_RISE: u32 = 3;
 
 /// Elevations that may fail in a row before the caller gives up.
@@ -302,7 +305,10 @@ impl Leading {
     pub(crate) fn ritual_ended(&mut self, success: bool, clock: u64) {
         self.progress_at = clock;
         self.go_at = None;
-        self.camp = self.camp.take().map(|_| CampCare::default());
+        self.camp = self.camp.take().map(|camp| CampCare {
+            has_eaten: false,
+            ..camp
+        });
         self.was_refused = false;
         self.failures = if success { 0 } else { self.failures + 1 };
     }
@@ -317,16 +323,16 @@ impl Leading {
         let Some(needed) = body.level.requirement() else {
             return Step::Leave { ends_for_all: true };
         };
-        let (food_left, food_to_stay) = match self.camp {
-            Some(_) => (body.food(), FOOD_TO_WAIT),
-            None => (self.least_food_left(body), FOOD_TO_STAY),
-        };
-        if body.level >= self.to || food_left < food_to_stay || self.failures >= FAILURES_MAX {
+        let is_hungry = self.camp.is_none() && self.least_food_left(body) < FOOD_TO_STAY;
+        if body.level >= self.to || is_hungry || self.failures >= FAILURES_MAX {
             return Step::Leave { ends_for_all: true };
         }
         let Some(here) = sights.and_then(|sights| sights.first().copied()) else {
             return Step::Do(vec![Command::Look]);
         };
+        if self.camp.is_some() && starves_at_camp(body, &here) {
+            return Step::Leave { ends_for_all: true };
+        }
         let waited = body.clock - self.progress_at;
         let wanted = if waited > MISSING_UNITS {
             self.agents_enough
@@ -387,11 +393,16 @@ impl Leading {
             camp.has_eaten |= !commands.is_empty();
         }
         let is_fed = body.food() + commands.len() as u32 >= FOOD_TO_RISE;
-        let is_to_say = camp.said_at.is_none_or(|at| body.clock >= at + CAMP_SAY_UNITS);
+        let say_units = match can_begin && is_fed {
+            true => CAMP_SAY_UNITS_RISING,
+            false => CAMP_SAY_UNITS,
+        };
+        let is_to_say = camp.said_at.is_none_or(|at| body.clock >= at + say_units);
         if commands.is_empty() && is_fed && !is_to_say {
             return None;
         }
-        let begins = can_begin && is_fed && !self.was_refused;
+        // Another may take a meal first: an elevation is begun on what was eaten.
+        let begins = can_begin && body.food() >= FOOD_TO_RISE && !self.was_refused;
         commands.push(if begins {
             Command::Incantation
         } else {
@@ -520,15 +531,18 @@ impl Gathered {
     }
 
     pub(crate) fn next(&mut self, body: &Body, sights: Option<Vec<Sight>>) -> Step {
-        let (supply_units, food_to_stay) = match self.is_camp {
-            true => (SUPPLY_UNITS, FOOD_TO_WAIT),
-            false => (0, FOOD_TO_STAY),
+        let here = sights.and_then(|sights| sights.first().copied());
+        let (supply_units, is_hungry) = match self.is_camp {
+            true => (
+                SUPPLY_UNITS,
+                here.is_some_and(|here| starves_at_camp(body, &here)),
+            ),
+            false => (0, body.food() < FOOD_TO_STAY),
         };
         let waited = body.clock - self.progress_at;
-        if waited > RISEN_UNITS + supply_units || body.food() < food_to_stay {
+        if waited > RISEN_UNITS + supply_units || is_hungry {
             return Step::Leave { ends_for_all: false };
         }
-        let here = sights.and_then(|sights| sights.first().copied());
         let mut commands = match (&here, body.level.requirement()) {
             (Some(here), _) if self.is_camp => meal(body, here),
             (Some(here), Some(needed)) if self.is_exact => {
@@ -545,6 +559,11 @@ impl Gathered {
         }
         Step::Do(commands)
     }
+}
+
+/// Whether an agent at a camp has to look for food elsewhere.
+fn starves_at_camp(body: &Body, here: &Sight) -> bool {
+    body.food() < FOOD_TO_WAIT && here.ground[Resource::Food] == 0
 }
 
 /// What to eat now of what lies here, so that all can.

@@ -1,7 +1,9 @@
 //! Behaviour outside meetings: foraging, status messages, and the decisions to call the team or to let it grow.
 
-use trantor_model::{Command, Counts, Level, Resource, Sight};
+use rand_core::Rng;
+use trantor_model::{Command, Counts, Level, Resource, Sight, Turn};
 
+use super::camp::EARLY_UNITS;
 use super::{Brain, FOOD_TO_SPARE};
 use crate::forage::{self, Demand};
 use crate::meeting::{Calling, Laying, Meeting, lay_stones};
@@ -29,6 +31,12 @@ const HOPE_UNITS: [u64; 2] = [3_000, 6_000];
 /// Stones put down or picked up for the first elevation at most: where more lie too many there is a better tile nearby.
 const LAID_ALONE_MAX: usize = 8;
 
+/// Looks without an answer after which an agent forages without.
+const LOOKS_UNANSWERED: u32 = 2;
+
+/// Tiles that it then walks at most before it looks again: a server may have lost its answers for a while only.
+const BLIND_STEPS_MAX: u32 = 8;
+
 /// When things were last done, and since when they have been so; all in units of the agent's own life.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Diary {
@@ -49,6 +57,8 @@ pub(super) struct Diary {
     next_fork_at: u64,
     /// When the level last changed.
     pub(super) risen_at: u64,
+    /// How often in a row it looked and saw nothing.
+    pub(super) looks_unanswered: u32,
     /// Whether an elevation without a meeting was ever refused.
     pub(super) was_refused: bool,
 }
@@ -57,7 +67,7 @@ impl Brain {
     /// Feeds, gathers, speaks, and watches for when to call.
     pub(super) fn think_alone(&mut self) {
         let Some(sights) = self.sights.take() else {
-            self.plan.extend([Command::Inventory, Command::Look]);
+            self.grope();
             return;
         };
         self.speak_if_due();
@@ -83,6 +93,24 @@ impl Brain {
         self.plan.extend([Command::Inventory, Command::Look]);
     }
 
+    /// Looks. Where a server does not answer that, or in words of its own, the agent feeds on what it happens to walk over, and
+    /// looks the less often the longer that is so.
+    fn grope(&mut self) {
+        let steps = match self.diary.looks_unanswered {
+            0..LOOKS_UNANSWERED => 0,
+            unanswered => unanswered.min(BLIND_STEPS_MAX),
+        };
+        self.diary.looks_unanswered += 1;
+        for _ in 0..steps {
+            let food = Command::Take(Resource::Food);
+            self.plan.extend([Command::Forward, food.clone(), food]);
+        }
+        if steps > 0 && self.rng.next_u32().is_multiple_of(4) {
+            self.plan.push_back(Command::Turn(Turn::Left));
+        }
+        self.plan.extend([Command::Inventory, Command::Look]);
+    }
+
     /// Plans the first elevation, which needs no other agent; returns whether it did.
     pub(super) fn rise_alone(&mut self, sights: &[Sight]) -> bool {
         let (Some(here), Some(needed)) = (sights.first(), Level::FIRST.requirement()) else {
@@ -94,7 +122,10 @@ impl Brain {
             false => Laying::Enough,
         };
         let lay = lay_stones(laying, &stones, here, &needed.stones);
+        // It would hold the others, too, who may be about to make a camp.
+        let holds_others = here.agents > 1 && self.body.clock < EARLY_UNITS;
         let can = self.body.level == Level::FIRST
+            && !holds_others
             && self.body.clock > self.opening.rises_at
             && self.body.food() >= FOOD_TO_SPARE
             && here.ground[Resource::Linemate] + stones[Resource::Linemate] > 0

@@ -18,15 +18,19 @@ use crate::body::{Pose, RITUAL_UNITS, direction_after, towards_sound};
 use crate::forage::{self, Demand, MEETING_AGENTS, place_in_sight};
 use crate::meeting::{Calling, Meeting, put_all_down};
 use crate::signal::Verb;
-use crate::team::{AGENTS_AT_CAMP, Climb};
+use crate::team::{AGENTS_AT_CAMP, Climb, second_level, stones_for};
 
-/// Others that must be heard for a camp to be called, and how old an agent is then at most: all first agents of a team
-/// are born at once, and where messages are late or lost it is too risky.
+/// Others that must be heard for a camp to be called, and how old an agent is then at most. All first agents of a team are born
+/// at once, but on connections of their own, where what one instant brings comes at several: nothing may depend on whose
+/// message is there first. Where messages are late or lost it is too risky.
 const OTHERS_HEARD: usize = 5;
+const HEARD_UNITS: u64 = 60;
+
+/// Age at which an agent that speaks first waits for what others say meanwhile, or sees that it was born at a camp.
 const BORN_UNITS: u64 = 20;
 
 /// How long none rises alone, or calls without a stone.
-const EARLY_UNITS: u64 = 120;
+pub(super) const EARLY_UNITS: u64 = 120;
 
 /// When the agent with the lowest number calls at the earliest, and how much later each other one.
 const FIRST_TURN_UNITS: u64 = 15;
@@ -44,8 +48,9 @@ const LEADER_EGGS: usize = 3;
 /// How old an agent may be, above the first level, to become a supplier.
 const JOIN_UNITS: u64 = 1_200;
 
-/// How long a camp counts as alive after the last message of its leader: two elevations, and some time for supplies.
-const CAMP_UNITS: u64 = 700;
+/// How long a camp counts as alive after the last message of its leader, which speaks before every second elevation: two of
+/// them, and some time for supplies.
+const CAMP_UNITS: u64 = 1_100;
 
 /// How long no other must be heard from there before a supplier that is there stays to speak.
 const BEACON_UNITS: u64 = 60;
@@ -100,6 +105,8 @@ pub(super) struct Camp {
     is_found: bool,
     /// Where it was last heard from, until acted on.
     bearing: Option<u8>,
+    /// Whether this agent stays there to speak.
+    is_beacon: bool,
 }
 
 impl Camp {
@@ -113,7 +120,18 @@ impl Camp {
             left_at: 0,
             is_found: false,
             bearing: None,
+            is_beacon: false,
         }
+    }
+
+    /// Whether one of these stones is lacking there for the next elevation, or the one after it. The first needs one that the
+    /// caller has.
+    fn lacks_of(&self, stones: &Counts) -> bool {
+        let to = Level::new(self.level.get() + 2).unwrap_or(Level::LAST);
+        let needed = stones_for(self.level.max(second_level()), to);
+        Resource::ALL
+            .into_iter()
+            .any(|resource| stones[resource] > 0 && self.ground[resource] < needed[resource])
     }
 
     fn found(&mut self, pose: &mut Pose) {
@@ -163,9 +181,11 @@ impl Brain {
         if direction == 0 {
             camp.found(&mut self.body.pose);
         }
+        // Of two that began to speak at once the one with the lower number stays.
+        let stays = camp.is_beacon && direction == 0 && sender > self.me;
         if sender == leader {
             camp.received_at = now;
-        } else {
+        } else if !stays {
             camp.beacon_at = now;
         }
     }
@@ -185,6 +205,11 @@ impl Brain {
             return true;
         }
         let is_crowd = sights.first().is_some_and(|here| here.agents >= MEETING_AGENTS);
+        if now < BORN_UNITS && !self.plan.is_empty() {
+            // It speaks; so do the others, and then it knows them, and whether a camp calls.
+            self.sights = Some(sights.to_vec());
+            return true;
+        }
         if now < BORN_UNITS && is_crowd {
             // Born in a crowd: that is a camp, and it has not spoken since.
             self.opening.is_over = true;
@@ -194,11 +219,6 @@ impl Brain {
             self.camp = Some(camp);
             self.plan
                 .extend([Command::Forward, Command::Inventory, Command::Look]);
-            return true;
-        }
-        if now < BORN_UNITS && !self.plan.is_empty() {
-            // It speaks; so do the others, and then it knows them.
-            self.sights = Some(sights.to_vec());
             return true;
         }
         self.open_camp(sights)
@@ -216,14 +236,15 @@ impl Brain {
             are_young &= status.level == Level::FIRST;
             cohort.push(number);
         }
-        self.opening.is_heard |= now < BORN_UNITS && cohort.len() > OTHERS_HEARD;
+        self.opening.is_heard |= now < HEARD_UNITS && cohort.len() > OTHERS_HEARD;
+        let may_be_heard = now < HEARD_UNITS || self.opening.is_heard;
         let can_grow = self.diary.places == Some(0) && cohort.len() < AGENTS_AT_CAMP;
-        if self.opening.is_over || !are_young || !can_grow || !self.opening.is_heard {
+        if self.opening.is_over || !are_young || !can_grow || !may_be_heard {
             return false;
         }
         let has_stone = self.body.stones()[Resource::Linemate] > 0;
         let first_at = if has_stone { FIRST_TURN_UNITS } else { EARLY_UNITS };
-        if now < first_at + rank * TURN_UNITS {
+        if now < first_at + rank * TURN_UNITS || !self.opening.is_heard {
             let mut tour = forage::tour(sights, &self.demand(), &mut self.rng);
             tour.truncate(TOUR_COMMANDS_MAX);
             self.plan.extend(tour);
@@ -279,9 +300,11 @@ impl Brain {
         let spare_food = food.saturating_sub(FOOD_TO_KEEP);
         let load = self.body.stones().total() + u64::from(spare_food);
         let forages_until = camp.left_at + DELIVERY_UNITS[usize::from(camp.level > Level::FIRST)];
-        let is_due = load >= LOAD || (load > 0 && now > forages_until);
+        let has_lacking = camp.lacks_of(&self.body.stones());
+        let is_due = load >= LOAD || has_lacking || (load > 0 && now > forages_until);
         let is_there = camp.is_found && self.body.pose.place_of(0, 0) == (0, 0);
         let is_beacon_heard = now <= camp.beacon_at + BEACON_UNITS;
+        camp.is_beacon &= is_there;
         if is_there {
             camp.left_at = now;
         }
@@ -290,6 +313,7 @@ impl Brain {
             self.plan
                 .extend((0..spare_food).map(|_| Command::Set(Resource::Food)));
         } else if is_there && camp.leader < u32::MAX && !is_beacon_heard {
+            camp.is_beacon = true;
             camp.ground = sights.first().map_or(Counts::ZERO, |here| here.ground);
             if food < FOOD_TO_KEEP && camp.ground[Resource::Food] > 0 {
                 self.plan.push_back(Command::Take(Resource::Food));

@@ -131,9 +131,25 @@ fn unanswered_commands_expire_and_are_sent_again() {
     let (mut brain, first) = born();
     brain.perceive(Percept::ElevationUnderway);
     assert_eq!(sent(&mut brain), []);
-    brain.forget(400);
+    brain.forget();
     assert_eq!(sent(&mut brain), first);
-    assert_eq!(brain.body.clock, 400);
+}
+
+#[test]
+fn an_agent_that_sees_nothing_feeds_on_what_it_walks_over() {
+    let (mut brain, first) = born();
+    let food = Command::Take(Resource::Food);
+    for looks in 1..3 {
+        brain.perceive(Percept::Inventory(&carried()));
+        brain.perceive(Percept::Ko);
+        let sent = sent(&mut brain);
+        assert!(sent.ends_with(&first), "it looks again: {sent:?}");
+        let walks = sent.starts_with(&[Command::Forward, food.clone()]);
+        assert_eq!(walks, looks >= 2, "{looks} looks: {sent:?}");
+        for _ in 0..sent.len() - first.len() {
+            brain.perceive(Percept::Ok);
+        }
+    }
 }
 
 /// A message of a member, from `direction`.
