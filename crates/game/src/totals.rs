@@ -102,7 +102,7 @@ impl Lacking {
             self.most = self.most.max(have);
             self.since.get_or_insert(now);
         } else if let Some(since) = self.since.take() {
-            self.before = self.before + (now - since);
+            self.before += now - since;
         }
     }
 
@@ -481,8 +481,8 @@ impl TeamKept {
         }
         let passed = (now - self.counted_to).as_nanounits();
         let span = |agents: u32| GameSpan::from_nanounits(passed.saturating_mul(i128::from(agents)));
-        self.lived = self.lived + span(present.living);
-        self.idle = self.idle + span(present.idle);
+        self.lived += span(present.living);
+        self.idle += span(present.idle);
         self.counted_to = now;
     }
 
