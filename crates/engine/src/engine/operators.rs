@@ -16,12 +16,10 @@ use super::Engine;
 use super::flow::requests_for;
 use crate::config::{Control, Token};
 use crate::limits::{self, Limits};
-use crate::session::{Role, TokenShown};
+use crate::session::{Inbox, Role, TokenShown};
 use crate::shell::{CloseReason, ConnId, OperatorLine};
 
 pub(super) const WRONG_TOKEN: &str = "this is not the server's token";
-
-const LINE_TOO_LONG: &str = "this line is too long";
 
 impl Engine {
     /// The match's time is over. A game that is won already has nothing left to end.
@@ -197,7 +195,10 @@ impl Engine {
                 log::info!("{}: operates the server", self.shown(conn));
                 self.sessions.set_role(conn, Role::Operator);
                 self.set_limit(conn, None);
+                let line_bytes_max = self.config.limits.message_bytes_max;
                 if let Some(session) = self.sessions.get_mut(conn) {
+                    // Longer ones are violations, as for everybody.
+                    session.inbox = Inbox::lines_of(line_bytes_max.min(limits::OPERATOR_LINE_BYTES_MAX));
                     session.outbox.make_stream();
                     session.outbox_bytes_max = limits::OPERATOR_OUTBOX_BYTES_MAX;
                 }
@@ -228,9 +229,6 @@ impl Engine {
             return self.close_after_flush(conn, CloseReason::ControlRefused);
         }
         match line {
-            Some(line) if line.len() > limits::OPERATOR_LINE_BYTES_MAX => {
-                self.refuse_operator(conn, LINE_TOO_LONG);
-            }
             Some(line) if self.operator_lines.len() < limits::OPERATOR_LINES_MAX => {
                 if let Some(session) = self.sessions.get_mut(conn) {
                     session.flow.lines_waiting += 1;
@@ -238,7 +236,7 @@ impl Engine {
                 self.operator_lines.push_back(OperatorLine { conn, line });
             }
             Some(_) => self.refuse_operator(conn, "too many lines at once"),
-            None => self.refuse_operator(conn, LINE_TOO_LONG),
+            None => self.refuse_operator(conn, "this line is too long"),
         }
     }
 

@@ -59,7 +59,12 @@ pub(crate) enum Request {
 
 impl Inbox {
     pub(crate) fn lines(limits: &Limits) -> Self {
-        Self::Lines(LineCutter::with_max(limits.message_bytes_max))
+        Self::lines_of(limits.message_bytes_max)
+    }
+
+    /// Lines of at most so many bytes.
+    pub(crate) fn lines_of(bytes_max: usize) -> Self {
+        Self::Lines(LineCutter::with_max(bytes_max))
     }
 
     pub(crate) fn frames(limits: &Limits) -> Self {

@@ -378,6 +378,13 @@ fn long_lines_and_answers_of_operators_count_as_several() {
     assert!(next > bench.now + ms(990), "{next:?} at {:?}", bench.now);
     bench.run_until(next);
     assert_eq!(bench.engine.operator_line_at(next), Some(next));
+    // One that sends nothing but lines that are too long is gone soon.
+    let flood = format!("{}\n", "x".repeat(limits::OPERATOR_LINE_BYTES_MAX + 1));
+    for _ in 0..bench.engine.config().limits.violations_max {
+        bench.send(operator, flood.as_bytes());
+        bench.run_for(ms(100));
+    }
+    assert_eq!(bench.engine.clients().count(), 0);
 }
 
 /// Looks at a heap are charged to the team of those who look: they wait, and nobody else does, of their own team or another.
