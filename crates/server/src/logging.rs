@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use env_logger::{Target, WriteStyle};
 use log::{Log, Metadata, Record};
 use trantor_runtime::threads::{self, Thread};
-use trantor_time::RealSpan;
+use trantor_time::{RealSpan, RealTime};
 
 use crate::options::LogFilter;
 
@@ -94,6 +94,33 @@ fn wants_colours() -> bool {
     io::stderr().is_terminal()
         && !is_set("NO_COLOR")
         && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// Lines of operators that are logged in a second: a person types one, and a program that sends thousands would fill a disk.
+const LOGGED_PER_SECOND_MAX: u32 = 50;
+
+/// The rate of the log of what operators on connections have carried out.
+#[derive(Debug, Default)]
+pub(crate) struct LinesLogged {
+    second_began: Option<RealTime>,
+    logged: u32,
+    left_out: u64,
+}
+
+impl LinesLogged {
+    /// Whether another line may be logged at `now`; if so, how many were left out since the last one.
+    pub(crate) fn note(&mut self, now: RealTime) -> Option<u64> {
+        let is_over = |began: RealTime| now.since(began) >= RealSpan::from_secs(1);
+        if self.second_began.is_none_or(is_over) {
+            (self.second_began, self.logged) = (Some(now), 0);
+        }
+        if self.logged == LOGGED_PER_SECOND_MAX {
+            self.left_out += 1;
+            return None;
+        }
+        self.logged += 1;
+        Some(std::mem::take(&mut self.left_out))
+    }
 }
 
 /// Lines that wait to be written: what a storm of connections logs in a second, and less than a megabyte.
@@ -226,5 +253,21 @@ mod tests {
         assert_eq!(lines.recv().unwrap(), lines_lost.into_bytes());
         assert_eq!(sink.lost, 0);
         drop(thread);
+    }
+
+    #[test]
+    fn the_log_of_operators_has_a_rate_and_says_what_it_leaves_out() {
+        let mut logged = LinesLogged::default();
+        let at = |millis| RealTime::ZERO + RealSpan::from_millis(millis);
+        let mut count = 0;
+        for number in 0..10_000 {
+            count += u32::from(logged.note(at(number / 10)).is_some());
+        }
+        assert_eq!(count, LOGGED_PER_SECOND_MAX);
+        assert_eq!(
+            logged.note(at(1_000)),
+            Some(10_000 - u64::from(LOGGED_PER_SECOND_MAX))
+        );
+        assert_eq!(logged.note(at(1_001)), Some(0));
     }
 }

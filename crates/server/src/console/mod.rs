@@ -17,15 +17,13 @@ pub mod remote;
 
 use trantor_engine::{ConnId, OperatorLine};
 use trantor_protocol::text::printable;
-use trantor_time::{RealSpan, RealTime};
 
 use self::commands::Line;
 use crate::options::values;
 use crate::shell::{Reply, Shell};
 use crate::{metrics, minds, service_manager};
 
-/// The answer to a line: text of whole lines, or in one line why it was not done.
-pub type Answer = Result<String, String>;
+pub use crate::shell::Answer;
 
 /// Carries out a line of the console, which came over the connection `from` or else from the terminal; `reply` is given the answer,
 /// at once or once a script was read and compiled off the loop.
@@ -106,9 +104,6 @@ pub(crate) fn answer_operator(shell: &mut Shell) {
     carry_out(shell, Some(conn), &line, Box::new(reply));
 }
 
-/// Lines of operators that are logged in a second: a person types one, and a program that sends thousands would fill a disk.
-const LOGGED_PER_SECOND_MAX: u32 = 50;
-
 /// Characters of a line, and of the answer to it, in the log: what a person types.
 const LOGGED_CHARS_MAX: usize = 200;
 
@@ -119,30 +114,6 @@ fn cut(text: impl IntoIterator<Item = char>) -> String {
         cut.push('…');
     }
     cut
-}
-
-/// The rate of the log of what operators on connections have carried out.
-#[derive(Debug, Default)]
-pub(crate) struct LinesLogged {
-    second_began: Option<RealTime>,
-    logged: u32,
-    left_out: u64,
-}
-
-impl LinesLogged {
-    /// Whether another line may be logged at `now`; if so, how many were left out since the last one.
-    fn note(&mut self, now: RealTime) -> Option<u64> {
-        let is_over = |began: RealTime| now.since(began) >= RealSpan::from_secs(1);
-        if self.second_began.is_none_or(is_over) {
-            (self.second_began, self.logged) = (Some(now), 0);
-        }
-        if self.logged == LOGGED_PER_SECOND_MAX {
-            self.left_out += 1;
-            return None;
-        }
-        self.logged += 1;
-        Some(std::mem::take(&mut self.left_out))
-    }
 }
 
 /// An answer as it goes over a connection: its text, then a line that begins with `ok` or `ko`.
@@ -156,22 +127,6 @@ pub fn as_lines(answer: &Answer) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_log_of_operators_has_a_rate_and_says_what_it_leaves_out() {
-        let mut logged = LinesLogged::default();
-        let at = |millis| RealTime::ZERO + RealSpan::from_millis(millis);
-        let mut count = 0;
-        for number in 0..10_000 {
-            count += u32::from(logged.note(at(number / 10)).is_some());
-        }
-        assert_eq!(count, LOGGED_PER_SECOND_MAX);
-        assert_eq!(
-            logged.note(at(1_000)),
-            Some(10_000 - u64::from(LOGGED_PER_SECOND_MAX))
-        );
-        assert_eq!(logged.note(at(1_001)), Some(0));
-    }
 
     #[test]
     fn a_line_of_kilobytes_is_cut_in_the_log_and_controls_no_terminal() {

@@ -23,8 +23,8 @@ use self::tasks::TaskQueue;
 use self::timers::{Ran, TimerCallback, Timers};
 use crate::autosave::{self, Autosave};
 use crate::conn::{Conns, READ_BYTES_MAX};
-use crate::console::{Answer, LinesLogged};
 use crate::listener::{Listener, WAITING_MAX};
+use crate::logging::LinesLogged;
 use crate::minds::MindSpec;
 use crate::options::Options;
 use crate::passes::LoopStats;
@@ -319,6 +319,9 @@ impl Shell {
         self.conns.close_all(&mut self.read_buffer);
     }
 }
+
+/// The answer to a line of the console: text of whole lines, or in one line why it was not done.
+pub type Answer = Result<String, String>;
 
 /// Has the answer of a line of the console, which may come later.
 pub(crate) type Reply = Box<dyn FnOnce(&mut Shell, Answer)>;
