@@ -62,12 +62,16 @@ const EXCESS_SPAN_MAX: RealSpan = RealSpan::from_millis(2);
 /// One part of real time in so many comes back to what a script may use beyond its steps.
 const EXCESS_REFILL_PARTS: i64 = 100;
 
-/// Lines that a script may log in a second, on average and at once. People read fewer.
+/// Lines that a script may log in a second, on average. People read fewer.
 const LOG_LINES_PER_SECOND: f64 = 20.0;
+
+/// Lines that it may log at once, as at its beginning.
 const LOG_LINES_MAX: f64 = 100.0;
 
-/// Notes, marks and cards that a script may show in a second, on average and at once: some of each agent of a large team.
+/// Notes, marks and cards that a script may show in a second, on average: some of each agent of a large team.
 const SHOWS_PER_SECOND: f64 = 1_000.0;
+
+/// Those that it may show at once: all agents of a large team, when they are born.
 const SHOWS_MAX: f64 = 2_000.0;
 
 /// How often it is said that something was left out.
