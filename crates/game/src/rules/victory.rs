@@ -27,15 +27,16 @@ pub(crate) fn declare_leader(world: &mut World, events: &mut Events) {
     declare(world, leader, events);
 }
 
-/// The team that leads: the one with more agents at the highest level, then at the next lower one, and so on.
-/// A tie goes to the team named first.
+/// The team that leads the race: the one whose six best agents have the greatest sum of levels ([`Level::score`]); of equal
+/// ones the one with more agents at the highest level, then at the next lower one, and so on. A tie goes to the team named first.
 fn leader(world: &World) -> TeamId {
     (0..world.teams.len())
         .map(|team| TeamId(u16::try_from(team).expect("there are at most TEAMS_MAX teams")))
         .max_by_key(|&team| {
             let mut standing = standing(world, team);
+            let score = Level::score(&standing);
             standing.reverse();
-            (standing, Reverse(team))
+            (score, standing, Reverse(team))
         })
         .expect("a game has at least one team")
 }

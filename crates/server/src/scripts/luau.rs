@@ -194,7 +194,10 @@ impl Scripts {
             None => {
                 let loaded = trantor_script::Scenario::load(&shown(path), &read(path)?, seed);
                 let scenario = loaded.map_err(|error| refusal(path, &error))?;
-                (Running::Here(scenario.script().clone()), Director::Here(scenario))
+                (
+                    Running::Here(scenario.script().clone()),
+                    Director::Here(Box::new(scenario)),
+                )
             }
         };
         self.add(path, running, true);
@@ -339,9 +342,10 @@ impl Scripts {
         };
         for loaded in self.loaded.iter_mut().filter(|loaded| loaded.path == path) {
             match &loaded.script {
-                Running::OnThread(link) => {
-                    link.replace(bytecode.clone());
-                    loaded.replacing += 1;
+                Running::OnThread(link) if link.replace(bytecode.clone()) => loaded.replacing += 1,
+                Running::OnThread(_) => {
+                    let busy = "the script does not answer; script list shows when it does";
+                    return Some(self.not_taken_over(path, busy.to_owned()));
                 }
                 Running::Here(_) => unreachable!("only scripts beside a clock are watched"),
             }

@@ -13,7 +13,7 @@ use super::{ReadLine, ScenarioLine};
 
 /// A scenario in the thread of the match, or on one of its own.
 pub(super) enum Director {
-    Here(trantor_script::Scenario),
+    Here(Box<trantor_script::Scenario>),
     OnThread(RemoteScenario),
 }
 

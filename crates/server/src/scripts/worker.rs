@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept, Published};
 use trantor_model::{AgentId, Counts, Direction, Level, MapSize, Sight, Tile};
 use trantor_runtime::threads::{self, Thread};
@@ -76,6 +76,13 @@ const SHOWS_MAX: f64 = 2_000.0;
 
 /// How often it is said that something was left out.
 const LEFT_OUT_SPAN: RealSpan = RealSpan::from_secs(1);
+
+/// Requests that wait for a script's thread. The loop waits for the decisions of some dozens of agents at a time; more wait
+/// only behind a script that does not answer, and then its other agents ask again later.
+const REQUESTS_MAX: usize = 1_024;
+
+/// Answers that wait for the loop: of all requests, so that a script's thread never waits for room.
+const ANSWERS_MAX: usize = REQUESTS_MAX + 1;
 
 /// Events of a script that wait for the loop; more are counted.
 const EVENTS_MAX: usize = 256;
@@ -154,18 +161,35 @@ struct Birth {
     map: MapSize,
 }
 
+impl Birth {
+    fn as_newborn(&self) -> Newborn<'_> {
+        Newborn {
+            agent: self.agent,
+            team: &self.team,
+            index: self.index,
+            seed: self.seed,
+            places: self.places,
+            tile: self.tile,
+            direction: self.direction,
+            map: self.map,
+        }
+    }
+}
+
 /// What a scenario takes in.
 enum Heard {
     Event(Box<str>, Data),
     Answer { id: u64, is_done: bool, said: Box<str> },
 }
 
-/// What the loop asks of a script's thread. All but `Awaken`, `Forget` and `Resume` is answered, in order.
+/// An agent of a script is born or gone.
+enum Change {
+    Born { slot: u32, birth: Birth },
+    Gone { slot: u32 },
+}
+
+/// What the loop asks of a script's thread. All but `Change` and `Resume` is answered, in order.
 enum Request {
-    Awaken {
-        slot: u32,
-        birth: Birth,
-    },
     Decide {
         slot: u32,
         percepts: Vec<Perceived>,
@@ -177,9 +201,7 @@ enum Request {
         percepts: Vec<Perceived>,
         now: GameTime,
     },
-    Forget {
-        slot: u32,
-    },
+    Change(Vec<Change>),
     Direct {
         heard: Vec<Heard>,
         published: Published,
@@ -261,9 +283,8 @@ struct Loaded {
 pub(super) fn load(path: &Path, role: Role, isolation: &Isolation) -> io::Result<Loading> {
     let (is_limited, notify) = (isolation.is_limited, Arc::clone(&isolation.notify));
     let job_worker = Arc::clone(&isolation.job_worker);
-    // Bounded by one request an agent, and what operators ask for.
-    let (requests, asked) = unbounded();
-    let (answer, answers) = unbounded();
+    let (requests, asked) = bounded(REQUESTS_MAX);
+    let (answer, answers) = bounded(ANSWERS_MAX);
     let (send, loaded) = bounded(1);
     let shared = Arc::new(Shared {
         is_awaited: Arc::default(),
@@ -296,6 +317,7 @@ pub(super) fn load(path: &Path, role: Role, isolation: &Isolation) -> io::Result
         left_out: LeftOut::default(),
         left_out_said_at: None,
         next_slot: 0,
+        changes: Vec::new(),
         asked_at: GameTime::ZERO,
         given_up_at: None,
         times_late: 0,
@@ -355,6 +377,8 @@ struct State {
     /// When it was said last what was left out.
     left_out_said_at: Option<RealTime>,
     next_slot: u32,
+    /// Births and deaths that its thread is sent before the next request: they count for what its agents may use.
+    changes: Vec<Change>,
     /// The game's time of the latest decision that was asked for.
     asked_at: GameTime,
     /// When the loop stopped waiting for it, until it has answered all.
@@ -402,9 +426,23 @@ impl State {
 }
 
 impl Link {
-    fn ask(&self, request: Request) {
-        // Fails only after a fault of the thread, which `wait` reports.
-        let _is_there = self.state.borrow().requests.send(request);
+    /// Whether there is room for a request, and one about births and deaths before it.
+    fn has_room(&self) -> bool {
+        self.state.borrow().requests.len() + 2 <= REQUESTS_MAX
+    }
+
+    /// Answers whether there was room for the request. After a fault of the thread there is none, which `wait` reports.
+    fn ask(&self, request: Request) -> bool {
+        let mut state = self.state.borrow_mut();
+        if !state.changes.is_empty() {
+            let changes = std::mem::take(&mut state.changes);
+            let refused = state.requests.try_send(Request::Change(changes)).err();
+            if let Some(Request::Change(changes)) = refused.map(|refused| refused.into_inner()) {
+                state.changes = changes;
+                return false;
+            }
+        }
+        state.requests.try_send(request).is_ok()
     }
 
     /// Waits for the answer that `take` finds, as long as the loop may.
@@ -488,8 +526,9 @@ impl Link {
         self.state.borrow().given_up_at.is_some()
     }
 
-    pub(super) fn replace(&self, bytecode: Bytecode) {
-        self.ask(Request::Replace(bytecode));
+    /// Answers whether the thread has room for it.
+    pub(super) fn replace(&self, bytecode: Bytecode) -> bool {
+        self.ask(Request::Replace(bytecode))
     }
 
     /// What came of the oldest [`Self::replace`] that was not taken.
@@ -498,10 +537,11 @@ impl Link {
     }
 
     pub(super) fn resume(&self) {
-        let mut state = self.state.borrow_mut();
-        state.epoch += 1;
-        state.is_suspended = false;
-        let _is_there = state.requests.send(Request::Resume);
+        if self.ask(Request::Resume) {
+            let mut state = self.state.borrow_mut();
+            state.epoch += 1;
+            state.is_suspended = false;
+        }
     }
 
     pub(super) fn is_suspended(&self) -> bool {
@@ -560,24 +600,23 @@ impl MindFactory for Remote {
             state.next_slot += 1;
             slot
         };
-        link.ask(Request::Awaken {
-            slot,
-            birth: Birth {
-                agent: born.agent,
-                team: born.team.into(),
-                index: born.index,
-                seed: born.seed,
-                places: born.places,
-                tile: born.tile,
-                direction: born.direction,
-                map: born.map,
-            },
-        });
+        let birth = Birth {
+            agent: born.agent,
+            team: born.team.into(),
+            index: born.index,
+            seed: born.seed,
+            places: born.places,
+            tile: born.tile,
+            direction: born.direction,
+            map: born.map,
+        };
+        link.state.borrow_mut().changes.push(Change::Born { slot, birth });
         Box::new(RemoteMind {
             link,
             slot,
             percepts: VecDeque::new(),
             is_asked: false,
+            is_put_off: false,
             wake_at: Some(GameTime::ZERO),
             epoch: None,
             published: Published::default(),
@@ -591,6 +630,8 @@ struct RemoteMind {
     percepts: VecDeque<Perceived>,
     /// Whether a decision is under way.
     is_asked: bool,
+    /// Whether it would have asked for one and there was no room.
+    is_put_off: bool,
     /// As of its last decision.
     wake_at: Option<GameTime>,
     /// Of the script that has decided last.
@@ -601,6 +642,9 @@ struct RemoteMind {
 impl RemoteMind {
     /// Takes the decision that is under way, if it has been answered or comes in time. Answers whether it was.
     fn take_decision(&mut self, acts: &mut Vec<Act>) -> bool {
+        if !self.is_asked {
+            return false;
+        }
         let slot = self.slot;
         let Some((decided, wake_at)) = self.link.wait(|state| state.ready.remove(&slot)) else {
             return false;
@@ -625,21 +669,28 @@ impl Mind for RemoteMind {
     }
 
     fn prepare(&mut self, now: GameTime) {
-        if !self.is_asked {
-            self.is_asked = true;
-            {
-                let mut state = self.link.state.borrow_mut();
-                state.asked_at = now;
-                self.epoch = Some(state.epoch);
-            }
-            let (slot, percepts) = (self.slot, self.percepts.drain(..).collect());
-            self.link.ask(Request::Decide {
-                slot,
-                percepts,
-                published: self.published.clone(),
-                now,
-            });
+        if self.is_asked {
+            return;
         }
+        // Behind a script that does not answer: it asks again once that has.
+        if !self.link.has_room() {
+            self.is_put_off = true;
+            return;
+        }
+        self.is_put_off = false;
+        let epoch = {
+            let mut state = self.link.state.borrow_mut();
+            state.asked_at = now;
+            state.epoch
+        };
+        let (slot, percepts) = (self.slot, self.percepts.drain(..).collect());
+        self.is_asked = self.link.ask(Request::Decide {
+            slot,
+            percepts,
+            published: self.published.clone(),
+            now,
+        });
+        self.epoch = self.is_asked.then_some(epoch);
     }
 
     fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {
@@ -657,10 +708,10 @@ impl Mind for RemoteMind {
         if self.is_asked {
             return state.ready.contains_key(&self.slot).then_some(GameTime::ZERO);
         }
-        if state.is_suspended {
+        if state.is_suspended || self.is_put_off && state.given_up_at.is_some() {
             return None;
         }
-        match self.epoch == Some(state.epoch) {
+        match self.epoch == Some(state.epoch) && !self.is_put_off {
             true => self.wake_at,
             false => Some(GameTime::ZERO),
         }
@@ -671,15 +722,16 @@ impl Mind for RemoteMind {
             return;
         }
         let (slot, percepts) = (self.slot, self.percepts.drain(..).collect());
-        self.link.ask(Request::Die { slot, percepts, now });
+        self.is_asked = self.link.ask(Request::Die { slot, percepts, now });
         self.take_decision(acts);
     }
 }
 
 impl Drop for RemoteMind {
     fn drop(&mut self) {
-        self.link.ask(Request::Forget { slot: self.slot });
-        self.link.state.borrow_mut().ready.remove(&self.slot);
+        let mut state = self.link.state.borrow_mut();
+        state.changes.push(Change::Gone { slot: self.slot });
+        state.ready.remove(&self.slot);
     }
 }
 
@@ -733,10 +785,10 @@ impl RemoteScenario {
             if self.heard.is_empty() && !is_due {
                 return;
             }
-            self.is_asked = true;
             self.epoch = Some(self.link.state.borrow().epoch);
             let heard = std::mem::take(&mut self.heard);
-            self.link.ask(Request::Direct {
+            // It asks for one thing at a time, so there is room.
+            self.is_asked = self.link.ask(Request::Direct {
                 heard,
                 published: self.published.clone(),
                 now,
@@ -968,22 +1020,16 @@ impl Worker {
 
     fn carry_out(&mut self, request: Request) -> Option<Answered> {
         match (request, &mut self.player) {
-            (Request::Awaken { slot, birth }, Player::Agents { script, minds }) => {
-                let born = Newborn {
-                    agent: birth.agent,
-                    team: &birth.team,
-                    index: birth.index,
-                    seed: birth.seed,
-                    places: birth.places,
-                    tile: birth.tile,
-                    direction: birth.direction,
-                    map: birth.map,
-                };
-                minds.insert(slot, script.awaken(&born));
-                None
-            }
-            (Request::Forget { slot }, Player::Agents { minds, .. }) => {
-                minds.remove(&slot);
+            (Request::Change(changes), Player::Agents { script, minds }) => {
+                for change in changes {
+                    match change {
+                        Change::Born { slot, birth } => {
+                            let mind = script.awaken(&birth.as_newborn());
+                            minds.insert(slot, mind);
+                        }
+                        Change::Gone { slot } => drop(minds.remove(&slot)),
+                    }
+                }
                 None
             }
             (
@@ -1059,13 +1105,7 @@ impl Worker {
                 self.meter.excess.set(RealSpan::ZERO);
                 None
             }
-            (
-                Request::Awaken { .. }
-                | Request::Forget { .. }
-                | Request::Decide { .. }
-                | Request::Die { .. },
-                Player::Scenario(_),
-            )
+            (Request::Change(_) | Request::Decide { .. } | Request::Die { .. }, Player::Scenario(_))
             | (Request::Direct { .. }, Player::Agents { .. }) => {
                 unreachable!("a thread is asked what its role is")
             }
