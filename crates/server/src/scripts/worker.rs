@@ -1174,21 +1174,21 @@ fn step_ns(clock: &ThreadClock) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Sender, channel};
+    use std::sync::mpsc::{SyncSender, sync_channel};
 
     use trantor_model::Command;
 
     use super::*;
 
     /// A script in a file of its own, on its thread; jobs wait until something is sent.
-    fn running(name: &str, body: &str) -> (Rc<Link>, Sender<()>, Arc<AtomicBool>) {
+    fn running(name: &str, body: &str) -> (Rc<Link>, SyncSender<()>, Arc<AtomicBool>) {
         let path = std::env::temp_dir().join(format!("trantor-{name}-{}.luau", std::process::id()));
         std::fs::write(
             &path,
             format!("local trantor = require('@trantor') return trantor.agent(function(me) {body} end)"),
         )
         .unwrap();
-        let (release, released) = channel();
+        let (release, released) = sync_channel(1);
         let released = std::sync::Mutex::new(released);
         let is_notified = Arc::new(AtomicBool::new(false));
         let notified = Arc::clone(&is_notified);
