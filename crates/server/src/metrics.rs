@@ -547,7 +547,7 @@ fn collect_scripts(m: &mut Table, totals: &ScriptTotals) {
     let errors = vec![("run", totals.errors as f64), ("source", totals.mistakes as f64)];
     m.help("Scripts of minds and scenarios that are loaded")
         .gauge("scripts_loaded", totals.loaded as f64);
-    m.help("Scripts that failed too often and wait for an operator")
+    m.help("Scripts that failed too often or took too long, and wait for an operator")
         .gauge("scripts_suspended", totals.suspended as f64);
     m.help("Times that routines of scripts ran on")
         .counter("script_resumptions", totals.resumptions);

@@ -129,6 +129,7 @@ impl Engine {
 
     pub(super) fn forget_lines_of(&mut self, conn: ConnId) {
         self.operator_lines.retain(|said| said.conn != conn);
+        self.unanswered_operators.remove(&conn);
     }
 
     /// All connections, in the order of the shell's table.

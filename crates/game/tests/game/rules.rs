@@ -32,11 +32,13 @@ fn released_agents_leave_places_where_they_stood() {
 
 #[test]
 fn when_time_is_over_the_leading_team_wins() {
-    let cases: [(&[(u16, u8)], u16); 5] = [
+    let cases: [(&[(u16, u8)], u16); 6] = [
         (&[], 0),
         (&[(0, 3), (1, 4)], 1),
         (&[(0, 4), (1, 4), (1, 1)], 1),
-        (&[(0, 3), (0, 3), (0, 3), (1, 5)], 1),
+        // The race has the sum of levels.
+        (&[(1, 3), (1, 3), (1, 3), (0, 5)], 1),
+        (&[(0, 3), (0, 3), (1, 5), (1, 1)], 1),
         (&[(1, 2), (0, 2)], 0),
     ];
     for (agents, winner) in cases {

@@ -126,7 +126,7 @@ start                                  start a game that waits for it (--auto-st
 team open|close TEAM                   whether a team has free places: a closed one has none, its agents play on
 end [TEAM|draw]                        end the match: the leading team wins, or that one, or none
 script list                            list the scripts that run, and what is wrong with changed ones
-script resume FILE                     run a script again that failed too often and is suspended
+script resume FILE                     run a script again that is suspended
 script reload FILE                     read a script again; changed files are read by themselves
 timer list                             list the server's timers: period, next run, runs, skipped periods, longest and latest run, errors
 timer remove NAME                      stop a timer; timer every sets it again

@@ -146,7 +146,7 @@ fn greedy_peers_take_no_more_memory_than_the_limits_add_up_to() {
     let peak = memory_bytes(&program, "VmHWM:") - at_rest;
     // A buffer that grows holds its old and its new bytes for a moment.
     let most = 2 * (unread + unfinished + waiting);
-    assert!(peak > MIB, "{peak}: they took nothing");
+    assert!(peak > MIB / 2, "{peak}: they took nothing");
     assert!(peak <= most, "{peak} of {most}");
 }
 

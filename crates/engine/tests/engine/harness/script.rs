@@ -204,7 +204,11 @@ impl Transcript {
             self.write(&format!("# wake-up: {shown}"));
         } else if action == "console" {
             let shown = match self.bench.engine.poll_operator_line() {
-                Some(said) => format!("{} {}", self.bench.name_of(said.conn), said.line),
+                Some(said) => {
+                    // The next line of an operator waits for the answer; a transcript may give more of it.
+                    self.bench.engine.answer_operator(said.conn, "");
+                    format!("{} {}", self.bench.name_of(said.conn), said.line)
+                }
                 None => "none".to_owned(),
             };
             self.write(&format!("# console: {shown}"));
