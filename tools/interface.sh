@@ -112,7 +112,7 @@ status() {
         sed -E 's/^([A-Z]+)_VERSION: u16 = /format: version of \1 /'
     for crate in server viewer bot runtime; do
         grep -rlE --exclude=transcripts.rs 'env::(var|vars)' "crates/$crate/src" | xargs -r grep -hoE '"[A-Z][A-Z_]{3,}"' |
-            grep -v POSIX | sed -E "s/\"(.*)\"/trantor-$crate: environment \1/"
+            grep -v -e POSIX -e BLESS -e CARGO_MANIFEST_DIR | sed -E "s/\"(.*)\"/trantor-$crate: environment \1/"
     done
 } >"$work/interface"
 sort -u "$work/interface"
