@@ -104,7 +104,11 @@ fn a_horde_pushes_a_caravan_and_a_team_wins_all_the_same() {
     let caravan = load("caravan", source);
     let horde = load("horde", read("assets/minds/horde.luau"));
     for seed in 1..=8 {
-        let sources = vec![MindSource::BuiltIn(MindKind::Sextet), made(&caravan), made(&horde)];
+        let sources = vec![
+            MindSource::BuiltIn(MindKind::Sextet),
+            made(&caravan),
+            made(&horde),
+        ];
         let ended = match_between(sources, seed).run(Some(GameTime::from_units(15_000)));
         assert!(matches!(ended, Ended::Won(_)), "{ended:?}");
     }
