@@ -21,8 +21,8 @@ class Recording(NativeRecording):
 
     def to_pandas(self) -> Any:
         """The events as a `pandas.DataFrame`, a row an event. Needs pandas."""
-        import pandas
-
+        # Its types are a package of their own.
+        pandas: Any = import_module("pandas")
         return pandas.DataFrame.from_records(list(self.events()))
 
     def to_arrow(self) -> Any:
