@@ -9,6 +9,8 @@ mod absent;
 #[cfg(feature = "script")]
 mod luau;
 #[cfg(feature = "script")]
+mod mailbox;
+#[cfg(feature = "script")]
 mod scenario;
 #[cfg(feature = "script")]
 mod worker;

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, bounded};
 use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept, Published};
 use trantor_model::{AgentId, Counts, Direction, Level, MapSize, Sight, Tile};
 use trantor_runtime::threads::{self, Thread};
@@ -32,6 +32,7 @@ use trantor_script::{
 use trantor_time::{Clock, GameTime, RealSpan, RealTime};
 
 use super::Source;
+use super::mailbox::{Mailbox, Nothing, mailbox};
 
 /// Processor time that the loop waits for one decision of a script, on a machine that takes [`STEP_NS_EXPECTED`] for a step: well
 /// above what the largest resumption takes, and below what a player would notice.
@@ -283,8 +284,8 @@ struct Loaded {
 pub(super) fn load(path: &Path, role: Role, isolation: &Isolation) -> io::Result<Loading> {
     let (is_limited, notify) = (isolation.is_limited, Arc::clone(&isolation.notify));
     let job_worker = Arc::clone(&isolation.job_worker);
-    let (requests, asked) = bounded(REQUESTS_MAX);
-    let (answer, answers) = bounded(ANSWERS_MAX);
+    let (requests, asked) = mailbox(REQUESTS_MAX);
+    let (answer, answers) = mailbox(ANSWERS_MAX);
     let (send, loaded) = bounded(1);
     let shared = Arc::new(Shared {
         is_awaited: Arc::default(),
@@ -362,8 +363,8 @@ pub(super) struct Link {
 }
 
 struct State {
-    requests: Sender<Request>,
-    answers: Receiver<Answer>,
+    requests: Mailbox<Request>,
+    answers: Mailbox<Answer>,
     /// Decisions that were answered and not taken, by slot.
     ready: BTreeMap<u32, (Vec<Act>, Option<GameTime>)>,
     directed: Option<Directed>,
@@ -419,7 +420,7 @@ impl State {
     }
 
     fn drain(&mut self) {
-        while let Ok(answer) = self.answers.try_recv() {
+        while let Some(answer) = self.answers.try_receive() {
             self.take(answer);
         }
     }
@@ -436,13 +437,12 @@ impl Link {
         let mut state = self.state.borrow_mut();
         if !state.changes.is_empty() {
             let changes = std::mem::take(&mut state.changes);
-            let refused = state.requests.try_send(Request::Change(changes)).err();
-            if let Some(Request::Change(changes)) = refused.map(|refused| refused.into_inner()) {
+            if let Err(Request::Change(changes)) = state.requests.send(Request::Change(changes)) {
                 state.changes = changes;
                 return false;
             }
         }
-        state.requests.try_send(request).is_ok()
+        state.requests.send(request).is_ok()
     }
 
     /// Waits for the answer that `take` finds, as long as the loop may.
@@ -465,10 +465,10 @@ impl Link {
                 state.times_late += 1;
                 continue;
             };
-            match state.answers.recv_timeout(span.to_std()) {
+            match state.answers.receive(Some(span)) {
                 Ok(answer) => state.take(answer),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
+                Err(Nothing::Yet) => {}
+                Err(Nothing::Ever) => {
                     log::error!("{}: {LOST}", self.file.display());
                     state.is_suspended = true;
                     state.given_up_at = Some(RealTime::ZERO);
@@ -579,7 +579,7 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         // The thread ends once nothing can be asked of it, and what it does is cut short.
-        let (requests, _) = bounded(0);
+        let (requests, _) = mailbox(0);
         self.state.borrow_mut().requests = requests;
         self.shared.is_awaited.store(true, Ordering::SeqCst);
         if let Some(Err(thread)) = self.thread.take().map(|thread| thread.join_within(ENDING_SPAN)) {
@@ -988,8 +988,8 @@ impl Worker {
     }
 
     /// Does what is asked, until nothing can be asked any more.
-    fn serve(mut self, requests: &Receiver<Request>, answers: &Sender<Answer>, shared: &Shared) {
-        for request in requests {
+    fn serve(mut self, requests: &Mailbox<Request>, answers: &Mailbox<Answer>, shared: &Shared) {
+        while let Ok(request) = requests.receive(None) {
             self.meter.begin(shared);
             let answered = self.carry_out(request);
             let counts = self.player.script().counts();
@@ -1009,7 +1009,7 @@ impl Worker {
                 // The loop is ending, or takes it.
                 let _is_wanted = answers.send(answer);
             }
-            if requests.is_empty() {
+            if requests.len() == 0 {
                 shared.began_ns.store(-1, Ordering::Release);
             }
             if is_replaced || shared.is_awaited.load(Ordering::SeqCst) {
