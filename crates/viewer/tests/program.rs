@@ -84,11 +84,16 @@ fn a_film_replaces_pictures_and_films_only() {
     std::fs::create_dir_all(&folder).unwrap();
     let recording = folder.join("g.trj");
     std::fs::write(&recording, "TRANTORJ and more").unwrap();
-    std::fs::hard_link(&recording, folder.join("film.gif")).unwrap();
-    for (option, name) in [
-        ("--film", "g.trj"),
-        ("--film", "film.gif"),
-        ("--screenshot", "g.trj"),
+    for name in ["film.gif", "film.png"] {
+        std::fs::hard_link(&recording, folder.join(name)).unwrap();
+    }
+    let by_name = "must be the name of a";
+    let by_content = "it is there and is not a picture or a film";
+    for (option, name, reason) in [
+        ("--film", "g.trj", by_name),
+        ("--film", "film.gif", by_content),
+        ("--screenshot", "g.trj", by_content),
+        ("--screenshot", "film.png", by_content),
     ] {
         let output = viewer(&["--replay"])
             .arg(&recording)
@@ -98,12 +103,7 @@ fn a_film_replaces_pictures_and_films_only() {
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(84), "{option} {name}: {said}");
-        // Refused by its name, or by what it holds.
-        let reasons = [
-            "it is there and is not a picture or a film",
-            "must be the name of a",
-        ];
-        assert!(reasons.iter().any(|reason| said.contains(reason)), "{said}");
+        assert!(said.contains(reason), "{option} {name}: {said}");
         assert_eq!(std::fs::read(&recording).unwrap(), b"TRANTORJ and more");
     }
     std::fs::remove_dir_all(&folder).unwrap();
