@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 use trantor_game::{Game, Snapshot};
 use trantor_model::AgentId;
-use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerQueue};
+use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerQueue, TokenBucket};
 
 use crate::burst::Answer;
 use crate::config::EngineConfig;
 use crate::limits;
 use crate::minds::Minds;
 use crate::replicate::{EncodedLooks, FrameUpdates, TextUpdates};
-use crate::session::{Feed, Role, Sessions, TokenBucket};
+use crate::session::{Feed, Role, Sessions};
 use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 use crate::shown::Board;
 use crate::snapshot::Snapshots;
@@ -155,9 +155,9 @@ impl Engine {
             game,
             playback: None,
             timers: TimerQueue::default(),
-            operator_requests: TokenBucket::full(now, limits::OPERATOR_LINES_PER_SECOND),
-            spare_requests: TokenBucket::full(now, config.limits.spare_requests_per_second()),
-            fan_out: vec![TokenBucket::full(now, config.limits.fan_out_per_second_of_team(teams)); teams],
+            operator_requests: TokenBucket::full(now, limits::OPERATOR_LINE_RATE),
+            spare_requests: TokenBucket::full(now, config.limits.spare_request_rate()),
+            fan_out: vec![TokenBucket::full(now, config.limits.fan_out_rate_of_team(teams)); teams],
             looks: EncodedLooks::default(),
             text_updates: TextUpdates::new(&config),
             frame_updates: FrameUpdates::default(),

@@ -10,7 +10,7 @@ use trantor_protocol::limits::{
     TEAM_TOTALS_BYTES_MAX, TEXT_FREQUENCY_MAX,
 };
 use trantor_time::overload::LAG_MAX;
-use trantor_time::{Frequency, RealSpan};
+use trantor_time::{Frequency, RealSpan, TokenRate};
 
 /// The limits that an operator may choose. The reasons are those of the defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,19 +83,19 @@ impl Limits {
     }
 
     /// Rate limit of one peer at this speed. A command that an agent can use takes at least a unit, so no honest agent is throttled.
-    pub fn requests_per_second_at(&self, speed: Frequency) -> u32 {
-        self.requests_per_second.saturating_add(speed.get())
+    pub fn request_rate_at(&self, speed: Frequency) -> TokenRate {
+        saved(self.requests_per_second.saturating_add(speed.get()))
     }
 
-    /// Requests in a second that text viewers share beyond their own.
-    pub fn spare_requests_per_second(&self) -> u32 {
-        self.requests_per_second.saturating_mul(SPARE_REQUESTS_FACTOR)
+    /// Requests that text viewers share beyond their own.
+    pub fn spare_request_rate(&self) -> TokenRate {
+        saved(self.requests_per_second.saturating_mul(SPARE_REQUESTS_FACTOR))
     }
 
-    /// Messages to others that one of so many teams may cause in a second.
-    pub fn fan_out_per_second_of_team(&self, teams: usize) -> u32 {
+    /// Messages to others that one of so many teams may cause.
+    pub fn fan_out_rate_of_team(&self, teams: usize) -> TokenRate {
         let teams = u32::try_from(teams).unwrap_or(u32::MAX).max(1);
-        (self.fan_out_per_second / teams).max(1)
+        saved((self.fan_out_per_second / teams).max(1))
     }
 
     /// Bytes that may wait for a text viewer on a map of this size: those of any viewer, and a description of the map.
@@ -172,7 +172,7 @@ pub const OPERATOR_LINE_BYTES_MAX: usize = 4 * 1024 + 256;
 /// Lines of all operators in a second, and twice as many at once after a quiet time. An ordinary one takes some tens of
 /// microseconds, so that all take a twentieth of a core. Long lines and long answers count as several, see
 /// [`BYTES_PER_REQUEST`] and [`ANSWER_BYTES_PER_REQUEST`].
-pub const OPERATOR_LINES_PER_SECOND: u32 = 1_000;
+pub const OPERATOR_LINE_RATE: TokenRate = saved(1_000);
 
 /// Bytes that may wait for an operator: several descriptions of the largest map.
 pub const OPERATOR_OUTBOX_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -184,6 +184,10 @@ pub const SPARE_REQUESTS_FACTOR: u32 = 20;
 
 /// Burst of a rate limit: the requests of so many seconds. A viewer asks for much when it begins.
 pub const REQUESTS_SAVED_SECONDS: u32 = 2;
+
+const fn saved(per_second: u32) -> TokenRate {
+    TokenRate::new(per_second, per_second.saturating_mul(REQUESTS_SAVED_SECONDS))
+}
 
 /// Text viewers that are sent each event at once. More are served in turns: with a thousand, each step of an agent would be a thousand
 /// writes.

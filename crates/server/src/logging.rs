@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use env_logger::{Target, WriteStyle};
 use log::{Log, Metadata, Record};
 use trantor_runtime::threads::{self, Thread};
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{RealSpan, RealTime, TokenBucket, TokenRate};
 
 use crate::options::LogFilter;
 
@@ -96,30 +96,31 @@ fn wants_colours() -> bool {
         && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Lines of operators that are logged in a second: a person types one, and a program that sends thousands would fill a disk.
-const LOGGED_PER_SECOND_MAX: u32 = 50;
+/// Lines of operators that are logged: a person types one a second, and a program that sends thousands would fill a disk.
+const LOGGED_RATE: TokenRate = TokenRate::new(50, 50);
 
 /// The rate of the log of what operators on connections have carried out.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LinesLogged {
-    second_began: Option<RealTime>,
-    logged: u32,
+    bucket: TokenBucket,
     left_out: u64,
 }
 
 impl LinesLogged {
+    pub(crate) fn new(now: RealTime) -> Self {
+        Self {
+            bucket: TokenBucket::full(now, LOGGED_RATE),
+            left_out: 0,
+        }
+    }
+
     /// Whether another line may be logged at `now`; if so, how many were left out since the last one.
     pub(crate) fn note(&mut self, now: RealTime) -> Option<u64> {
-        let is_over = |began: RealTime| now.since(began) >= RealSpan::from_secs(1);
-        if self.second_began.is_none_or(is_over) {
-            (self.second_began, self.logged) = (Some(now), 0);
+        if self.bucket.takes_one(now, LOGGED_RATE) {
+            return Some(std::mem::take(&mut self.left_out));
         }
-        if self.logged == LOGGED_PER_SECOND_MAX {
-            self.left_out += 1;
-            return None;
-        }
-        self.logged += 1;
-        Some(std::mem::take(&mut self.left_out))
+        self.left_out += 1;
+        None
     }
 }
 
@@ -257,17 +258,14 @@ mod tests {
 
     #[test]
     fn the_log_of_operators_has_a_rate_and_says_what_it_leaves_out() {
-        let mut logged = LinesLogged::default();
         let at = |millis| RealTime::ZERO + RealSpan::from_millis(millis);
-        let mut count = 0;
-        for number in 0..10_000 {
-            count += u32::from(logged.note(at(number / 10)).is_some());
-        }
-        assert_eq!(count, LOGGED_PER_SECOND_MAX);
-        assert_eq!(
-            logged.note(at(1_000)),
-            Some(10_000 - u64::from(LOGGED_PER_SECOND_MAX))
-        );
-        assert_eq!(logged.note(at(1_001)), Some(0));
+        let mut logged = LinesLogged::new(at(0));
+        let in_the_first_second = (0..10_000).filter_map(|number| logged.note(at(number / 10)));
+        let (lines, left_out) =
+            in_the_first_second.fold((0, 0), |(lines, sum), left_out| (lines + 1, sum + left_out));
+        let most = u64::from(LOGGED_RATE.burst + LOGGED_RATE.per_second);
+        assert!((most - 1..=most).contains(&lines), "{lines}");
+        assert_eq!(logged.note(at(2_000)), Some(10_000 - lines - left_out));
+        assert_eq!(logged.note(at(2_001)), Some(0));
     }
 }

@@ -7,9 +7,13 @@
 #[cfg(not(feature = "script"))]
 mod absent;
 #[cfg(feature = "script")]
+mod link;
+#[cfg(feature = "script")]
 mod luau;
 #[cfg(feature = "script")]
 mod mailbox;
+#[cfg(feature = "script")]
+mod request;
 #[cfg(feature = "script")]
 mod scenario;
 #[cfg(feature = "script")]
@@ -27,7 +31,7 @@ pub use luau::Scripts;
 #[cfg(feature = "script")]
 pub(crate) use trantor_script::Bytecode;
 #[cfg(feature = "script")]
-pub(crate) use worker::{Isolation, compile};
+pub(crate) use {link::Isolation, worker::compile};
 
 /// What was found in a file: its source, or in one line why it cannot be read.
 pub type Source = Result<Vec<u8>, String>;

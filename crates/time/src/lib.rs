@@ -9,6 +9,7 @@
 //! | map one to the other, change speed, pause | [`game_clock`]; [`overload`] when the machine cannot keep up |
 //! | hold work in real time until it is due | [`timers`] |
 //! | run on a grid, at a rate, or between frames | [`tick_clock`], [`pacing`], [`frame_budget`] |
+//! | limit how often something happens | [`token_bucket`] |
 //! | delay and lose messages | [`link`] |
 
 pub mod clock;
@@ -19,6 +20,7 @@ pub mod overload;
 pub mod pacing;
 pub mod tick_clock;
 pub mod timers;
+pub mod token_bucket;
 pub mod units;
 
 pub use clock::{Clock, ManualClock};
@@ -29,4 +31,5 @@ pub use overload::LagGovernor;
 pub use pacing::{Due, Pace, Pacer, Pacing, Rate, RateError};
 pub use tick_clock::{Tick, TickClock};
 pub use timers::{TimerId, TimerQueue};
+pub use token_bucket::{TokenBucket, TokenRate};
 pub use units::{Frequency, FrequencyError, GameSpan, GameTime, NANOS, RealSpan, RealTime, read_decimal};

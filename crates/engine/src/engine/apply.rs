@@ -216,11 +216,11 @@ impl Engine {
         if estimate == 0 {
             return None;
         }
-        let per_second = self.config.limits.fan_out_per_second_of_team(self.fan_out.len());
+        let rate = self.config.limits.fan_out_rate_of_team(self.fan_out.len());
         let bucket = self.fan_out.get_mut(usize::from(actor.team.0))?;
         let session = self.sessions.get_mut(self.sessions.of_agent(agent)?)?;
         session.flow.prepaid_tokens = session.flow.prepaid_tokens.saturating_add(estimate);
-        let at = bucket.next_at(now, per_second);
+        let at = bucket.next_at(now, rate);
         bucket.take(estimate);
         at
     }
@@ -231,11 +231,9 @@ impl Engine {
         if !session.flow.sees_much {
             return None;
         }
-        let per_second = self.config.limits.fan_out_per_second_of_team(self.fan_out.len());
+        let rate = self.config.limits.fan_out_rate_of_team(self.fan_out.len());
         let team = self.game.world().agent(agent)?.team;
-        self.fan_out
-            .get_mut(usize::from(team.0))?
-            .next_at(now, per_second)
+        self.fan_out.get_mut(usize::from(team.0))?.next_at(now, rate)
     }
 
     /// Charges an agent's team for what it has been sent as a look, beyond what agents ordinarily see.

@@ -39,15 +39,9 @@ impl Engine {
             self.sessions.schedule_close(oldest, CloseReason::Evicted);
         }
         let arrival = self.counters.opened;
-        let requests_per_second = limits.requests_per_second_at(self.pace.clock().frequency());
-        self.sessions.insert(Session::new(
-            conn,
-            peer,
-            arrival,
-            now,
-            limits,
-            requests_per_second,
-        ));
+        let request_rate = limits.request_rate_at(self.pace.clock().frequency());
+        self.sessions
+            .insert(Session::new(conn, peer, arrival, now, limits, request_rate));
         match refused {
             Some(reason) => self.sessions.schedule_close(conn, reason),
             None if self.pace.is_started() => self.greet(conn),

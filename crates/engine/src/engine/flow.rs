@@ -6,7 +6,7 @@
 
 use trantor_model::Command;
 use trantor_time::timers::round_up;
-use trantor_time::{Frequency, RealSpan, RealTime, TimerId};
+use trantor_time::{Frequency, RealSpan, RealTime, TimerId, TokenRate};
 
 use super::Engine;
 use super::deadlines::Timer;
@@ -51,13 +51,13 @@ impl Engine {
     /// delays no other.
     pub(super) fn drain(&mut self, conn: ConnId, bytes: usize, now: RealTime) {
         self.counters.bytes_dropped += bytes as u64;
-        let per_second = self.requests_per_second();
+        let rate = self.request_rate();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
         let bucket = &mut session.flow.bucket;
         bucket.take(requests_for(bytes).saturating_add(1));
-        if let Some(at) = bucket.next_at(now, per_second) {
+        if let Some(at) = bucket.next_at(now, rate) {
             self.throttle(
                 conn,
                 &[],
@@ -68,8 +68,8 @@ impl Engine {
     }
 
     fn process_all(&mut self, conn: ConnId, mut bytes: &[u8], now: RealTime) {
-        let per_second = self.requests_per_second();
-        let spare_per_second = self.config.limits.spare_requests_per_second();
+        let rate = self.request_rate();
+        let spare_rate = self.config.limits.spare_request_rate();
         while !bytes.is_empty() {
             let is_stepping = self.is_own_step_under_way(conn);
             let Some(session) = self.sessions.get_mut(conn) else {
@@ -77,16 +77,13 @@ impl Engine {
             };
             let why = match is_stepping {
                 true => Some(Throttle::Step),
-                false => throttle_of(session, now, per_second),
+                false => throttle_of(session, now, rate),
             };
             let is_polling =
                 matches!(why, Some(Throttle::Rate(_))) && matches!(session.role, Role::TextViewer);
             let flow = &mut session.flow;
             if let Some(why) = why
-                && !(is_polling
-                    && flow
-                        .bucket
-                        .borrow(&mut self.spare_requests, now, spare_per_second))
+                && !(is_polling && flow.bucket.borrow(&mut self.spare_requests, now, spare_rate))
             {
                 self.throttle(conn, bytes, why, now);
                 return;
@@ -143,7 +140,7 @@ impl Engine {
 
     /// Writes the next piece of an answer about the whole world or map, as far as the peer has room and rate for it.
     pub(super) fn continue_answer(&mut self, conn: ConnId, now: RealTime) {
-        let per_second = self.requests_per_second();
+        let rate = self.request_rate();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
@@ -175,7 +172,7 @@ impl Engine {
             let is_sent = answer.next == answer.until();
             session.flow.answer = Some(answer);
             if !is_sent && session.outbox.len() < limits::OUTBOX_PAUSE_BYTES {
-                let at = session.flow.bucket.next_at(now, per_second);
+                let at = session.flow.bucket.next_at(now, rate);
                 self.continue_answer_at(conn, at.unwrap_or(now));
             }
         } else if answer.is_world() {
@@ -187,7 +184,7 @@ impl Engine {
     /// Some of a peer's backlog was written: if it waited for that, it resumes in the next pass.
     pub(super) fn room_was_made(&mut self, conn: ConnId) {
         let now = self.sessions.now();
-        let per_second = self.requests_per_second();
+        let rate = self.request_rate();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };
@@ -196,7 +193,7 @@ impl Engine {
             && session.outbox.len() <= limits::OUTBOX_RESUME_BYTES
             && !session.is_leaving()
         {
-            let at = session.flow.bucket.next_at(now, per_second).unwrap_or(now);
+            let at = session.flow.bucket.next_at(now, rate).unwrap_or(now);
             match session.flow.answer {
                 Some(_) => self.continue_answer_at(conn, at),
                 None => self.resume_at(conn, at),
@@ -393,13 +390,13 @@ impl Engine {
         }
     }
 
-    fn requests_per_second(&self) -> u32 {
+    fn request_rate(&self) -> TokenRate {
         let speed = match self.lock_step {
             // As fast as they think: no speed is too high.
             Some(_) => Frequency::new(u64::from(Frequency::MAX)).expect("the highest frequency is one"),
             None => self.pace.clock().frequency(),
         };
-        self.config.limits.requests_per_second_at(speed)
+        self.config.limits.request_rate_at(speed)
     }
 }
 
@@ -419,7 +416,7 @@ pub(super) fn requests_for(bytes: usize) -> u32 {
     u32::try_from(bytes / limits::BYTES_PER_REQUEST).unwrap_or(u32::MAX)
 }
 
-fn throttle_of(session: &mut Session, now: RealTime, per_second: u32) -> Option<Throttle> {
+fn throttle_of(session: &mut Session, now: RealTime, rate: TokenRate) -> Option<Throttle> {
     if session.is_leaving() || session.role.waits_for_start() {
         return None;
     }
@@ -432,6 +429,6 @@ fn throttle_of(session: &mut Session, now: RealTime, per_second: u32) -> Option<
     if session.flow.lines_waiting >= limits::OPERATOR_LINES_AHEAD_MAX {
         return Some(Throttle::Lines);
     }
-    let at = session.flow.bucket.next_at(now, per_second)?;
+    let at = session.flow.bucket.next_at(now, rate)?;
     Some(Throttle::Rate(at.max(now.saturating_add(RATE_PAUSE_SPAN))))
 }

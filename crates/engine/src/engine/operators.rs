@@ -58,11 +58,7 @@ impl Engine {
             return None;
         }
         let mut bucket = self.operator_requests;
-        Some(
-            bucket
-                .next_at(now, limits::OPERATOR_LINES_PER_SECOND)
-                .unwrap_or(now),
-        )
+        Some(bucket.next_at(now, limits::OPERATOR_LINE_RATE).unwrap_or(now))
     }
 
     /// Whether what became due by a step is not all done.

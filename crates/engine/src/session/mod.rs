@@ -12,19 +12,17 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod text_viewers;
-mod token_bucket;
 
 use std::net::IpAddr;
 
 use trantor_model::{AgentId, Command};
-use trantor_time::{RealSpan, RealTime, TimerId};
+use trantor_time::{RealSpan, RealTime, TimerId, TokenBucket, TokenRate};
 
 pub(crate) use inbox::{Inbox, Request};
 pub(crate) use log::Log;
 pub(crate) use observer::{Feed, Observer, Watched};
 pub(crate) use outbox::{Outbox, OutboxFull};
 pub(crate) use table::Sessions;
-pub(crate) use token_bucket::TokenBucket;
 
 use send::{DelayQueue, DirtyState};
 
@@ -127,7 +125,7 @@ impl Session {
         arrival: u64,
         now: RealTime,
         limits: &Limits,
-        requests_per_second: u32,
+        request_rate: TokenRate,
     ) -> Self {
         Self {
             conn,
@@ -147,7 +145,7 @@ impl Session {
             is_behind_log: false,
             delayed: DelayQueue::default(),
             is_idle: false,
-            flow: Flow::new(now, requests_per_second),
+            flow: Flow::new(now, request_rate),
             violations: 0,
             dirty: DirtyState::default(),
             is_closing: false,
@@ -234,9 +232,9 @@ pub(crate) enum Throttle {
 
 impl Flow {
     /// Nothing is throttled.
-    pub(crate) fn new(now: RealTime, requests_per_second: u32) -> Self {
+    pub(crate) fn new(now: RealTime, request_rate: TokenRate) -> Self {
         Self {
-            bucket: TokenBucket::full(now, requests_per_second),
+            bucket: TokenBucket::full(now, request_rate),
             unread: Vec::new(),
             throttled_command: None,
             prepaid_tokens: 0,

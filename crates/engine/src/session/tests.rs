@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use proptest::prelude::*;
 use trantor_model::MapSize;
-use trantor_time::{RealSpan, RealTime};
+use trantor_time::{RealSpan, RealTime, TokenRate};
 
 use super::{Role, Session, Sessions};
 use crate::limits::{DELAYED_BYTES_MAX, DELAYED_BYTES_PER_VIEWER_MAX, Limits, TEXT_VIEWERS_AT_ONCE_MAX};
@@ -22,7 +22,7 @@ fn session(conn: ConnId) -> Session {
         0,
         RealTime::ZERO,
         &limits,
-        1,
+        TokenRate::new(1, 2),
     )
 }
 

@@ -336,7 +336,7 @@ fn lines_of_operators_have_a_rate_together_and_take_turns() {
         }
         (done.iter().sum::<u32>(), others)
     };
-    let rate = limits::OPERATOR_LINES_PER_SECOND;
+    let rate = limits::OPERATOR_LINE_RATE.per_second;
     let (at_once, _) = serve(&mut bench, ms(1));
     assert!((rate..=2 * rate + 2).contains(&at_once), "{at_once}");
     let honest = bench.join("honest", "ADMIN");
@@ -372,7 +372,7 @@ fn long_lines_and_answers_of_operators_count_as_several() {
     assert_eq!(bench.lines(operator).last().unwrap(), "ko this line is too long");
     assert!(bench.engine.poll_operator_line().is_some());
     // An answer as large as all that may be answered in three seconds.
-    let bytes = 3 * limits::OPERATOR_LINES_PER_SECOND as usize * limits::ANSWER_BYTES_PER_REQUEST;
+    let bytes = 3 * limits::OPERATOR_LINE_RATE.per_second as usize * limits::ANSWER_BYTES_PER_REQUEST;
     bench.pass(|engine, _| engine.answer_operator(conn, &"x".repeat(bytes)));
     let next = bench.engine.operator_line_at(bench.now).unwrap();
     assert!(next > bench.now + ms(990), "{next:?} at {:?}", bench.now);
@@ -394,7 +394,7 @@ fn looks_at_a_heap_are_charged_to_those_who_look() {
     let mut config = EngineConfig::new(game_config(20, 20, LOOKERS + 2));
     let teams = config.game.teams.len();
     config.limits.fan_out_per_second = 1_000;
-    let per_second = config.limits.fan_out_per_second_of_team(teams);
+    let per_second = config.limits.fan_out_rate_of_team(teams).per_second;
     let mut bench = Bench::new(config);
     bench.make_bare();
     bench.act(AdminAction::SetHunger { enabled: false });

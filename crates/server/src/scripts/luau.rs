@@ -15,8 +15,10 @@ use trantor_runtime::threads::{self, Thread};
 use trantor_script::limits::SOURCE_BYTES_MAX;
 use trantor_script::{Bytecode, Script, ScriptCounts, ScriptError, ScriptEvent, ScriptNews};
 
+use super::link::{self, Isolation, Link, Loading, Remote, RemoteScenario};
+use super::request::{LeftOut, Role};
 use super::scenario::{Director, ScriptScenario};
-use super::worker::{self, Isolation, LeftOut, Link, Loading, Remote, RemoteScenario, Role};
+use super::worker;
 use super::{ReadLine, Report, ScriptTotals, Source};
 
 /// What a console line without a known file is answered.
@@ -141,7 +143,7 @@ impl Scripts {
         let Some(isolation) = &self.isolation else {
             return Ok(None);
         };
-        worker::load(path, role, isolation)
+        link::load(path, role, isolation)
             .map(Some)
             .map_err(|error| format!("{}: no thread for the script: {error}", path.display()))
     }

@@ -8,7 +8,7 @@ use trantor_model::{AgentId, TeamId, Tile};
 use trantor_script::{Data, ScenarioAct as Deed};
 use trantor_time::GameTime;
 
-use super::worker::RemoteScenario;
+use super::link::RemoteScenario;
 use super::{ReadLine, ScenarioLine};
 
 /// A scenario in the thread of the match, or on one of its own.

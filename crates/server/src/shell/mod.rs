@@ -131,7 +131,7 @@ impl Shell {
             manager: ServiceManager::default(),
             scripts: Scripts::default(),
             script_waits: Vec::new(),
-            operators_logged: LinesLogged::default(),
+            operators_logged: LinesLogged::new(now),
             report_shown: None,
             ends_at_win: false,
             is_precise: false,
