@@ -9,15 +9,26 @@ pub fn whole<T: TryFrom<u64> + 'static>(
     from: u64,
     to: u64,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    number(from, to, |number| {
+        T::try_from(number)
+            .ok()
+            .expect("the range of the option lies within the field's")
+    })
+}
+
+/// Reads a whole number in `from..=to`, which `make` converts.
+pub fn number<T: 'static>(
+    from: u64,
+    to: u64,
+    make: fn(u64) -> T,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
     move |word: &str| {
         // Digits only: a sign, a space or a fraction is a mistake, which is better reported than guessed at.
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-        let number = word
-            .parse()
-            .ok()
-            .filter(|number| is_number && (from..=to).contains(number));
+        let number = word.parse().ok().filter(|number| (from..=to).contains(number));
         number
-            .and_then(|number| T::try_from(number).ok())
+            .filter(|_| is_number)
+            .map(make)
             .ok_or_else(|| format!("must be a whole number from {from} to {to}"))
     }
 }

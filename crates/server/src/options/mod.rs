@@ -29,11 +29,11 @@ use crate::names::unknown_team;
 
 pub(crate) use error::{COMMANDS, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
-use trantor_cli::values::choice;
+use trantor_cli::values::{choice, number, whole};
 use values::{
     CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, fits, frequency,
-    host_names, lag, lag_limit, log_filter, minds, number, path, period, record_keep, seconds,
-    seconds_or_never, socket_address, switch, whole,
+    host_names, lag, lag_limit, log_filter, minds, path, period, record_keep, seconds, seconds_or_never,
+    socket_address, switch,
 };
 pub use values::{ConsoleInput, LogFilter, RecordKeep};
 

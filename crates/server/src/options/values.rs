@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use log::LevelFilter;
+use trantor_cli::values::number;
 use trantor_engine::{Control, RefillNews};
 use trantor_game::GameConfig;
 use trantor_model::lag::{self, LagChange};
@@ -36,25 +37,6 @@ pub enum ConsoleInput {
 pub(crate) trait Reader<T>: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {}
 
 impl<T, F: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static> Reader<T> for F {}
-
-/// A whole number in `from..=to`, converted by `make`.
-pub(super) fn number<T: 'static>(from: u64, to: u64, make: fn(u64) -> T) -> impl Reader<T> {
-    move |word: &str| {
-        // Digits only: a sign, a space or a fraction is a mistake, which is better reported than guessed at.
-        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-        let number = word
-            .parse()
-            .ok()
-            .filter(|number| is_number && (from..=to).contains(number));
-        number
-            .map(make)
-            .ok_or_else(|| format!("a whole number from {from} to {to}"))
-    }
-}
-
-pub(crate) fn whole<T: TryFrom<u64> + 'static>(from: u64, to: u64) -> impl Reader<T> {
-    number(from, to, fits)
-}
 
 /// Narrows a number whose range was checked.
 pub(super) fn fits<T: TryFrom<u64>>(number: u64) -> T {
