@@ -1,11 +1,11 @@
-"""`cargo xtask python --tables`: plays what docs/cluster.md and docs/learning.md quote, and writes it there.
+"""`cargo xtask python --tables`: plays what docs/cluster.md, docs/lag.md and docs/learning.md quote, and writes it there.
 
 All of it follows from seeds: the same build writes the same figures, on any machine.
 """
 
 import sys
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 sys.path.insert(0, str(Path(__file__).parent / "examples"))
 
@@ -17,6 +17,12 @@ from trantor.tournament import Player, Unit, sweep
 DOCS = Path(__file__).parents[2] / "docs"
 SIDES, AGENTS = (10, 14, 20, 30, 42), (6, 8, 12)
 SEEDS = range(20)
+LAGS = (
+    *("off", "radio", "noisy"),
+    *(f"range={tiles}" for tiles in (5, 7, 9, 10, 12)),
+    *("latency=5", "latency=20", "latency=50", "loss=5%", "loss=20%"),
+    "range=7 loss=20% latency=20",
+)
 LEARNED_SEEDS = (1, 2, 3)
 
 
@@ -36,6 +42,21 @@ def sweep_table() -> str:
     """Units until a victory, by the size of the map and of the teams."""
     head = "| Map | " + " | ".join(f"Teams of {agents}" for agents in AGENTS) + " |\n" + "|---" * (len(AGENTS) + 1) + "|\n"
     return head + "\n".join(map(sweep_row, SIDES))
+
+
+def lag_row(lag: str) -> str:
+    """Units to the victory of one of two teams under a setting of `--lag`."""
+    players = Player("red", "team"), Player("blue", "team")
+    outcomes = sweep(Unit(players, seed=seed, lag=lag) for seed in SEEDS)
+    units = [outcome.units for outcome in outcomes if outcome.how == "victory"]
+    figures = min(units), median(units), quantiles(units, n=10)[-1], max(units)
+    return f"| `{lag}` | {len(units)} of {len(SEEDS)} | " + " | ".join(f"{round(figure):,}" for figure in figures) + " |"
+
+
+def lag_table() -> str:
+    """What lag costs a team."""
+    head = "| `--lag` | Won | Minimum | Median | 90th percentile | Maximum |\n|---|---|---:|---:|---:|---:|\n"
+    return head + "\n".join(map(lag_row, LAGS))
 
 
 def learned_table() -> str:
@@ -63,7 +84,8 @@ def written(page: str, name: str, table: str) -> str:
 
 
 def main() -> None:
-    for file, name, make in (("cluster.md", "sweep", sweep_table), ("learning.md", "learned", learned_table)):
+    tables = ("cluster.md", "sweep", sweep_table), ("lag.md", "lag", lag_table), ("learning.md", "learned", learned_table)
+    for file, name, make in tables:
         path, table = DOCS / file, make()
         path.write_text(written(path.read_text(encoding="utf-8"), name, table), encoding="utf-8")
         print(f"{path} is written")

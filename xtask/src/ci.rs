@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: the list that must be green, cheap checks first.
 //!
-//! What needs all libraries compiled in another way is left to the workflow in `.github`: the sound of the viewer, the server
-//! without scripts, and the pages that rustdoc makes.
+//! What needs all libraries compiled in another way is left to the workflow in `.github`: the server without scripts, and the
+//! pages that rustdoc makes.
 
 use std::process::Command;
 use std::time::Instant;

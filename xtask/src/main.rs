@@ -6,7 +6,6 @@
 mod ci;
 mod demo;
 mod dist;
-mod experiment;
 mod process;
 mod python;
 mod run;
@@ -44,8 +43,6 @@ enum Task {
     Kills(run::Arguments),
     /// Measure, and print the tables that docs/benchmarks.md quotes
     Bench(run::BenchOptions),
-    /// Play many matches, and write the table and the picture of docs/experiments
-    Experiment(experiment::Options),
     /// Keep one server busy for --minutes N, with crowds, abuse and trouble, and look what is left of it
     Soak(run::Arguments),
 }
@@ -64,7 +61,6 @@ fn main() -> Result<ExitCode> {
         Task::Fuzz(options) => run::fuzz(&options),
         Task::Kills(options) => run::kills(&options),
         Task::Bench(options) => run::bench(&options),
-        Task::Experiment(options) => experiment::run(&options).map(|()| ExitCode::SUCCESS),
         Task::Soak(options) => run::measure("soak", &options),
     }
 }

@@ -15,7 +15,7 @@ pub struct Options {
     /// Do not run the tests
     #[arg(long)]
     no_tests: bool,
-    /// Instead of the tests, play what the tables of docs/cluster.md and docs/learning.md show, and write them
+    /// Instead of the tests, play what the tables of docs/cluster.md, docs/lag.md and docs/learning.md show, and write them
     #[arg(long)]
     tables: bool,
 }

@@ -23,8 +23,7 @@ pub struct Arguments {
 pub struct BenchOptions {
     /// What to measure: docs/benchmarks.md has a part about each
     #[arg(value_parser = [
-        "python", "pacing", "stress", "idle", "accuracy", "view", "lock-step", "minds", "leap", "script", "replay",
-        "server", "abuse",
+        "python", "pacing", "stress", "view", "minds", "leap", "script", "abuse",
     ])]
     what: String,
     #[command(flatten)]

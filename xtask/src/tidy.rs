@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: what no compiler checks.
 //!
-//! Arrows between crates, what each module says of itself, limits and their reasons, links, and promises without a
-//! test. Every finding is a line with a place in it, and all are printed at once.
+//! Dependencies between crates, circles of modules, what each module says of itself, limits and their reasons, links, and
+//! promises without a test. Every finding is a line with a place in it, and all are printed at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,38 +12,24 @@ use clap::Parser;
 
 use crate::process;
 
-/// Which crates of ours a crate may build on (docs/architecture.md draws the same), without `trantor-`.
-///
-/// Only what ships is held to it: tests may reach further, to set a dull model beside the real thing.
-const ARROWS: &[(&str, &str)] = &[
-    ("time", ""),
-    ("runtime", "time"),
-    ("model", "time"),
-    ("game", "model time"),
-    ("protocol", "model time"),
-    ("engine", "game protocol strategy model time"),
-    ("script", "engine strategy model time"),
-    ("cli", "model runtime"),
-    ("server", "cli script engine game protocol model runtime time"),
-    ("client", "protocol model time"),
-    ("render", "client model"),
-    ("viewer", "cli client render protocol model runtime time"),
-    ("strategy", "model"),
-    ("bot", "cli strategy protocol model runtime time"),
-    ("bench", "bot cli sim server engine game protocol runtime time"),
-    ("fuzz", "server script engine game protocol model runtime time"),
-    ("sim", "client server engine game model protocol runtime time"),
-    ("python", "server engine game protocol runtime model time"),
-    ("transcript", ""),
-    ("xtask", ""),
-];
+/// The map of the crates: a picture of rows, and a table of what each depends on.
+const MAP: &str = "docs/architecture.md";
 
-/// Sources in which no module at the top uses itself by way of others. Tests may.
-const WITHOUT_CIRCLES: &[&str] = &[
-    "crates/engine/src/",
-    "crates/render/src/",
-    "crates/server/src/",
-    "crates/viewer/src/",
+/// Modules that use themselves by way of others, by crate: known, and to be taken apart.
+const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
+    ("client", &["motion", "world"]),
+    ("engine", &["engine", "minds"]),
+    (
+        "game",
+        &[
+            "agenda", "check", "config", "digest", "event", "game", "input", "lag", "rules", "save", "totals",
+        ],
+    ),
+    ("script", &["actor", "script", "state", "vm"]),
+    (
+        "sim",
+        &["actors", "picture", "playback", "server", "simulation", "storage"],
+    ),
 ];
 
 /// Words that end the name of a limit. Such a constant says in a doc comment what it protects.
@@ -69,18 +55,129 @@ pub fn run() -> Result<()> {
 fn findings() -> Result<Vec<String>> {
     let rust = files(&["crates/*.rs", "xtask/*.rs"])?;
     let pages = files(&["docs/*.md", "README.md", "CHANGELOG.md"])?;
-    let manifests = files(&["crates/*/Cargo.toml", "xtask/Cargo.toml"])?;
-    let promises = pages.iter().filter(|page| page.path == PROMISES);
-    let circles = WITHOUT_CIRCLES
-        .iter()
-        .filter_map(|folder| module_circle(folder, &rust));
-    let mut findings: Vec<String> = circles.collect();
-    findings.extend(manifests.iter().flat_map(arrows));
+    let page = |path| pages.iter().find(|page| page.path == path);
+    let map = page(MAP).with_context(|| format!("{MAP} is missing"))?;
+    let promises = page(PROMISES).with_context(|| format!("{PROMISES} is missing"))?;
+    let crates = crates()?;
+    let mut findings = compare_with_map(&crates, &map.text);
+    findings.extend(crates.keys().flat_map(|name| circles(name, &rust, KNOWN_CIRCLES)));
     findings.extend(rust.iter().filter_map(module_head));
     findings.extend(rust.iter().flat_map(undocumented_limits));
     findings.extend(pages.iter().flat_map(broken_links));
-    findings.extend(promises.flat_map(unshown_promises));
+    findings.extend(unshown_promises(promises));
     Ok(findings)
+}
+
+/// What each crate of ours depends on, of ours, without `trantor-`.
+///
+/// Only what ships counts: tests may reach further, to set a simple model beside the real thing.
+type Crates = BTreeMap<String, BTreeSet<String>>;
+
+/// As cargo reports them.
+fn crates() -> Result<Crates> {
+    let mut cargo = process::cargo();
+    cargo.args("metadata --format-version 1 --no-deps".split(' '));
+    let output = cargo.output().context("cannot start cargo")?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "cargo metadata failed: {errors}");
+    let metadata: Metadata = serde_json::from_slice(&output.stdout)?;
+    let short = |name: &str| name.strip_prefix("trantor-").unwrap_or(name).to_owned();
+    let names: BTreeSet<String> = metadata
+        .packages
+        .iter()
+        .map(|package| short(&package.name))
+        .collect();
+    let of_package = |package: &Package| {
+        let ships = |dependency: &&Dependency| dependency.kind.as_deref() != Some("dev");
+        let dependencies = package.dependencies.iter().filter(ships);
+        let ours = dependencies.map(|dependency| short(&dependency.name));
+        (
+            short(&package.name),
+            ours.filter(|name| names.contains(name)).collect(),
+        )
+    };
+    Ok(metadata.packages.iter().map(of_package).collect())
+}
+
+/// The part of cargo's metadata that is read here.
+#[derive(serde::Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(serde::Deserialize)]
+struct Package {
+    name: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(serde::Deserialize)]
+struct Dependency {
+    name: String,
+    /// `None` for what ships, `dev` or `build`.
+    kind: Option<String>,
+}
+
+/// Where the crates and the map differ: names, dependencies, and dependencies that do not lead to a lower row.
+fn compare_with_map(crates: &Crates, map: &str) -> Vec<String> {
+    let rows = rows_of_picture(crates, map);
+    let mapped = dependencies_of_table(map);
+    let mut findings = Vec::new();
+    for (name, dependencies) in crates {
+        let (Some(row), Some(mapped)) = (rows.get(&**name), mapped.get(&**name)) else {
+            findings.push(format!("{MAP}: {name} is missing in the picture or in the table"));
+            continue;
+        };
+        let differing = |these: &BTreeSet<String>, those: &BTreeSet<String>, what: &str| {
+            let only = these.difference(those);
+            only.map(|to| format!("{MAP}: {name} -> {to}: {what}"))
+                .collect::<Vec<_>>()
+        };
+        findings.extend(differing(
+            dependencies,
+            mapped,
+            "the table does not have this dependency",
+        ));
+        findings.extend(differing(mapped, dependencies, "there is no such dependency"));
+        for to in dependencies {
+            if rows.get(&**to).is_some_and(|below| below >= row) {
+                findings.push(format!(
+                    "{MAP}: {name} -> {to}: it is on no lower row of the picture"
+                ));
+            }
+        }
+    }
+    let strangers = mapped.keys().filter(|name| !crates.contains_key(**name));
+    findings.extend(strangers.map(|name| format!("{MAP}: there is no crate {name}")));
+    findings
+}
+
+/// The row of each crate in the picture: its lines that begin with a number.
+fn rows_of_picture<'a>(crates: &'a Crates, map: &str) -> BTreeMap<&'a str, u32> {
+    let mut rows = BTreeMap::new();
+    let picture = map.split("```").nth(1).unwrap_or_default();
+    for line in picture.lines() {
+        let mut words = line
+            .split(|char: char| !char.is_alphanumeric())
+            .filter(|word| !word.is_empty());
+        let Some(row) = words.next().and_then(|word| word.parse().ok()) else {
+            continue;
+        };
+        let named = words.filter_map(|word| crates.get_key_value(word));
+        rows.extend(named.map(|(name, _)| (&**name, row)));
+    }
+    rows
+}
+
+/// Names between backticks in the third cell of each line of the table whose first cell is one such name.
+fn dependencies_of_table(map: &str) -> BTreeMap<&str, BTreeSet<String>> {
+    fn of_line(line: &str) -> Option<(&str, BTreeSet<String>)> {
+        let mut cells = line.strip_prefix("| ")?.split(" | ");
+        let name = cells.next()?.strip_prefix('`')?.strip_suffix('`')?;
+        let depends_on = cells.nth(1)?.split('`').skip(1).step_by(2);
+        Some((name, depends_on.map(str::to_owned).collect()))
+    }
+    map.lines().filter_map(of_line).collect()
 }
 
 /// A file: its path from the root, with `/`, and its text.
@@ -110,63 +207,114 @@ fn files(patterns: &[&str]) -> Result<Vec<SourceFile>> {
     paths.map(read).collect()
 }
 
-/// Names the modules of `folder` that use themselves by way of others.
-fn module_circle(folder: &str, files: &[SourceFile]) -> Option<String> {
-    let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+/// Modules of a crate that use themselves by way of others and are not known to do so, and known ones that do not.
+fn circles(name: &str, files: &[SourceFile], known: &[(&str, &[&str])]) -> Vec<String> {
+    let folders = [format!("crates/{name}/src/"), format!("{name}/src/")];
+    let uses = folders.iter().map(|folder| uses_of_modules(folder, files));
+    let circle = uses.fold(BTreeSet::new(), |circle, uses| {
+        &circle | &modules_in_circles(&uses)
+    });
+    let known = known.iter().find(|(of, _)| *of == name);
+    let known = known.map(|(_, modules)| modules.iter().map(|&module| module.to_owned()).collect());
+    let known: BTreeSet<String> = known.unwrap_or_default();
+    let differing = |these: &BTreeSet<String>, those: &BTreeSet<String>, what: &str| {
+        let names: Vec<&str> = these.difference(those).map(String::as_str).collect();
+        (!names.is_empty()).then(|| format!("{name}: {what}: {}", names.join(", ")))
+    };
+    let fresh = differing(&circle, &known, "modules use each other in a circle");
+    let gone = differing(
+        &known,
+        &circle,
+        "no longer in a circle; remove them in xtask/src/tidy.rs",
+    );
+    fresh.into_iter().chain(gone).collect()
+}
+
+/// The modules at the top of a source folder, with the modules that each uses; tests do not count.
+fn uses_of_modules(folder: &str, files: &[SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    // What the root of the crate gives another name: `pub use game::Game`.
+    let mut exported: BTreeMap<String, String> = BTreeMap::new();
     for file in files {
         let Some(place) = file.path.strip_prefix(folder) else {
             continue;
         };
         let module = place.split(['/', '.']).next().unwrap_or_default();
-        if matches!(module, "lib" | "main") || place.contains("tests") {
+        if place.contains("tests") {
             continue;
         }
-        let shipped = file.text.split("#[cfg(test)]\nmod tests {").next();
-        let lines = shipped.unwrap_or_default().lines();
-        let code = lines.filter(|line| !line.trim_start().starts_with("//"));
-        let paths = code.flat_map(|line| line.split("crate::").skip(1));
-        let names = paths.filter_map(|path| {
-            path.split(|char: char| char != '_' && !char.is_alphanumeric())
-                .next()
-        });
-        let others = names.filter(|used| *used != module);
-        uses.entry(module).or_default().extend(others);
+        let shipped = file
+            .text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or_default();
+        let code: Vec<&str> = shipped
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .collect();
+        let code = code.join("\n");
+        if matches!(place, "lib.rs" | "main.rs") {
+            let exports = code
+                .split("pub use ")
+                .skip(1)
+                .filter_map(|rest| rest.split(';').next());
+            for (path, names) in exports.filter_map(|export| export.split_once("::")) {
+                exported.extend(words(names).map(|name| (name.to_owned(), path.to_owned())));
+            }
+            continue;
+        }
+        // The root, as this file names it: `super` leads there from a module at the top.
+        let depth = place.matches('/').count() + usize::from(!place.ends_with("/mod.rs"));
+        let roots = ["crate::".to_owned(), "super::".repeat(depth.max(1))];
+        let used = uses.entry(module.to_owned()).or_default();
+        for root in &roots {
+            used.extend(code.split(&**root).skip(1).flat_map(names_at).map(str::to_owned));
+        }
     }
-    let in_circle = |start: &str| {
-        let (mut seen, mut next) = (BTreeSet::new(), vec![start]);
+    for (module, used) in &mut uses {
+        let modules = used.iter().map(|name| exported.get(name).unwrap_or(name).clone());
+        *used = modules.filter(|name| name != module).collect();
+    }
+    uses
+}
+
+/// The names that a path goes on with: one, or those of a group in braces.
+fn names_at(path: &str) -> Vec<&str> {
+    let Some(group) = path.strip_prefix('{') else {
+        return words(path)
+            .take(1)
+            .filter(|name| path.starts_with(name))
+            .collect();
+    };
+    let mut depth = 0;
+    let end = group.find(|char| {
+        depth += i32::from(char == '{') - i32::from(char == '}');
+        depth < 0
+    });
+    let mut depth = 0;
+    let outer = |char: char| {
+        depth += i32::from(char == '{') - i32::from(char == '}');
+        depth == 0 && char == ','
+    };
+    let parts = group[..end.unwrap_or(group.len())].split(outer);
+    parts.filter_map(|part| words(part).next()).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|char: char| char != '_' && !char.is_alphanumeric());
+    words.filter(|word| !word.is_empty())
+}
+
+fn modules_in_circles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
+    let in_circle = |start: &&String| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![*start]);
         while let Some(used) = next.pop().map(|module| uses.get(module)) {
             let used = used.into_iter().flatten();
-            next.extend(used.filter(|used| seen.insert(**used)));
+            next.extend(used.filter(|used| seen.insert(*used)));
         }
         seen.contains(start)
     };
-    let circle: Vec<&str> = uses.keys().copied().filter(|module| in_circle(module)).collect();
-    let names = circle.join(", ");
-    (!circle.is_empty()).then(|| format!("{folder}: modules use each other in a circle: {names}"))
-}
-
-fn arrows(manifest: &SourceFile) -> Vec<String> {
-    let name = manifest.path.rsplit('/').nth(1).unwrap_or_default();
-    let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
-        return vec![format!(
-            "{name}: no arrows are drawn for this crate; add it to the table in xtask/src/tidy.rs"
-        )];
-    };
-    let mut ships = false;
-    let mut findings = Vec::new();
-    for line in manifest.text.lines() {
-        if line.starts_with('[') {
-            ships = line.contains("dependencies") && !line.contains("dev-dependencies");
-        }
-        let dependency = line.strip_prefix("trantor-").filter(|_| ships);
-        let to = dependency.and_then(|line| line.split(['.', ' ', '=']).next());
-        if let Some(to) = to.filter(|to| !allowed.split(' ').any(|allowed| allowed == *to)) {
-            findings.push(format!(
-                "{name} -> {to}: this arrow is not drawn in docs/architecture.md"
-            ));
-        }
-    }
-    findings
+    uses.keys().filter(in_circle).cloned().collect()
 }
 
 fn module_head(file: &SourceFile) -> Option<String> {
@@ -290,14 +438,78 @@ mod tests {
             path: format!("crates/x/src/{path}"),
             text: text.into(),
         };
+        let found = |files: &[SourceFile]| circles("x", files, &[("x", &["known"])]);
         let mut files = vec![
+            module("lib.rs", "mod a;\nmod b;\npub use a::{A, E as F};"),
             module("a.rs", "use crate::b::B;"),
             module("b/mod.rs", "mod c;\n// crate::a is no use of it"),
+            module("known.rs", "use super::b::{B, c};\nuse crate::known::Known;"),
         ];
-        assert_eq!(module_circle("crates/x/src/", &files), None);
-        files.push(module("b/c.rs", "fn d() -> crate::a::A {}"));
-        let found = module_circle("crates/x/src/", &files).unwrap();
-        assert!(found.ends_with(": a, b"), "{found}");
+        assert_eq!(
+            found(&files),
+            ["x: no longer in a circle; remove them in xtask/src/tidy.rs: known"]
+        );
+        for text in [
+            "fn d() -> crate::a::A {}",
+            "use crate::A;",
+            "use crate::{F, b::{C, D}};",
+            "use crate::{e::{G, H}, F};",
+            "use super::super::a;",
+        ] {
+            files.push(module("b/c.rs", text));
+            assert_eq!(
+                found(&files)[0],
+                "x: modules use each other in a circle: a, b",
+                "{text}"
+            );
+            files.pop();
+        }
+        files.push(module("b/c.rs", "use super::a;\nuse crate::known::A;"));
+        assert_eq!(found(&files), ["x: modules use each other in a circle: b"]);
+    }
+
+    #[test]
+    fn what_the_map_says_otherwise_than_cargo_is_found() {
+        let names = |names: &str| words(names).map(str::to_owned).collect();
+        let crates = Crates::from([
+            ("time".to_owned(), names("")),
+            ("game".to_owned(), names("time")),
+            ("engine".to_owned(), names("game time")),
+        ]);
+        let map = "```text\n 2  halves  engine ── other\n 1 game\n 0  time\n```\n| Crate | Purpose | Depends on |\n\
+            | `time` | Time. | – |\n| `game` | `Rules`. | `time` | x |\n| `engine` | All. | `game` (its rules), `time` |\n";
+        let found = |from: &str, to: &str| compare_with_map(&crates, &map.replace(from, to));
+        assert_eq!(found("", ""), [""; 0]);
+        for (from, to, finding) in [
+            (
+                "(its rules), `time`",
+                "",
+                "engine -> time: the table does not have this dependency",
+            ),
+            (
+                "Time. | –",
+                "Time. | `game`",
+                "time -> game: there is no such dependency",
+            ),
+            (
+                " 1 game",
+                " 2 game",
+                "engine -> game: it is on no lower row of the picture",
+            ),
+            (" 1 game", "", "game is missing in the picture or in the table"),
+            (
+                "| `game` | `Rules`",
+                "| `play` | `Rules`",
+                "game is missing in the picture or in the table",
+            ),
+            (
+                "| `time` | Time",
+                "| `model` | Nouns. | – |\n| `time` | Time",
+                "there is no crate model",
+            ),
+        ] {
+            assert_eq!(found(from, to)[0], format!("{MAP}: {finding}"));
+        }
     }
 
     #[test]
@@ -310,7 +522,7 @@ mod tests {
             ("[a_promise_without_a_test_is_found](../xtask/src/tidy.rs)", true),
             ("[is_test](../xtask/src/tidy.rs)", false),
             ("[a_promise_without_a_test](../xtask/src/tidy.rs)", false),
-            ("`cargo xtask bench idle`", true),
+            ("`cargo xtask bench minds`", true),
             ("`cargo xtask bench nothing`", false),
             ("`cargo test`", false),
             ("", false),

@@ -20,12 +20,6 @@ impl Runs {
         self.0.get(self.0.len() / 2).copied().unwrap_or(f64::NAN)
     }
 
-    /// The least figure that is not exceeded by this share of all, 0 to 1.
-    pub(crate) fn quantile(&self, share: f64) -> f64 {
-        let place = (self.0.len() as f64 * share).ceil() as usize;
-        self.0.get(place.saturating_sub(1)).copied().unwrap_or(f64::NAN)
-    }
-
     /// The median, and in brackets the least and the greatest where there are several.
     pub(crate) fn show(&self, decimals: usize) -> String {
         let median = self.median();

@@ -11,14 +11,8 @@ use trantor_protocol::OPERATOR_WORD;
 use trantor_runtime::{Parker, RealClock};
 use trantor_time::{Clock, RealSpan};
 
-/// Duration of a step, a turn and most other commands.
-pub(crate) const STEP_UNITS: u32 = 7;
-
 /// Time limit for a clean shutdown.
 const END_PATIENCE: RealSpan = RealSpan::from_secs(15);
-
-/// Unit of processor time in /proc, the same on all current machines.
-const TICKS_PER_SECOND: i64 = 100;
 
 /// Blocks the thread.
 pub(crate) fn sleep(span: RealSpan) {
@@ -43,18 +37,6 @@ pub(crate) fn wait_until(
 /// A child process, killed on drop.
 pub(crate) struct Process(pub(crate) Child);
 
-/// Resource usage of a process, all threads together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Usage {
-    pub(crate) processor: RealSpan,
-    /// The part outside system calls, in steps of 10 ms.
-    pub(crate) user: RealSpan,
-    /// Voluntary context switches of all threads, and so their wake-ups.
-    pub(crate) sleeps: u64,
-    /// All context switches, voluntary and forced.
-    pub(crate) switches: u64,
-}
-
 impl Process {
     /// Starts this program with these arguments.
     pub(crate) fn of_this_program(words: &str) -> Result<Self> {
@@ -76,33 +58,16 @@ impl Process {
         Pid::from_child(&self.0)
     }
 
-    pub(crate) fn usage(&self) -> Result<Usage> {
-        let (mut processor_ns, mut sleeps, mut forced) = (0, 0, 0);
+    /// Processor time of all threads.
+    pub(crate) fn processor(&self) -> Result<RealSpan> {
+        let mut nanos = 0;
         for thread in std::fs::read_dir(self.file("task")).context("this measurement needs Linux")? {
-            let path = thread?.path();
-            let read = |name| std::fs::read_to_string(path.join(name));
             // A thread that answers one scrape may have ended since it was listed.
-            let (Ok(status), Ok(schedule)) = (read("status"), read("schedstat")) else {
-                continue;
-            };
-            sleeps += field(&status, "voluntary_ctxt_switches:")?;
-            forced += field(&status, "nonvoluntary_ctxt_switches:")?;
-            processor_ns += field(&schedule, "")?;
+            if let Ok(schedule) = std::fs::read_to_string(thread?.path().join("schedstat")) {
+                nanos += field(&schedule, "")?;
+            }
         }
-        // The name in brackets may hold spaces; user time is the twelfth field after it.
-        let stat = std::fs::read_to_string(self.file("stat"))?;
-        let behind_name = stat.rsplit(") ").next().unwrap_or_default();
-        let ticks = behind_name
-            .split(' ')
-            .nth(11)
-            .and_then(|ticks| ticks.parse::<i64>().ok());
-        let ticks = ticks.context("/proc/…/stat is not as expected")?;
-        Ok(Usage {
-            processor: RealSpan::from_nanos(i64::try_from(processor_ns)?),
-            user: RealSpan::from_millis(ticks * 1_000 / TICKS_PER_SECOND),
-            sleeps,
-            switches: sleeps + forced,
-        })
+        Ok(RealSpan::from_nanos(i64::try_from(nanos)?))
     }
 
     /// Resident memory in bytes, without the system's socket buffers; and its peak.
@@ -140,17 +105,6 @@ impl Drop for Process {
     }
 }
 
-impl Usage {
-    pub(crate) fn since(self, earlier: Self) -> Self {
-        Self {
-            processor: self.processor - earlier.processor,
-            user: self.user - earlier.user,
-            sleeps: self.sleeps - earlier.sleeps,
-            switches: self.switches - earlier.switches,
-        }
-    }
-}
-
 /// The first number behind `name` in a file of lines like `name: 12 kB`.
 fn field(text: &str, name: &str) -> Result<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name));
@@ -180,11 +134,6 @@ impl ServerProgram {
             Some(path) => Ok(path.clone()),
             None => Ok(std::env::current_exe()?.with_file_name("trantor-server")),
         }
-    }
-
-    /// Another program in the server's folder.
-    pub(crate) fn beside(&self, name: &str) -> Result<Command> {
-        Ok(Command::new(self.path()?.with_file_name(name)))
     }
 
     /// Starts the server with flags and folder options on free ports, and waits until it listens.
@@ -302,13 +251,5 @@ impl Line {
                 return Ok(());
             }
         }
-    }
-
-    /// Discards received bytes; the connection is non-blocking from then on.
-    pub(crate) fn drain(&mut self) -> Result<()> {
-        let mut buffer = [0; 64 * 1_024];
-        self.0.get_mut().set_nonblocking(true)?;
-        while matches!(self.0.get_mut().read(&mut buffer), Ok(count) if count > 0) {}
-        Ok(())
     }
 }

@@ -17,13 +17,14 @@ use trantor_protocol::wire::{
 };
 use trantor_time::{GameTime, RealTime};
 
-use crate::client::{ClientEvent, ClientStats};
 use crate::clock_sync::{ClockSync, ServerTime};
 use crate::control::{Control, Recording};
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::ProtocolError;
+use crate::interface::{ClientEvent, ClientStats};
+use crate::readable::readable;
 use crate::scene::LinkState;
-use crate::session::{Decoder, Session, readable};
+use crate::session::Session;
 use crate::timeline::Snapshot;
 use crate::world::TEAMS_MAX;
 
@@ -72,6 +73,77 @@ impl FrameSession {
         }
     }
 
+    pub fn start(&mut self, session: &mut Session, now: RealTime) {
+        session.write_first_line(WIRE_WORD);
+        session.send(&ToServer::Hello(ClientHello {
+            version: WIRE_VERSION,
+            program: session.config.program.clone(),
+        }));
+        self.hello_sent = now;
+    }
+
+    pub fn read(&mut self, bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
+        if self.joined.is_none() && bytes.starts_with(b"ko\n") {
+            return Err(ProtocolError::SpeaksText);
+        }
+        // The cutter is taken out so that a frame that borrows from it can be handled with all the rest.
+        let mut cutter = std::mem::replace(&mut self.cutter, FrameCutter::new::<ToClient>());
+        let result = self.read_frames(&mut cutter, bytes, session, now);
+        self.cutter = cutter;
+        result
+    }
+
+    pub fn handle_timeout(&mut self, session: &mut Session, now: RealTime) {
+        if let Some(joined) = &mut self.joined
+            && let Some(token) = joined.clock.poll_probe(now)
+        {
+            session.send(&ToServer::Probe { token });
+        }
+    }
+
+    pub fn next_timeout(&self) -> RealTime {
+        let probe = self
+            .joined
+            .as_ref()
+            .and_then(|joined| joined.clock.next_probe_at());
+        probe.unwrap_or(RealTime::MAX)
+    }
+
+    /// Whether the world is there, or how much of it. A jump in a recording is no reason to say that one waits.
+    pub fn link(&self, session: &Session, now: RealTime) -> LinkState {
+        let Some(joined) = &self.joined else {
+            return LinkState::Greeting;
+        };
+        if session.timeline.is_some() && (joined.loading.is_none() || session.is_jumping()) {
+            return LinkState::Live;
+        }
+        let loading = joined.loading.as_ref();
+        let tiles = loading.map_or(0, |snapshot| snapshot.world.ground().len()) as u32;
+        let delay_ms = session.delay_ms;
+        let passed_ms = now.since(joined.at).as_nanos() / 1_000_000;
+        let left_ms = u32::try_from(i64::from(delay_ms) - passed_ms).unwrap_or(0);
+        match tiles == 0 && left_ms > 0 {
+            true => LinkState::Delayed { delay_ms, left_ms },
+            false => LinkState::Loading {
+                tiles,
+                of: joined.hello.size.area() as u32,
+            },
+        }
+    }
+
+    pub fn server_at(&mut self, now: RealTime) -> Option<ServerTime> {
+        self.joined.as_mut()?.clock.server_at(now)
+    }
+
+    pub fn count(&self, now: RealTime, stats: &mut ClientStats) {
+        if let Some(joined) = &self.joined {
+            stats.clock = joined.clock.estimate(now);
+            stats.saturated = joined.clock.saturated();
+            stats.ticks_skipped = joined.stream.skipped;
+            stats.tick_age_ns = joined.tick_age_ns;
+        }
+    }
+
     fn take(&mut self, message: ToClient, session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
         match (&mut self.joined, message) {
             (_, ToClient::Goodbye { reason }) | (None, ToClient::Refused { reason, .. }) => {
@@ -108,79 +180,6 @@ impl FrameSession {
             self.take(message, session, now)?;
         }
         Ok(())
-    }
-}
-
-impl Decoder for FrameSession {
-    fn start(&mut self, session: &mut Session, now: RealTime) {
-        session.write_first_line(WIRE_WORD);
-        session.send(&ToServer::Hello(ClientHello {
-            version: WIRE_VERSION,
-            program: session.config.program.clone(),
-        }));
-        self.hello_sent = now;
-    }
-
-    fn read(&mut self, bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
-        if self.joined.is_none() && bytes.starts_with(b"ko\n") {
-            return Err(ProtocolError::SpeaksText);
-        }
-        // The cutter is taken out so that a frame that borrows from it can be handled with all the rest.
-        let mut cutter = std::mem::replace(&mut self.cutter, FrameCutter::new::<ToClient>());
-        let result = self.read_frames(&mut cutter, bytes, session, now);
-        self.cutter = cutter;
-        result
-    }
-
-    fn handle_timeout(&mut self, session: &mut Session, now: RealTime) {
-        if let Some(joined) = &mut self.joined
-            && let Some(token) = joined.clock.poll_probe(now)
-        {
-            session.send(&ToServer::Probe { token });
-        }
-    }
-
-    fn next_timeout(&self, _: &Session) -> RealTime {
-        let probe = self
-            .joined
-            .as_ref()
-            .and_then(|joined| joined.clock.next_probe_at());
-        probe.unwrap_or(RealTime::MAX)
-    }
-
-    /// Whether the world is there, or how much of it. A jump in a recording is no reason to say that one waits.
-    fn link(&self, session: &Session, now: RealTime) -> LinkState {
-        let Some(joined) = &self.joined else {
-            return LinkState::Greeting;
-        };
-        if session.timeline.is_some() && (joined.loading.is_none() || session.is_jumping()) {
-            return LinkState::Live;
-        }
-        let loading = joined.loading.as_ref();
-        let tiles = loading.map_or(0, |snapshot| snapshot.world.ground().len()) as u32;
-        let delay_ms = session.delay_ms;
-        let passed_ms = now.since(joined.at).as_nanos() / 1_000_000;
-        let left_ms = u32::try_from(i64::from(delay_ms) - passed_ms).unwrap_or(0);
-        match tiles == 0 && left_ms > 0 {
-            true => LinkState::Delayed { delay_ms, left_ms },
-            false => LinkState::Loading {
-                tiles,
-                of: joined.hello.size.area() as u32,
-            },
-        }
-    }
-
-    fn server_at(&mut self, now: RealTime) -> Option<ServerTime> {
-        self.joined.as_mut()?.clock.server_at(now)
-    }
-
-    fn count(&self, now: RealTime, stats: &mut ClientStats) {
-        if let Some(joined) = &self.joined {
-            stats.clock = joined.clock.estimate(now);
-            stats.saturated = joined.clock.saturated();
-            stats.ticks_skipped = joined.stream.skipped;
-            stats.tick_age_ns = joined.tick_age_ns;
-        }
     }
 }
 

@@ -3,8 +3,8 @@
 //! Bytes from a server go in; what to draw comes out, as a [`scene::Scene`] for any instant of real time:
 //!
 //! ```text
-//! bytes ─> client ─> frame_session ──────────────┐
-//!                 └> text_session ─> text_world ─┴> session: timeline ─> world ─> display ─> Scene
+//! bytes ─> client ─> decoder ─> frame_session ──────────────┐
+//!                            └> text_session ─> text_world ─┴> session: timeline ─> world ─> display ─> Scene
 //!
 //! clock_sync: the server's clock ─> display_clock: the moment shown
 //! control: what the user requested, shown at once
@@ -18,28 +18,35 @@
     reason = "names that say it all need no sentence; only our own programs build on this"
 )]
 
+// From the top to the leaves: no group uses one above it.
 mod client;
-mod control;
-mod error;
-mod session;
+mod decoder;
 
 mod frame_session;
 mod text_session;
 mod text_world;
 
-pub mod clock_sync;
-pub mod display_clock;
+mod control;
+mod session;
 
 mod display;
 mod motion;
-pub mod scene;
 mod table;
 pub mod timeline;
 pub mod world;
 
-pub use client::{Client, ClientConfig, ClientEvent, ClientStats, Language};
+pub mod clock_sync;
+pub mod display_clock;
+mod interface;
+
+mod error;
+mod readable;
+pub mod scene;
+
+pub use client::Client;
 pub use control::{ControlError, ControlRequest, Recording};
 pub use error::ProtocolError;
+pub use interface::{ClientConfig, ClientEvent, ClientStats, Language};
 pub use scene::{
     EffectKind, LinkState, Scene, SceneAction, SceneAgent, SceneClock, SceneEffect, SceneGround, SceneRitual,
     SceneTeam, Span, Spread,

@@ -4,24 +4,22 @@
 //! [`crate::frame_session`]'s and [`crate::text_session`]'s. Any error ends the connection; nothing is retried.
 
 use std::collections::VecDeque;
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use trantor_model::lag::{show, show_settings};
 use trantor_model::{AgentId, CommandKind, FeedKind, Lag};
-use trantor_protocol::text::{GuiRequest, printable, write_gui_request};
+use trantor_protocol::text::{GuiRequest, write_gui_request};
 use trantor_protocol::wire::{LagState, LinkState as Link, SentNumbers, ToServer, write_frame};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
-use crate::client::{ClientConfig, ClientEvent, ClientStats, Language};
-use crate::clock_sync::ServerTime;
 use crate::control::{Control, Recording};
 use crate::display_clock::DisplayClock;
 use crate::error::ProtocolError;
+use crate::interface::{ClientConfig, ClientEvent, ClientStats, Language};
 use crate::push_bounded;
-use crate::scene::{LinkState, ShownOwners};
+use crate::readable::{readable, readable_bytes};
+use crate::scene::ShownOwners;
 use crate::timeline::{Snapshot, Timeline};
-use crate::world::World;
 
 /// How long a server may take from the connection to its hello: longer than a way there and back that is made as long
 /// as it can be asked for, and shorter than the minute after which a server gives up.
@@ -35,35 +33,6 @@ const EVENTS_MAX: usize = 256;
 
 /// Bytes that may wait to be sent. A viewer sends little; a server that does not read even that is broken.
 pub(crate) const OUTBOX_BYTES_MAX: usize = 64 * 1024;
-
-/// What the messages of one language mean for a [`Session`].
-pub(crate) trait Decoder: Debug + Send {
-    /// The server has greeted: sends what follows the first line.
-    fn start(&mut self, session: &mut Session, now: RealTime);
-
-    /// Takes what the server sent after its greeting.
-    fn read(&mut self, bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), ProtocolError>;
-
-    /// Does what is due at `now`.
-    fn handle_timeout(&mut self, session: &mut Session, now: RealTime);
-
-    /// When [`Self::handle_timeout`] has something to do.
-    fn next_timeout(&self, session: &Session) -> RealTime;
-
-    /// The state of a link that received something lately.
-    fn link(&self, session: &Session, now: RealTime) -> LinkState;
-
-    /// The server's clock at `now`; `None` before it is known.
-    fn server_at(&mut self, now: RealTime) -> Option<ServerTime>;
-
-    /// The newest world received, a little ahead of what is shown.
-    fn newest_world(&self, session: &Session) -> Option<Result<World, ProtocolError>> {
-        session.timeline.as_ref().map(Timeline::newest_world)
-    }
-
-    /// Adds the figures that only this decoder knows.
-    fn count(&self, now: RealTime, stats: &mut ClientStats);
-}
 
 /// The state of a connection that both languages share.
 #[derive(Debug)]
@@ -237,9 +206,6 @@ fn words(lag: Option<&Lag>) -> String {
 /// Longest greeting accepted, in bytes. Greetings are one word; some servers add a line of their own.
 const GREETING_BYTES_MAX: usize = 1_024;
 
-/// Longest text from a server that is shown to the user, in characters.
-const REASON_CHARS_MAX: usize = 300;
-
 /// Bytes of a greeting that are kept, to tell whose it is.
 const GREETING_BYTES_KEPT: usize = 64;
 
@@ -289,20 +255,6 @@ pub fn write_first_line(out: &mut Vec<u8>, word: &str, token: Option<&str>) {
     out.push(b'\n');
 }
 
-/// A text from a server as it may be shown: no control characters, and not too long.
-pub(crate) fn readable(text: &str) -> String {
-    printable(text).take(REASON_CHARS_MAX).collect()
-}
-
-/// The same for bytes of a server that may know nothing of Unicode: each is then the character of its number, so that
-/// different names stay different.
-pub(crate) fn readable_bytes(text: &[u8]) -> String {
-    match std::str::from_utf8(text) {
-        Ok(text) => readable(text),
-        Err(_) => readable(&text.iter().copied().map(char::from).collect::<String>()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,11 +268,5 @@ mod tests {
             read += piece.len();
             assert!(read <= GREETING_BYTES_MAX);
         }
-    }
-
-    #[test]
-    fn texts_of_a_server_cannot_control_a_terminal() {
-        assert_eq!(readable("no\x1b[2J\n way"), "no[2J way");
-        assert_eq!(readable(&"x".repeat(10_000)).len(), REASON_CHARS_MAX);
     }
 }

@@ -14,13 +14,14 @@ use trantor_protocol::text::{
 };
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
 
-use crate::client::{ClientEvent, ClientStats};
 use crate::clock_sync::{ClockEstimate, ServerTime};
 use crate::control::Control;
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::ProtocolError;
+use crate::interface::{ClientEvent, ClientStats};
+use crate::readable::readable_bytes;
 use crate::scene::LinkState;
-use crate::session::{Decoder, Session, readable_bytes};
+use crate::session::Session;
 use crate::text_world::TextWorld;
 use crate::timeline::Snapshot;
 use crate::world::World;
@@ -94,6 +95,99 @@ impl TextSession {
             asked: None,
             rtt: RealSpan::ZERO,
         }
+    }
+
+    pub fn start(&mut self, session: &mut Session, now: RealTime) {
+        session.control = Control::new(true);
+        session.write_first_line(GRAPHIC_WORD);
+        self.keep_alive_at = now.saturating_add(ASK_AFTER);
+    }
+
+    pub fn read(
+        &mut self,
+        mut bytes: &[u8],
+        session: &mut Session,
+        now: RealTime,
+    ) -> Result<(), ProtocolError> {
+        let mut cutter = std::mem::take(&mut self.cutter);
+        let mut result = Ok(());
+        while result.is_ok()
+            && let Some(cut) = cutter.next(&mut bytes)
+        {
+            session.stats.messages_in = session.stats.messages_in.saturating_add(1);
+            match cut {
+                Cut::Line(line) => result = self.line(line, session, now),
+                Cut::TooLong => not_understood(session),
+            }
+        }
+        self.cutter = cutter;
+        if let Some(world) = &mut self.world {
+            world.settle();
+            show_changes(world, session);
+        }
+        result
+    }
+
+    pub fn handle_timeout(&mut self, session: &mut Session, now: RealTime) {
+        if self.keep_alive_at <= now {
+            self.keep_alive_at = now.saturating_add(KEEP_ALIVE);
+            self.asked.get_or_insert(now);
+            session.ask(GuiRequest::MapSize);
+            // A server that sends nothing by itself is asked for everything.
+            if self.world.is_none() {
+                session.ask(GuiRequest::Frequency);
+                session.ask(GuiRequest::Teams);
+                session.ask(GuiRequest::Map);
+            }
+            if let Some(world) = self.loading(session) {
+                let missing = world.tiles_missing;
+                let received = world.latest.ground().len() - missing;
+                if missing > 0 && received <= TILES_TRICKLE_MAX {
+                    session.ask(GuiRequest::Map);
+                }
+            }
+        }
+        if self.loading_ends_at(session) <= now {
+            self.open(session, now);
+        }
+        if self.poll_at <= now
+            && let Some(world) = &self.world
+        {
+            let tiles = world.latest.ground().len() as i64;
+            self.poll_at = now.saturating_add(MAP_POLL + MAP_POLL_PER_TILE * tiles);
+            session.ask(GuiRequest::Map);
+        }
+    }
+
+    pub fn next_timeout(&self, session: &Session) -> RealTime {
+        let loading_ends_at = self.loading_ends_at(session);
+        self.keep_alive_at.min(loading_ends_at).min(self.poll_at)
+    }
+
+    pub fn link(&self, session: &Session) -> LinkState {
+        let Some(world) = self.loading(session) else {
+            return LinkState::Live;
+        };
+        let of = world.latest.ground().len();
+        LinkState::Loading {
+            tiles: (of - world.tiles_missing) as u32,
+            of: of as u32,
+        }
+    }
+
+    /// Unlike what is shown, it goes on after a victory: a recording may be moved back.
+    pub fn newest_world(&self, session: &Session) -> Option<World> {
+        let world = self.world.as_ref().filter(|_| session.timeline.is_some())?;
+        Some(world.latest.clone())
+    }
+
+    pub fn count(&self, stats: &mut ClientStats) {
+        stats.clock = ClockEstimate {
+            rtt_best_ns: self.rtt.as_nanos(),
+            rtt_last_ns: self.rtt.as_nanos(),
+            ..ClockEstimate::default()
+        };
+        stats.ignored = self.world.as_ref().map_or(0, |world| world.ignored);
     }
 
     fn line(&mut self, line: &[u8], session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
@@ -260,101 +354,6 @@ impl TextSession {
             0 => at_latest.min(session.received.saturating_add(COMPLETE_AFTER)),
             _ => at_latest,
         }
-    }
-}
-
-impl Decoder for TextSession {
-    fn start(&mut self, session: &mut Session, now: RealTime) {
-        session.control = Control::new(true);
-        session.write_first_line(GRAPHIC_WORD);
-        self.keep_alive_at = now.saturating_add(ASK_AFTER);
-    }
-
-    fn read(&mut self, mut bytes: &[u8], session: &mut Session, now: RealTime) -> Result<(), ProtocolError> {
-        let mut cutter = std::mem::take(&mut self.cutter);
-        let mut result = Ok(());
-        while result.is_ok()
-            && let Some(cut) = cutter.next(&mut bytes)
-        {
-            session.stats.messages_in = session.stats.messages_in.saturating_add(1);
-            match cut {
-                Cut::Line(line) => result = self.line(line, session, now),
-                Cut::TooLong => not_understood(session),
-            }
-        }
-        self.cutter = cutter;
-        if let Some(world) = &mut self.world {
-            world.settle();
-            show_changes(world, session);
-        }
-        result
-    }
-
-    fn handle_timeout(&mut self, session: &mut Session, now: RealTime) {
-        if self.keep_alive_at <= now {
-            self.keep_alive_at = now.saturating_add(KEEP_ALIVE);
-            self.asked.get_or_insert(now);
-            session.ask(GuiRequest::MapSize);
-            // A server that sends nothing by itself is asked for everything.
-            if self.world.is_none() {
-                session.ask(GuiRequest::Frequency);
-                session.ask(GuiRequest::Teams);
-                session.ask(GuiRequest::Map);
-            }
-            if let Some(world) = self.loading(session) {
-                let missing = world.tiles_missing;
-                let received = world.latest.ground().len() - missing;
-                if missing > 0 && received <= TILES_TRICKLE_MAX {
-                    session.ask(GuiRequest::Map);
-                }
-            }
-        }
-        if self.loading_ends_at(session) <= now {
-            self.open(session, now);
-        }
-        if self.poll_at <= now
-            && let Some(world) = &self.world
-        {
-            let tiles = world.latest.ground().len() as i64;
-            self.poll_at = now.saturating_add(MAP_POLL + MAP_POLL_PER_TILE * tiles);
-            session.ask(GuiRequest::Map);
-        }
-    }
-
-    fn next_timeout(&self, session: &Session) -> RealTime {
-        let loading_ends_at = self.loading_ends_at(session);
-        self.keep_alive_at.min(loading_ends_at).min(self.poll_at)
-    }
-
-    fn link(&self, session: &Session, _: RealTime) -> LinkState {
-        let Some(world) = self.loading(session) else {
-            return LinkState::Live;
-        };
-        let of = world.latest.ground().len();
-        LinkState::Loading {
-            tiles: (of - world.tiles_missing) as u32,
-            of: of as u32,
-        }
-    }
-
-    /// Our own clock: the server's is not known.
-    fn server_at(&mut self, now: RealTime) -> Option<ServerTime> {
-        Some(ServerTime::from_nanos(now.as_nanos()))
-    }
-
-    /// Unlike what is shown, it goes on after a victory: a recording may be moved back.
-    fn newest_world(&self, session: &Session) -> Option<Result<World, ProtocolError>> {
-        let world = self.world.as_ref().filter(|_| session.timeline.is_some())?;
-        Some(Ok(world.latest.clone()))
-    }
-
-    fn count(&self, _: RealTime, stats: &mut ClientStats) {
-        stats.clock = ClockEstimate {
-            rtt_best_ns: self.rtt.as_nanos(),
-            rtt_last_ns: self.rtt.as_nanos(),
-            ..ClockEstimate::default()
-        };
-        stats.ignored = self.world.as_ref().map_or(0, |world| world.ignored);
     }
 }
 

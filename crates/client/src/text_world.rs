@@ -19,8 +19,8 @@ use trantor_protocol::wire::{ActionState, Change, EggState, RitualState};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::error::ProtocolError;
+use crate::readable::readable_bytes;
 use crate::scene::TEAM_UNKNOWN;
-use crate::session::readable_bytes;
 use crate::timeline::SAID_BYTES_MAX;
 use crate::world::{TEAMS_MAX, World};
 

@@ -16,11 +16,11 @@ use trantor_protocol::limits::{DELIVERIES_MAX, HISTORY_SCORES_MAX};
 use trantor_protocol::wire::{Change, FeedEntry, History, ScorePoint, SnapshotPart};
 use trantor_time::{Frequency, GameTime};
 
-use crate::client::ClientStats;
 use crate::clock_sync::ServerTime;
 use crate::display::{Display, Moment};
 use crate::display_clock::DisplayClock;
 use crate::error::ProtocolError;
+use crate::interface::ClientStats;
 use crate::push_bounded;
 use crate::scene::{Scene, SceneGround, SceneTeam};
 use crate::world::World;

@@ -3,7 +3,8 @@
 //! All skills are one brain, and each knows all that the one below knows. An elevation needs 1, 2, 4 or 6 agents, so that the
 //! number of those that it can gather decides the level that it can reach.
 
-use crate::team::QUORUM;
+/// Agents of the last level that win, and agents that the highest elevations need.
+pub(crate) const QUORUM: usize = 6;
 
 /// Strengths of a brain, in rising order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

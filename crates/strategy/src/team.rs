@@ -13,10 +13,7 @@ use trantor_model::{Counts, Level};
 
 use crate::body::{FOOD_UNITS, RITUAL_UNITS};
 use crate::signal::{RELAYED_MAX, Relayed, Signal, Status, Verb};
-use crate::skill::Skill;
-
-/// Agents of the last level that win, and agents that the highest elevations need.
-pub(crate) const QUORUM: usize = 6;
+use crate::skill::{QUORUM, Skill};
 
 /// Agents above those needed that climb together at most: of more, those with enough food and then the most stones.
 const COHORT_SPARES_MAX: usize = 1;

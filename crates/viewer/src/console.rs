@@ -135,7 +135,7 @@ impl Console {
 ///
 /// Completion reads the arguments: words in lower case are literal, for names in capitals see
 /// [`choices`].
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 23] = [
     "help [COMMAND] — list all commands, or one",
     "speed UNITS_PER_SECOND | max — set the game's speed",
     "pause — pause the game",
@@ -155,7 +155,6 @@ const COMMANDS: [&str; 24] = [
     "record SECONDS [gif] [PER_SECOND] — record the window as a WebM, or as an animated GIF",
     "scale FACTOR — set the size of the panels; remembered",
     "quality swift | fine | auto — set the render quality; auto follows the graphics adapter; remembered",
-    "volume [PERCENT | off | on] — show or set the volume; remembered",
     "gpu lose | lose-surface | outdated | timeout — simulate a failure of the graphics device or the surface",
     "reconnect — reconnect to the server",
     "clear — clear this output",

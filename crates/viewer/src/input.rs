@@ -82,9 +82,6 @@ actions! {
     UsualSize: "panels of the usual size", ["ctrl+0"];
     Screenshot: "picture into a file", ["f12"];
     Record: "start and stop recording", ["f9"];
-    Mute: "sound off, on", ["u"];
-    Softer: "softer", ["9"];
-    Louder: "louder", ["0"];
     Reconnect: "join the server again", ["f5"];
     Quit: "quit", ["f10"];
 }
@@ -111,7 +108,6 @@ impl Action {
             Self::StepUnit..=Self::Slower,
             Self::StepBack..=Self::SeekOn,
             Self::NextAgent..=Self::EventBefore,
-            Self::Softer..=Self::Louder,
         ]
         .iter()
         .any(|actions| actions.contains(&self))
@@ -283,12 +279,12 @@ mod tests {
     fn changed_keys_win_over_usual_ones() {
         let changed = BTreeMap::from([
             (Action::Pause, vec!["P".to_owned()]),
-            (Action::Mute, vec!["f1".to_owned(), "a".to_owned()]),
+            (Action::Record, vec!["f1".to_owned(), "a".to_owned()]),
         ]);
         let bindings = Bindings::with(&changed);
         let keys = |action| bindings.keys_of(action).collect::<Vec<_>>();
         assert_eq!(keys(Action::Help), ["h"], "the other one is taken");
-        assert_eq!(keys(Action::Mute), ["a", "f1"]);
+        assert_eq!(keys(Action::Record), ["a", "f1"]);
         let action = |key: Key| bindings.action_of(&key_name(&key).unwrap());
         assert_eq!(action(Key::Character("p".into())), Some(Action::Pause));
         assert_eq!(action(Key::Named(NamedKey::Space)), None);

@@ -12,7 +12,6 @@ use trantor_time::GameTime;
 
 use crate::film::recording::Take;
 use crate::input::Action;
-use crate::sound::SoundChange;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Intent {
@@ -29,7 +28,6 @@ pub enum Intent {
     /// The same, and the camera near enough to a place to see its agents.
     Revisit(GameTime, Option<Tile>),
     Paint(PaintMode),
-    Sound(SoundChange),
     /// The pictures of a while into files; asked for again, the end of it.
     Record(Take),
     /// Another render quality; `None` for the graphics adapter's.

@@ -31,7 +31,6 @@ pub mod painter;
 pub mod pictures;
 pub mod replay_server;
 pub mod settings;
-pub mod sound;
 pub mod source;
 pub mod state;
 pub mod terminal;

@@ -32,9 +32,6 @@ pub struct Settings {
     pub quality: Option<Quality>,
     /// Size of panels, as a multiple of what the display asks for.
     pub scale: Option<f32>,
-    pub volume_percent: Option<u8>,
-    #[serde(rename = "muted")]
-    pub is_muted: bool,
     /// Whether the director may take the camera where no hand is seen; as `F7` left it.
     pub director: Option<bool>,
     /// The camera over a map, once the user moved it.
@@ -143,12 +140,19 @@ impl Settings {
     }
 }
 
+/// Settings and actions of sound, which earlier viewers had and stored.
+const REMOVED_SETTINGS: [&str; 2] = ["volume_percent", "muted"];
+const REMOVED_ACTIONS: [&str; 3] = ["mute", "softer", "louder"];
+
 /// The settings of a file, and what is wrong with those that are left out.
 fn read(text: &str) -> (Settings, Vec<String>) {
     let mut table = match text.parse::<toml::Table>() {
         Ok(table) => table,
         Err(error) => return (Settings::default(), vec![error.message().to_owned()]),
     };
+    for name in REMOVED_SETTINGS {
+        table.remove(name);
+    }
     let mut mistakes = Vec::new();
     let only = |name: &str, value| toml::Table::from_iter([(name.to_owned(), value)]);
     let mut is_good = |name: &str, alone: toml::Table| {
@@ -162,6 +166,9 @@ fn read(text: &str) -> (Settings, Vec<String>) {
     };
     // Each setting alone, and each binding, so that a mistake costs no other.
     if let Some(toml::Value::Table(keys)) = table.get_mut("keys") {
+        for action in REMOVED_ACTIONS {
+            keys.remove(action);
+        }
         keys.retain(|action, bound| {
             let binding = toml::Value::Table(only(action, bound.clone()));
             is_good(&format!("keys: {action}"), only("keys", binding))
@@ -189,7 +196,7 @@ mod tests {
     use super::*;
 
     const WHOLE: &str = "theme = \"light\"\nwindow = [800, 600]\nplace = [-5, 40]\nfull_screen = true\n\
-        quality = \"fine\"\nscale = 1.5\nvolume_percent = 30\nmuted = true\ndirector = false\n\n\
+        quality = \"fine\"\nscale = 1.5\ndirector = false\n\n\
         [view]\nmap = [20, 30]\ntarget = [3.5, 4.0]\ndistance = 12.0\nyaw = 0.5\npitch = 0.75\n\n\
         [keys]\nfull-screen = [\"g\"]\n";
 
@@ -221,6 +228,18 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_sound_in_an_earlier_file_are_read_without_a_mistake() {
+        let earlier =
+            "theme = \"light\"\nvolume_percent = 30\nmuted = true\n[keys]\nmute = [\"v\"]\npause = [\"p\"]\n";
+        let (settings, mistakes) = read(earlier);
+        assert_eq!((settings.theme, mistakes), (Some(Theme::Light), Vec::new()));
+        assert_eq!(
+            settings.keys,
+            BTreeMap::from([(Action::Pause, vec!["p".to_owned()])])
+        );
+    }
+
+    #[test]
     fn of_a_file_with_mistakes_the_rest_is_used_and_it_is_kept_aside() {
         let folder = std::env::temp_dir().join(format!("trantor-settings-test-{}", std::process::id()));
         let path = folder.join("viewer.toml");
@@ -230,17 +249,11 @@ mod tests {
             Settings::load_from(path.clone())
         };
         let some = load(
-            b"theme = \"light\"\nvolume_percent = \"loud\"\ncolour = 3\n\
-            [keys]\nfly = [\"x\"]\nmute = 3\npause = [\"p\"]\n",
+            b"theme = \"light\"\nscale = \"large\"\ncolour = 3\n\
+            [keys]\nfly = [\"x\"]\nquit = 3\npause = [\"p\"]\n",
         );
         let mistake = some.mistake.as_deref().unwrap();
-        for part in [
-            "volume_percent: ",
-            "colour: ",
-            "keys: fly: ",
-            "keys: mute: ",
-            "toml.old",
-        ] {
+        for part in ["scale: ", "colour: ", "keys: fly: ", "keys: quit: ", "toml.old"] {
             assert!(mistake.contains(part), "{part}: {mistake}");
         }
         assert_eq!(some.keys, BTreeMap::from([(Action::Pause, vec!["p".to_owned()])]));

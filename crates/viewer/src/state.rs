@@ -21,8 +21,6 @@ use crate::film;
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::Settings;
-use crate::sound::Volume;
-use crate::sound::mixer::Listener;
 use crate::source::{self, Repeat, Source};
 use crate::state::director::Director;
 use crate::state::hud::{EventFeed, FrameFigures, Hud};
@@ -91,8 +89,6 @@ pub struct ViewerState {
     pixels: (u32, u32),
     points: egui::Vec2,
     pub frames: FrameFigures,
-    /// `None` where there is no sound.
-    pub volume: Option<Volume>,
     /// The map whose events and scores are kept.
     known: Option<MapSize>,
     was_won: bool,
@@ -159,7 +155,6 @@ impl ViewerState {
             pixels: (1, 1),
             points: egui::vec2(1.0, 1.0),
             frames: FrameFigures::default(),
-            volume: None,
             known: None,
             was_won: false,
             matches_before: 0,
@@ -183,11 +178,6 @@ impl ViewerState {
     /// What is shown, and what happened in words.
     pub fn scene_and_feed(&self) -> (&Scene, &EventFeed) {
         (&self.scene, &self.hud.feed)
-    }
-
-    /// Where the game is listened to from; `None` while there is no map.
-    pub fn listener(&self) -> Option<Listener> {
-        Some(Listener::new(&self.camera.pose, self.window()?))
     }
 
     pub fn selection(&self) -> Selection {

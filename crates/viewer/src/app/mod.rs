@@ -50,8 +50,7 @@ pub fn run(cli: &Cli, make_state: impl FnOnce(Waker) -> anyhow::Result<ViewerSta
     });
     let state = make_state(gate.waker())?;
     let screen = WindowScreen::new(cli.clone(), &state.settings);
-    let mut game_loop = GameLoop::new(state, screen, RealClock::new());
-    game_loop.viewer().sound.open_device();
+    let game_loop = GameLoop::new(state, screen, RealClock::new());
     // The first signal asks for the end, which saves settings; a second one ends the program at once.
     let is_ending = signals::end_flag(true)?;
     let mut app = App {

@@ -16,7 +16,7 @@ use x11rb::rust_connection::RustConnection;
 
 const ASK_EVERY: RealSpan = RealSpan::from_secs(1);
 
-/// Frames a second of a hidden window: they draw nothing, and sounds and events stay in time.
+/// Frames a second of a hidden window: they draw nothing, and events stay in time.
 pub(super) const HIDDEN_PER_SECOND: f64 = 10.0;
 
 struct Display {

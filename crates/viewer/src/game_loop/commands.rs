@@ -22,7 +22,6 @@ use crate::input::{Action, Bindings};
 use crate::intent::Intent;
 use crate::logging;
 use crate::settings::PANEL_SCALE;
-use crate::sound::SoundChange;
 
 /// Frames a second that can be aimed at: fewer are no motion, more no display shows.
 const FRAMES_PER_SECOND: RangeInclusive<f64> = 1.0..=1_000.0;
@@ -81,7 +80,6 @@ impl<S> Viewer<S> {
                 let factor = within(factor, PANEL_SCALE, "a scale is a number").map_err(usage)?;
                 self.state.scale_panels(factor);
             }
-            ("volume", []) => return Ok(self.sound.description()),
             ("reconnect", []) => self.state.source().reconnect()?,
             ("clear", []) => self.state.hud().console.output.clear(),
             (_, []) => return Err(usage("something is missing".to_owned())),
@@ -114,11 +112,6 @@ impl<S> Viewer<S> {
     fn run_intent(&mut self, intent: Intent, now: RealTime) -> Result<String, String> {
         match intent {
             Intent::Do(Action::Quit) => self.quit(),
-            Intent::Sound(change) => {
-                let said = self.sound.change(change, &mut self.state.settings);
-                self.state.settings.save();
-                return Ok(said);
-            }
             Intent::Quality(quality) => {
                 self.state.settings.quality = quality;
                 self.state.settings.save();
@@ -290,12 +283,6 @@ fn parse_intent(
         ("quality", ["swift"]) => Intent::Quality(Some(Quality::Swift)),
         ("quality", ["fine"]) => Intent::Quality(Some(Quality::Fine)),
         ("quality", ["auto"]) => Intent::Quality(None),
-        ("volume", [change @ ("off" | "on")]) => Intent::Sound(SoundChange::Mute(*change == "off")),
-        ("volume", [percent]) => {
-            let percent = percent.trim_end_matches('%');
-            let percent = within(percent, 0..=100, "a volume is a whole number").map_err(usage)?;
-            Intent::Sound(SoundChange::Volume(percent))
-        }
         ("gpu", [fault]) => match Fault::named(fault) {
             Some(fault) => Intent::Gpu(fault),
             None => return Ok(None),

@@ -4,7 +4,7 @@
 //!      frame due                                     not due
 //!      one pass of the systems, in their order                  one event after the other: what the platform
 //!      input > network > interpolation > mirror                 tells is put in line, what the network brought
-//!        > hud > sound > graphics > statistics                          goes to the client, until the later of frame start
+//!        > hud > graphics > statistics                          goes to the client, until the later of frame start
 //!      those that have a rate of their own skip frames          + interval and frame end + half its duration;
 //!                                                               nothing left: sleep until the next frame
 //! ```
@@ -29,7 +29,6 @@ use crate::figures::{FRAMES_KEPT, Figures};
 use crate::input::{Input, InputQueue};
 use crate::intent::Intent;
 use crate::settings::Settings;
-use crate::sound::Sound;
 use crate::state::{Pointer, ViewerState};
 
 use self::figures::Rates;
@@ -65,7 +64,6 @@ pub struct Viewer<S> {
     pub schedule: Schedule,
     /// What the debugging view shows; filled only while it is open.
     pub figures: Figures,
-    pub sound: Sound,
     rates: Rates,
     pointer: Pointer,
     started: RealTime,
@@ -101,7 +99,6 @@ impl<S: Screen, C: Clock> GameLoop<S, C> {
         let schedule = Schedule::new(systems::list::<S>().map(|(name, pace, _)| (name, pace)));
         Self {
             viewer: Viewer {
-                sound: Sound::new(&state.settings),
                 state,
                 screen,
                 inputs: InputQueue::default(),

@@ -7,7 +7,6 @@
 //! | `interpolation` | each frame | the scene of this instant, the camera, the ground's colours |
 //! | `mirror` | each frame | what belongs to that scene: events, refusals, standings |
 //! | `hud` | each frame | panels, and the commands typed into them |
-//! | `sound` | each frame | what begins to be heard with this scene |
 //! | `graphics` | each frame | the lists to draw, the picture; what only the screen can do |
 //! | `statistics` | once a second | rates of frames and systems |
 //!
@@ -30,7 +29,7 @@ use crate::state::hud::FrameFigures;
 pub(super) type Run<S> = fn(&mut Viewer<S>, RealSpan, RealTime) -> anyhow::Result<()>;
 
 /// The list, in the order in which a frame calls them.
-pub(super) fn list<S: Screen>() -> [(&'static str, Pace, Run<S>); 8] {
+pub(super) fn list<S: Screen>() -> [(&'static str, Pace, Run<S>); 7] {
     let each_second = Pace::At(Rate::per_second(1.0).expect("one a second is a rate"));
     [
         ("input", Pace::Uncapped, input),
@@ -38,7 +37,6 @@ pub(super) fn list<S: Screen>() -> [(&'static str, Pace, Run<S>); 8] {
         ("interpolation", Pace::Uncapped, interpolation),
         ("mirror", Pace::Uncapped, mirror),
         ("hud", Pace::Uncapped, hud),
-        ("sound", Pace::Uncapped, sound),
         ("graphics", Pace::Uncapped, graphics),
         ("statistics", each_second, statistics),
     ]
@@ -122,7 +120,6 @@ fn hud<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow:
         per_second: viewer.rates.frames(),
         target: viewer.pacer.budget.rate().as_per_second(),
     };
-    viewer.state.volume = viewer.sound.volume();
     viewer.screen.lay_out(&mut viewer.state, &viewer.figures, now);
     while let Some(line) = viewer.state.hud().console.take_entered() {
         let answer = viewer.run_command(&line, now);
@@ -131,19 +128,10 @@ fn hud<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow:
     Ok(())
 }
 
-fn sound<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
-    let Viewer { state, sound, .. } = viewer;
-    if let Some(listener) = state.listener() {
-        sound.play(state.scene(), &listener, now);
-    }
-    Ok(())
-}
-
 fn graphics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow::Result<()> {
     let Viewer {
         state,
         screen,
-        sound,
         is_over,
         drawn: frames_drawn,
         ..
@@ -155,7 +143,6 @@ fn graphics<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> an
                 *is_over = true;
                 None
             }
-            Intent::Sound(change) => Some(sound.change(change, &mut state.settings)),
             other => screen.host_request(other, state, now),
         };
         if let Some(said) = said {
@@ -289,7 +276,7 @@ impl System {
         (self.pacer.due() != Due::Never).then(|| self.pacer.pace())
     }
 
-    /// Failures in a row; 0 for a sound system.
+    /// Failures in a row; 0 for a system without one.
     pub fn failures(&self) -> u32 {
         self.failing.map_or(0, |failing| failing.failures)
     }

@@ -279,31 +279,6 @@ fn what_only_the_program_can_do_is_asked_of_it_and_quitting_ends_the_loop() {
     assert!(game_loop.is_over());
 }
 
-#[test]
-fn the_game_is_heard_as_it_is_shown_held_by_a_pause_and_silent_when_asked() {
-    let (mut game_loop, clock) = test_loop(60.0);
-    game_loop.viewer().state = ViewerState::demo(DemoScene::Overview);
-    // Tones that began, whether they are paused, and the volume.
-    let heard = std::rc::Rc::new(std::cell::Cell::new((0, false, 0.0)));
-    let speaker = std::rc::Rc::clone(&heard);
-    game_loop.viewer().sound.open(Box::new(move |mix| {
-        speaker.set((speaker.get().0 + mix.voices.len(), mix.is_paused, mix.volume));
-    }));
-    run(&mut game_loop, &clock, at(4_000));
-    let (played, ..) = heard.get();
-    assert!(played >= 3, "{played} tones in four seconds of a demo");
-    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Pause)));
-    run(&mut game_loop, &clock, at(6_000));
-    assert_eq!(heard.get(), (played, true, 0.6));
-    game_loop.event(|viewer, _| viewer.put_input(Input::Act(Action::Pause)));
-    type_line(&mut game_loop, "volume off");
-    run(&mut game_loop, &clock, at(9_000));
-    assert_eq!(heard.get(), (played, false, 0.0));
-    type_line(&mut game_loop, "volume 50");
-    run(&mut game_loop, &clock, at(12_000));
-    assert!(heard.get().0 > played && heard.get().2 == 0.5);
-}
-
 /// The camera's distance and the selected tile after these gestures, on a display of this density.
 fn after_gestures(pixels_per_point: f32, gestures: &[Input]) -> (f32, Option<Tile>) {
     let (mut game_loop, clock) = test_loop(60.0);

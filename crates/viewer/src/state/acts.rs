@@ -12,7 +12,6 @@ use crate::film::recording::Take;
 use crate::input::Action;
 use crate::intent::{Intent, Selection};
 use crate::settings::PANEL_SCALE;
-use crate::sound::SoundChange;
 use crate::source::Repeat;
 use trantor_render::picture::ground::PaintMode;
 use trantor_render::picture::palette::Theme;
@@ -104,9 +103,6 @@ impl ViewerState {
             Action::Console => self.hud.open_console(),
             Action::FullScreen | Action::Screenshot | Action::Quit => self.ask_host(Intent::Do(action)),
             Action::Record => self.ask_host(Intent::Record(RECORD)),
-            Action::Mute => self.ask_host(Intent::Sound(SoundChange::ToggleMute)),
-            Action::Louder => self.ask_host(Intent::Sound(SoundChange::Louder)),
-            Action::Softer => self.ask_host(Intent::Sound(SoundChange::Softer)),
             Action::Reconnect => {
                 if let Err(why) = self.source.reconnect() {
                     self.hud.notice(why);
@@ -235,9 +231,7 @@ impl ViewerState {
                 }
             }
             Intent::Paint(mode) => self.paint_mode = mode,
-            Intent::Sound(_) | Intent::Record(_) | Intent::Quality(_) | Intent::Gpu(_) => {
-                self.ask_host(intent)
-            }
+            Intent::Record(_) | Intent::Quality(_) | Intent::Gpu(_) => self.ask_host(intent),
         }
         Ok(())
     }

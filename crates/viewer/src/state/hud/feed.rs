@@ -127,7 +127,7 @@ impl Line {
             FeedKind::Rose(..) => icons::ROSE,
             FeedKind::RitualEnded(..) => icons::RITUAL,
             FeedKind::Said(..) => icons::TALK,
-            FeedKind::Announced(_) => icons::SOUND,
+            FeedKind::Announced(_) => icons::SPEAKER,
             FeedKind::Won(_) => icons::CROWN,
             _ => icons::PERSON,
         }

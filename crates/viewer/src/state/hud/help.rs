@@ -33,7 +33,7 @@ const GROUPS: [(&str, Action, Action); 7] = [
     ("Camera", Action::PanNorth, Action::Overview),
     ("On the board", Action::HeatMap, Action::Labels),
     ("Panels and window", Action::Panels, Action::UsualSize),
-    ("Pictures, sound, server", Action::Screenshot, Action::Quit),
+    ("Pictures, server", Action::Screenshot, Action::Quit),
 ];
 const COLUMN_LEAST: f32 = 216.0;
 const COLUMN_MOST: f32 = 250.0;

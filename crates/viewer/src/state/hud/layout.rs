@@ -24,8 +24,8 @@ const TWO_CARDS_FROM: f32 = COLUMN_WIDTH * 2.0 + EDGE * 3.0;
 const BESIDE_FROM: f32 = COLUMN_WIDTH * 2.0 + EDGE * 14.0;
 /// Least height of a window that has the map in the corner and the inspector at once, in points.
 const MAP_AND_INSPECTOR_FROM: f32 = 960.0;
-/// Height of the card of time in a strip, with its sound, in points.
-const TIME_HEIGHT: f32 = 172.0;
+/// Height of the card of time in a strip, in points.
+const TIME_HEIGHT: f32 = 140.0;
 /// Least height of a window with the card of time above that of the race, in points; lower ones have keys for it.
 const STACK_TIME_FROM: f32 = 400.0;
 /// Least height of a window with the time-line of a recording, in points: lower ones have keys for it, and a board instead.

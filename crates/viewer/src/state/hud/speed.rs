@@ -1,4 +1,4 @@
-//! The card of time: the rate, slider, pause, steps, presets and volume.
+//! The card of time: the rate, slider, pause, steps and presets.
 
 use egui::{Align, Button, Color32, DragValue, Layout, RichText, Slider, Stroke, TextStyle, Ui, vec2};
 use trantor_client::ControlRequest;
@@ -9,10 +9,6 @@ use super::PanelContext;
 use super::icons::{self, Icon, Pen};
 use super::theme;
 use crate::intent::Intent;
-use crate::sound::{SoundChange, Volume};
-
-/// Width of the volume's value with the gap before it, in points.
-const VOLUME_WIDTH: f32 = 48.0;
 
 pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     cx.colors.card().show(ui, |ui| {
@@ -20,9 +16,6 @@ pub(super) fn show(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         rate(ui, cx);
         slider(ui, cx);
         buttons(ui, cx);
-        if let Some(volume) = cx.state.volume {
-            sound(ui, cx, volume);
-        }
     });
 }
 
@@ -144,29 +137,4 @@ fn button(
     Pen::new(ui.painter(), response.rect.center(), 12.0).icon(icon, color);
     cx.report.widget(name, response.rect);
     response.clicked()
-}
-
-/// The volume as a speaker to click on and a slider.
-fn sound(ui: &mut Ui, cx: &mut PanelContext<'_>, volume: Volume) {
-    let (icon, tip, value) = match volume.is_muted {
-        true => (icons::MUTED, "sound on", "off".to_owned()),
-        false => (icons::SOUND, "sound off", format!("{} %", volume.percent)),
-    };
-    ui.horizontal(|ui| {
-        if button(ui, cx, ("mute", icon, tip), 32.0, true) {
-            cx.request(Intent::Sound(SoundChange::ToggleMute));
-        }
-        if volume.is_muted {
-            ui.visuals_mut().selection.bg_fill = cx.colors.weak.gamma_multiply(0.35);
-        }
-        ui.spacing_mut().slider_width = ui.available_width() - VOLUME_WIDTH;
-        let mut percent = volume.percent;
-        let slider = ui.add(Slider::new(&mut percent, 0..=100).show_value(false));
-        if slider.changed() {
-            cx.request(Intent::Sound(SoundChange::Volume(percent)));
-        }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.weak(value);
-        });
-    });
 }
