@@ -222,10 +222,12 @@ impl Worker {
                 // The loop is ending, or takes it.
                 let _is_wanted = answers.send(answer);
             }
+            // Looked at before the thread counts as idle: from then on the loop may take that for caught up, and stops waiting.
+            let is_awaited = shared.is_awaited.load(Ordering::SeqCst);
             if requests.len() == 0 {
                 shared.began_ns.store(-1, Ordering::Release);
             }
-            if is_replaced || shared.is_awaited.load(Ordering::SeqCst) {
+            if is_replaced || is_awaited {
                 (shared.notify)();
             }
         }
