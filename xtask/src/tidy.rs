@@ -22,7 +22,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("game", "model time"),
     ("protocol", "model time"),
     ("engine", "game protocol strategy model time"),
-    ("script", "engine strategy model time"),
+    ("script", "engine game strategy model time"),
     ("cli", "model runtime"),
     ("server", "cli script engine game protocol model runtime time"),
     ("client", "protocol model time"),

@@ -38,7 +38,7 @@ pub mod timeline;
 pub mod world;
 
 pub use client::{Client, ClientConfig, ClientEvent, ClientStats, Language};
-pub use control::{ControlError, ControlRequest, Recording};
+pub use control::Recording;
 pub use error::ProtocolError;
 pub use scene::{
     EffectKind, LinkState, Scene, SceneAction, SceneAgent, SceneClock, SceneEffect, SceneGround, SceneRitual,

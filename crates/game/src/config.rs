@@ -4,9 +4,10 @@
 //! goes into journals and snapshots. How an operator writes it down is the server's.
 
 use serde::{Deserialize, Serialize};
+use trantor_model::control::LagError;
 use trantor_model::{EggId, MapSize, TeamId};
 
-use crate::lag::{self, Lag, LagError};
+use crate::lag::{self, Lag};
 
 /// Everything about a game that is settled before it begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

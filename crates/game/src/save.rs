@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use trantor_model::control::OPERATOR_COUNT_MAX;
 use trantor_model::{Counts, TeamId, Tile};
 use trantor_time::{GameSpan, GameTime};
 
@@ -19,7 +20,6 @@ use crate::config::{ConfigError, GameConfig};
 use crate::digest::{self, Digest};
 use crate::event::Events;
 use crate::game::Game;
-use crate::input::OPERATOR_COUNT_MAX;
 use crate::lag::{InFlight, SavedInFlight};
 use crate::rng::{Purpose, Rng};
 use crate::rules::hunger::{Digestion, StarvationBound};

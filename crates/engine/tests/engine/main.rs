@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 
 use trantor_engine::EngineConfig;
-use trantor_game::AdminAction;
+use trantor_model::AdminAction;
 use trantor_time::{Frequency, RealSpan, RealTime};
 
 use harness::{Bench, game_config};

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 
-use trantor_engine::minds::{Act, Newborn, Percept, Published};
+use trantor_engine::minds::{Act, Newborn, Percept, Published, ScenarioAct};
 use trantor_model::{AgentId, Counts, Direction, Level, MapSize, Sight, Tile};
-use trantor_script::{Bytecode, Data, ScenarioAct, ScriptCounts, ScriptError, ScriptEvent};
+use trantor_script::{Bytecode, Data, ScriptCounts, ScriptError, ScriptEvent};
 use trantor_time::GameTime;
 
 /// What a thread is started for.
@@ -99,7 +99,7 @@ impl Birth {
 /// What a scenario takes in.
 pub(super) enum Heard {
     Event(Box<str>, Data),
-    Answer { id: u64, is_done: bool, said: Box<str> },
+    Answer { id: u64, answer: Result<String, String> },
 }
 
 /// An agent of a script is born or gone.
