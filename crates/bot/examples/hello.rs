@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example hello -p trantor-bot -- red` plays in team red of a server on this machine.
 
-use trantor_bot::{Answer, Command, Event, Resource, Session, SessionError, Turn};
+use trantor_bot::{Command, Event, Percept, Resource, Session, SessionError, Turn};
 
 fn main() -> Result<(), SessionError> {
     let team = std::env::args().nth(1).unwrap_or_else(|| "red".to_owned());
@@ -14,7 +14,7 @@ fn main() -> Result<(), SessionError> {
     );
     session.ask(Command::Broadcast(b"hello".to_vec().into()))?;
     for step in 1.. {
-        if let Answer::Look(sights) = session.ask(Command::Look)? {
+        if let Percept::Look(sights) = session.ask(Command::Look)? {
             for _ in 0..sights[0].ground[Resource::Food] {
                 session.ask(Command::Take(Resource::Food))?;
             }
@@ -25,7 +25,7 @@ fn main() -> Result<(), SessionError> {
             println!("{:?}", session.ask(Command::Inventory)?);
         }
         while let Some(event) = session.take_event() {
-            if let Event::Message { direction, text } = event {
+            if let Event::Percept(Percept::Message { direction, text }) = event {
                 println!("heard from {direction}: {}", text.escape_ascii());
             }
         }

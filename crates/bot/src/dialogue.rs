@@ -3,11 +3,12 @@
 //! It uses no socket and no clock. An answer comes with its command; every other line is an event of its own.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use trantor_model::{Command, Counts, Level, Resource, Sight};
+use trantor_model::{Command, Counts, Percept, Resource, Sight};
 use trantor_protocol::limits::ANSWER_BYTES_MAX;
 use trantor_protocol::text::{AiLine, Cut, Dialect, LineCutter, parse_server_line, write_command};
-use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
+use trantor_strategy::flight::{Flight, IN_FLIGHT_MAX};
 
 /// Lifetime of one food, for servers that send food as lifetime.
 const FOOD_LIFE_UNITS: u32 = 126;
@@ -24,49 +25,16 @@ pub enum Event {
     },
     /// No such team, or no free place. Some servers allow another try, some close.
     Refused,
-    /// The answer to a command.
-    Answer(Command, Answer),
-    /// A broadcast.
-    Message {
-        /// Direction of the sender: 0 here, 1 ahead, then counter-clockwise to 8.
-        direction: u8,
-        /// The text, byte for byte.
-        text: Vec<u8>,
-    },
-    /// Another agent pushed this one off its tile.
-    Pushed {
-        /// Direction of the other agent: 1, 3, 5 or 7.
-        direction: u8,
-    },
-    /// An elevation of this agent began. Until it ends the server executes no command of the agent.
-    ElevationUnderway,
-    /// An elevation started by another agent succeeded.
-    Level(Level),
-    /// An elevation started by another agent failed.
-    ElevationFailed,
-    /// A list or a number that no open command asked for: servers answer late, or in another order.
-    Unasked(Answer),
+    /// The answer to a command; of `Incantation` the level reached, or `Ko`. A look has the agent itself on its first tile.
+    Answer(Command, Percept),
+    /// What answers no command: a message, a push, an elevation that has begun, and the end of one that another agent had
+    /// begun (the level, or `Ko`); also a list or a number that no open command asked for, since servers answer
+    /// late, or in another order. Until an elevation ends the server executes no command of the agent.
+    Percept(Percept),
     /// The agent starved. The server closes the connection.
     Dead,
     /// An unknown line.
     Unknown(Vec<u8>),
-}
-
-/// The answer to a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// `ok`.
-    Ok,
-    /// `ko`.
-    Ko,
-    /// To `Look`: tiles in sight, nearest row first, each from left to right, with the agent itself.
-    Look(Vec<Sight>),
-    /// To `Inventory`.
-    Inventory(Counts),
-    /// To `Connect_nbr`: free places of the team.
-    Places(u32),
-    /// To `Incantation`: the new level.
-    Level(Level),
 }
 
 /// Protocol state of one connection.
@@ -218,9 +186,9 @@ impl Dialogue {
                 self.unsent.push(b'\n');
             }
             Phase::Named => match read {
-                AiLine::Places(places) => self.phase = Phase::Counted(places),
+                AiLine::Percept(Percept::Places(places)) => self.phase = Phase::Counted(places),
                 AiLine::PlacesAndSize(places, width, height) => self.joined(places, (width, height)),
-                AiLine::Ko => self.events.push_back(Event::Refused),
+                AiLine::Percept(Percept::Ko) => self.events.push_back(Event::Refused),
                 _ => {}
             },
             Phase::Counted(places) => {
@@ -241,42 +209,45 @@ impl Dialogue {
     }
 
     fn in_game(&mut self, read: AiLine<'_>) -> Event {
-        match read {
-            AiLine::Ok => self.answer(AnswerKind::Done, Answer::Ok, b"ok"),
-            AiLine::Ko if self.is_held => self.elevation_ended(Answer::Ko, Event::ElevationFailed),
-            AiLine::Ko => self.answer(AnswerKind::Refused, Answer::Ko, b"ko"),
-            AiLine::Look(sights) => {
-                let sights = self.with_looker(sights.into_owned());
-                self.answer(AnswerKind::Sight, Answer::Look(sights), b"")
-            }
-            AiLine::Inventory { inventory, .. } => {
-                let carried = self.in_whole_food(inventory);
-                self.answer(AnswerKind::Carried, Answer::Inventory(carried), b"")
-            }
-            AiLine::Places(places) => self.answer(AnswerKind::Places, Answer::Places(places), b""),
-            AiLine::CurrentLevel(level) => self.elevation_ended(Answer::Level(level), Event::Level(level)),
-            AiLine::ElevationUnderway => {
-                self.is_held = true;
-                Event::ElevationUnderway
-            }
-            AiLine::Message { direction, text } => Event::Message {
-                direction,
-                text: text.to_vec(),
-            },
-            AiLine::Ejected { direction } => Event::Pushed { direction },
-            AiLine::Dead => Event::Dead,
-            AiLine::Unknown(line) => Event::Unknown(line.to_vec()),
+        let percept = match read {
+            AiLine::Percept(percept) => percept,
+            AiLine::Dead => return Event::Dead,
+            AiLine::Unknown(line) => return Event::Unknown(line.to_vec()),
             AiLine::Welcome | AiLine::Accepted { .. } | AiLine::Size(..) | AiLine::PlacesAndSize(..) => {
-                Event::Unknown(Vec::new())
+                return Event::Unknown(Vec::new());
             }
+        };
+        match percept {
+            Percept::Ko if self.is_held => self.elevation_ended(percept),
+            Percept::Level(_) => self.elevation_ended(percept),
+            Percept::Look(sights) => {
+                let sights = self.with_looker(sights);
+                self.answer(Percept::Look(sights))
+            }
+            Percept::Inventory {
+                inventory,
+                life_units,
+            } => {
+                let inventory = self.in_whole_food(inventory);
+                self.answer(Percept::Inventory {
+                    inventory,
+                    life_units,
+                })
+            }
+            Percept::Ok | Percept::Ko | Percept::Places(_) => self.answer(percept),
+            Percept::ElevationUnderway => {
+                self.is_held = true;
+                Event::Percept(percept)
+            }
+            Percept::Message { .. } | Percept::Pushed { .. } => Event::Percept(percept),
         }
     }
 
     /// Matches an answer with its command; ignores strays such as the second `ko` of some servers, which are this word.
-    fn answer(&mut self, kind: AnswerKind, answer: Answer, stray: &[u8]) -> Event {
+    fn answer(&mut self, answer: Percept) -> Event {
         let had_asked = self.flight.asks_for_ritual();
         let open = self.flight.len();
-        match self.flight.answered(kind) {
+        match self.flight.answered(&answer) {
             Some(command) => {
                 self.has_lost |= self.flight.len() + 1 < open;
                 // An agent in an elevation gets no answers: it is over, and the server sent its end to others only.
@@ -285,23 +256,26 @@ impl Dialogue {
                 }
                 Event::Answer(command, answer)
             }
-            None if matches!(kind, AnswerKind::Done | AnswerKind::Refused) => Event::Unknown(stray.to_vec()),
-            None => Event::Unasked(answer),
+            None => match answer {
+                Percept::Ok => Event::Unknown(b"ok".to_vec()),
+                Percept::Ko => Event::Unknown(b"ko".to_vec()),
+                answer => Event::Percept(answer),
+            },
         }
     }
 
-    fn elevation_ended(&mut self, answer: Answer, unasked: Event) -> Event {
+    fn elevation_ended(&mut self, end: Percept) -> Event {
         self.is_held = false;
         match self.flight.ritual_ended() {
-            Some(command) => Event::Answer(command, answer),
-            None => unasked,
+            Some(command) => Event::Answer(command, end),
+            None => Event::Percept(end),
         }
     }
 
     /// Servers of the 42 dialects omit the agent itself from its tile; some do not, and some of the other dialects do. A first
     /// tile without an agent shows it.
-    fn with_looker(&mut self, mut sights: Vec<Sight>) -> Vec<Sight> {
-        if let Some(here) = sights.first_mut() {
+    fn with_looker(&mut self, mut sights: Arc<[Sight]>) -> Arc<[Sight]> {
+        if let Some(here) = Arc::make_mut(&mut sights).first_mut() {
             self.is_looker_left_out |= here.agents == 0;
             here.agents = here.agents.saturating_add(u32::from(self.is_looker_left_out));
         }

@@ -3,10 +3,10 @@
 //! A simple bot is a blocking [`Session`]:
 //!
 //! ```no_run
-//! use trantor_bot::{Answer, Command, Session};
+//! use trantor_bot::{Command, Percept, Session};
 //!
 //! let mut session = Session::join("localhost:4242", "red")?;
-//! while let Answer::Look(sights) = session.ask(Command::Look)? {
+//! while let Percept::Look(sights) = session.ask(Command::Look)? {
 //!     println!("{} things here", sights[0].ground.total());
 //!     session.ask(Command::Forward)?;
 //! }
@@ -33,7 +33,7 @@ pub mod team;
 #[cfg(test)]
 mod transcripts;
 
-pub use dialogue::{Answer, Event};
+pub use dialogue::Event;
 pub use session::{Session, SessionError};
-pub use trantor_model::{Command, Counts, Level, Resource, Sight, Turn};
+pub use trantor_model::{Command, Counts, Level, Percept, Resource, Sight, Turn};
 pub use trantor_protocol::text::Dialect;

@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 
-use trantor_model::Command;
+use trantor_model::{Command, Percept};
 use trantor_protocol::text::Dialect;
 
-use crate::dialogue::{Answer, Dialogue, Event};
+use crate::dialogue::{Dialogue, Event};
 
 /// Length of the event queue; the oldest are dropped. A team that broadcasts fills it in seconds.
 const EVENTS_MAX: usize = 1_024;
@@ -22,7 +22,7 @@ const READ_BYTES: usize = 16 * 1024;
 pub struct Session {
     stream: TcpStream,
     dialogue: Dialogue,
-    answers: VecDeque<(Command, Answer)>,
+    answers: VecDeque<(Command, Percept)>,
     events: VecDeque<Event>,
     /// Free places and map size, received at the join.
     joined: Option<(u32, (u32, u32))>,
@@ -90,7 +90,7 @@ impl Session {
     }
 
     /// Sends one command and waits for its answer. Answers to earlier commands are dropped.
-    pub fn ask(&mut self, command: Command) -> Result<Answer, SessionError> {
+    pub fn ask(&mut self, command: Command) -> Result<Percept, SessionError> {
         self.send(command)?;
         loop {
             let (_, answer) = self.wait()?;
@@ -110,7 +110,7 @@ impl Session {
     }
 
     /// Waits for the answer to the oldest outstanding command.
-    pub fn wait(&mut self) -> Result<(Command, Answer), SessionError> {
+    pub fn wait(&mut self) -> Result<(Command, Percept), SessionError> {
         loop {
             if let Some(answered) = self.answers.pop_front() {
                 return Ok(answered);

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use mio::{Events, Poll, Registry, Token};
 use slab::Slab;
-use trantor_model::Command;
+use trantor_model::{Command, Percept};
 use trantor_protocol::text::Dialect;
 use trantor_runtime::RealClock;
 use trantor_runtime::signals::{Handled, Signals};
-use trantor_strategy::{Brain, Percept, agent_seed, agents_at_most};
+use trantor_strategy::{Brain, agent_seed, agents_at_most};
 use trantor_time::{Clock, RealSpan, RealTime};
 
 use crate::cli::{Options, resolve};
-use crate::dialogue::{Answer, Dialogue, Event};
+use crate::dialogue::{Dialogue, Event};
 use crate::roster::{Finish, Next, Roster};
 use crate::socket::Socket;
 
@@ -467,37 +467,22 @@ impl Player {
                 log::debug!("cannot use {:?}", line.escape_ascii().to_string());
                 return;
             }
-            // Of use whenever it comes, unlike a look.
-            Event::Unasked(answer) => {
-                let percept = match answer {
-                    Answer::Inventory(carried) => Percept::Inventory(carried),
-                    Answer::Places(places) => Percept::Places(*places),
-                    Answer::Ok | Answer::Ko | Answer::Look(_) | Answer::Level(_) => return,
-                };
-                self.brain.perceive(percept);
-                return;
-            }
             Event::Answer(command, answer) => {
                 let units = match command {
-                    // A refused ritual takes no time; of an accepted one the server sends the end.
+                    // A refused elevation takes no time; of an accepted one the server sends the end.
                     Command::Incantation => 0,
                     command => command.duration_units(),
                 };
-                let percept = match answer {
-                    Answer::Ok => Percept::Ok,
-                    Answer::Ko => Percept::Ko,
-                    Answer::Look(sights) => Percept::Look(sights),
-                    Answer::Inventory(carried) => Percept::Inventory(carried),
-                    Answer::Places(places) => Percept::Places(*places),
-                    Answer::Level(level) => Percept::Level(*level),
-                };
-                (Some(units), percept)
+                (Some(units), answer)
             }
-            &Event::Message { direction, ref text } => (None, Percept::Message { direction, text }),
-            &Event::Pushed { direction } => (None, Percept::Pushed { direction }),
-            Event::ElevationUnderway => (Some(0), Percept::ElevationUnderway),
-            Event::Level(level) => (Some(ritual_units), Percept::Level(*level)),
-            Event::ElevationFailed => (Some(ritual_units), Percept::Ko),
+            Event::Percept(percept) => match percept {
+                Percept::Message { .. } | Percept::Pushed { .. } => (None, percept),
+                Percept::ElevationUnderway => (Some(0), percept),
+                Percept::Level(_) | Percept::Ko => (Some(ritual_units), percept),
+                // Of use whenever they come.
+                Percept::Inventory { .. } | Percept::Places(_) => (None, percept),
+                Percept::Look(_) | Percept::Ok => return,
+            },
         };
         if let Some(units) = units {
             let before = self.answered_units.unwrap_or(0);

@@ -6,11 +6,11 @@
 
 use std::fmt::Write as _;
 
-use trantor_model::Command;
+use trantor_model::{Command, Percept};
 use trantor_protocol::text::{Dialect, parse_command};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
-use crate::dialogue::{Answer, Dialogue, Event};
+use crate::dialogue::{Dialogue, Event};
 use crate::load::agent::LoadAgent;
 use crate::load::cli::Mix;
 use crate::load::peer::Control;
@@ -44,10 +44,18 @@ fn received(line: &str) -> Vec<u8> {
 
 fn described(event: &Event) -> String {
     match event {
-        Event::Answer(command, Answer::Look(sights)) => {
+        Event::Answer(command, Percept::Look(sights)) => {
             format!("{command:?}: {} tiles, {:?}", sights.len(), sights[0])
         }
-        Event::Message { direction, text } => format!("Message from {direction}: {}", text.escape_ascii()),
+        Event::Percept(Percept::Message { direction, text }) => {
+            format!("Message from {direction}: {}", text.escape_ascii())
+        }
+        Event::Answer(command, Percept::Inventory { inventory, .. }) => {
+            format!("Answer({command:?}, Inventory({inventory:?}))")
+        }
+        Event::Percept(Percept::Inventory { inventory, .. }) => format!("Unasked(Inventory({inventory:?}))"),
+        Event::Percept(Percept::Ko) => "ElevationFailed".to_owned(),
+        Event::Percept(percept) => format!("{percept:?}"),
         Event::Unknown(line) => format!("Unknown: {}", line.escape_ascii()),
         event => format!("{event:?}"),
     }

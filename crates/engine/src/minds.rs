@@ -12,9 +12,9 @@ mod table;
 use std::fmt;
 use std::sync::Arc;
 
-use trantor_game::{Game, Reply};
+use trantor_game::Game;
+pub use trantor_model::Percept;
 use trantor_model::{AgentId, Command, Direction, MapSize, Show, TeamId, Tile};
-pub use trantor_strategy::Percept;
 use trantor_time::{GameSpan, GameTime};
 
 pub use built_in::MindKind;
@@ -45,7 +45,7 @@ pub struct MindGroupState {
 /// Decides for one agent.
 pub trait Mind {
     /// Takes in one thing that the agent was sent. Decides nothing.
-    fn perceive(&mut self, percept: Percept<'_>);
+    fn perceive(&mut self, percept: &Percept);
 
     /// Takes in what the match publishes, before a decision. Decides nothing.
     fn publish(&mut self, _published: &Published) {}
@@ -121,16 +121,16 @@ pub enum Act {
 /// Makes the minds of one group, such as a script file.
 pub trait MindFactory {
     /// The mind of a newborn agent.
-    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind>;
+    fn awaken(&mut self, born: &Newborn) -> Box<dyn Mind>;
 }
 
 /// What a mind is made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Newborn<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newborn {
     /// Its agent.
     pub agent: AgentId,
     /// The name of its team.
-    pub team: &'a str,
+    pub team: Arc<str>,
     /// Minds that the team had before it, those gone included.
     pub index: u64,
     /// All its randomness comes from this; it differs between agents.
@@ -143,6 +143,22 @@ pub struct Newborn<'a> {
     pub direction: Direction,
     /// The size of the map.
     pub map: MapSize,
+}
+
+impl Newborn {
+    /// The first agent of a team without places, in a corner of the map, with all randomness from 0.
+    pub fn first(team: &str, map: MapSize) -> Self {
+        Self {
+            agent: AgentId(0),
+            team: team.into(),
+            index: 0,
+            seed: 0,
+            places: 0,
+            tile: Tile { x: 0, y: 0 },
+            direction: Direction::North,
+            map,
+        }
+    }
 }
 
 /// Agents of one team with minds of one kind.
@@ -194,16 +210,4 @@ pub struct MindRate {
     pub every: Option<GameSpan>,
     /// What a decision takes that leads to something: the commands are sent then, and the next decision comes no earlier.
     pub think: GameSpan,
-}
-
-fn percept_of(reply: &Reply) -> Percept<'_> {
-    match reply {
-        Reply::Ok => Percept::Ok,
-        Reply::Ko => Percept::Ko,
-        Reply::Look(sights) => Percept::Look(sights),
-        Reply::Inventory { inventory, .. } => Percept::Inventory(inventory),
-        Reply::ConnectNbr(places) => Percept::Places(*places),
-        Reply::ElevationUnderway => Percept::ElevationUnderway,
-        Reply::CurrentLevel(level) => Percept::Level(*level),
-    }
 }

@@ -1,7 +1,7 @@
 //! Scripts made of random statements: nothing that they do breaks a limit, and they do the same in every VM.
 
 use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
-use trantor_model::{AgentId, Counts, Direction, Level, MapSize, Sight, Tile};
+use trantor_model::{Counts, Level, MapSize, Sight};
 use trantor_script::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, SHOWS_MAX};
 use trantor_script::{Script, ScriptEvent};
 use trantor_time::GameTime;
@@ -79,16 +79,7 @@ fn play_once(source: &str, percepts: &[u8]) -> Played {
     let Ok(mut script) = Script::load("fuzz.luau", source.as_bytes()) else {
         return played;
     };
-    let mut mind = script.awaken(&Newborn {
-        agent: AgentId(0),
-        team: "red",
-        index: 0,
-        seed: 1,
-        places: 0,
-        tile: Tile { x: 0, y: 0 },
-        direction: Direction::North,
-        map: MapSize::new(10, 10).expect("a size"),
-    });
+    let mut mind = script.awaken(&Newborn::first("red", MapSize::new(10, 10).expect("a size")));
     for (step, choice) in (0..).zip([0; 4].iter().chain(percepts)) {
         perceive(&mut *mind, *choice);
         let mut acts = Vec::new();
@@ -111,14 +102,17 @@ fn perceive(mind: &mut dyn Mind, choice: u8) {
         ..Sight::default()
     }; 4];
     let direction = choice / 8 % 9;
-    mind.perceive(match choice % 8 {
+    mind.perceive(&match choice % 8 {
         0 | 1 => Percept::Ok,
         2 => Percept::Ko,
-        3 => Percept::Look(&sights),
-        4 => Percept::Inventory(&Counts::ZERO),
+        3 => Percept::Look(sights.into()),
+        4 => Percept::Inventory {
+            inventory: Counts::ZERO,
+            life_units: 0,
+        },
         5 => Percept::Message {
             direction,
-            text: b"food",
+            text: (*b"food").into(),
         },
         6 if choice > 127 => Percept::ElevationUnderway,
         6 => Percept::Pushed { direction },

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Lag, Level, Resource, Sight, TeamId, Tile,
+    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Lag, Level, Percept, Resource, TeamId, Tile,
 };
 use trantor_time::GameTime;
 use trantor_time::link::Delivery;
@@ -26,30 +26,15 @@ use crate::rules::RitualId;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum GameEvent {
     // For one agent alone.
-    /// The answer to an agent's oldest open request, or a line of a ritual it takes part in.
+    /// An agent perceives something: the answer to its oldest open request, a sound, a push, or its part in an elevation.
     #[serde(skip)]
-    Reply { agent: AgentId, reply: Reply },
-    /// A sound reached an agent.
-    Heard {
-        agent: AgentId,
-        /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
-        direction: u8,
-        /// The message, byte for byte.
-        #[serde(serialize_with = "all")]
-        text: Arc<[u8]>,
-    },
-    /// A sound reached all other agents at once: instead of one [`Self::Heard`] for each, for drivers that ask for directions.
+    To { agent: AgentId, percept: Percept },
+    /// A sound reached all other agents at once: instead of a [`Percept::Message`] for each, for drivers that ask for directions.
     #[serde(skip)]
     HeardByAll {
         speaker: AgentId,
         /// The message, byte for byte.
         text: Arc<[u8]>,
-    },
-    /// An agent was pushed off its tile.
-    PushedFrom {
-        agent: AgentId,
-        /// From where, seen by the one pushed: 1, 3, 5 or 7.
-        direction: u8,
     },
 
     // For all viewers.
@@ -180,30 +165,6 @@ pub(crate) fn all<T: Serialize, S: Serializer>(list: &Arc<[T]>, serializer: S) -
 
 fn in_units<S: Serializer>(at: &GameTime, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(at.as_units_f64())
-}
-
-/// A line for an agent, in answer or as part of a ritual.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    /// It was done.
-    Ok,
-    /// It was not, or could not be.
-    Ko,
-    /// What is in sight: `(level + 1)²` tiles, nearest row first, each from left to right.
-    Look(Arc<[Sight]>),
-    /// What is carried.
-    Inventory {
-        /// All seven counts; the food being digested is not counted.
-        inventory: Counts,
-        /// Units of life left with that food, rounded up.
-        life_units: u32,
-    },
-    /// Places the team has left.
-    ConnectNbr(u32),
-    /// An elevation began, with this agent in it.
-    ElevationUnderway,
-    /// An elevation succeeded.
-    CurrentLevel(Level),
 }
 
 /// An agent picked something up or put it down; the counts are those after it.

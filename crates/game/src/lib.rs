@@ -22,7 +22,7 @@ mod totals;
 pub use agenda::{DueKind, Fired};
 pub use config::{ConfigError, GameConfig, Rules};
 pub use digest::{Digest, Part};
-pub use event::{Carry, EventFilter, GameEvent, GroundChange, MoveKind, Reply};
+pub use event::{Carry, EventFilter, GameEvent, GroundChange, MoveKind};
 pub use game::Game;
 pub use history::History;
 pub use input::{GameInput, Handled, LeaveCause, PaceChange};

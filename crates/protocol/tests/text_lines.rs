@@ -3,8 +3,10 @@
 //! A row of `lines/*.txt` is a line, `=>` and its meaning as a line of one form; `<=>` where the line is also what we
 //! write. In a row, `\s` is a space at an end.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use trantor_model::MapSize;
+use trantor_model::{MapSize, Percept};
 use trantor_protocol::text::{
     AiLine, Dialect, GuiIds, GuiRefusal, Layout, parse_command, parse_gui_event, parse_gui_request,
     parse_server_line, write_ai_line, write_command, write_gui_event, write_gui_request,
@@ -157,10 +159,10 @@ fn lines_to_agents_in_all_dialects() {
             &written(|out| write_ai_line(out, Dialect::Epitech, &read)),
             &row.meaning,
         );
-        if let AiLine::Look(sights) = &mut read
+        if let AiLine::Percept(Percept::Look(sights)) = &mut read
             && row.dialect.words().layout == Layout::Braces
         {
-            sights.to_mut()[0].agents += 1;
+            Arc::make_mut(sights)[0].agents += 1;
         }
         if row.is_written {
             row.assert_eq(&written(|out| write_ai_line(out, row.dialect, &read)), &row.line);

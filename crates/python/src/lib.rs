@@ -16,6 +16,7 @@ mod thinking;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use trantor_model::Percept;
 use trantor_protocol::text::AiLine;
 
 /// The native part of `trantor`.
@@ -34,6 +35,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SEATS_MAX", setup::SEATS_MAX)?;
     module.add("UNITS_MAX", setup::UNITS_MAX)?;
     module.add_function(wrap_pyfunction!(setup::check_team, module)?)?;
-    module.add("KO", PyBytes::new(module.py(), &seats::line(&AiLine::Ko)))?;
+    module.add(
+        "KO",
+        PyBytes::new(module.py(), &seats::line(&AiLine::Percept(Percept::Ko))),
+    )?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
 use trantor_model::{AgentId, Command};
 use trantor_protocol::limits::ANSWER_BYTES_MAX;
-use trantor_protocol::text::{AiLine, Dialect, parse_command, write_ai_line};
+use trantor_protocol::text::{AiLine, Dialect, parse_command, write_ai_line, write_percept};
 use trantor_time::GameTime;
 
 use crate::actions::word;
@@ -57,18 +57,18 @@ struct Sitter {
 }
 
 impl Mind for Sitter {
-    fn perceive(&mut self, percept: Percept<'_>) {
+    fn perceive(&mut self, percept: &Percept) {
         let seat = &mut self.seats.borrow_mut()[self.seat];
         if let Some(text) = &mut seat.text {
             let is_message = matches!(percept, Percept::Message { .. });
             if !is_message || text.len() < TEXT_BYTES_MAX {
-                write_ai_line(text, DIALECT, &line_of(percept));
+                write_percept(text, DIALECT, percept);
             }
         } else if let Percept::Message { direction, text } = percept {
             if seat.heard.len() == MESSAGES_MAX {
                 seat.heard.remove(0);
             }
-            seat.heard.push((direction, word(text)));
+            seat.heard.push((*direction, word(text)));
         }
     }
 
@@ -101,25 +101,6 @@ pub(crate) fn command_in(line: &[u8]) -> Command {
     parse_command(DIALECT, line)
 }
 
-/// The line in which a server sends this.
-fn line_of(percept: Percept<'_>) -> AiLine<'_> {
-    match percept {
-        Percept::Ok => AiLine::Ok,
-        Percept::Ko => AiLine::Ko,
-        Percept::Look(sights) => AiLine::Look(sights.into()),
-        Percept::Inventory(inventory) => AiLine::Inventory {
-            inventory: *inventory,
-            // For other dialects.
-            life_units: 0,
-        },
-        Percept::Places(places) => AiLine::Places(places),
-        Percept::Message { direction, text } => AiLine::Message { direction, text },
-        Percept::Pushed { direction } => AiLine::Ejected { direction },
-        Percept::ElevationUnderway => AiLine::ElevationUnderway,
-        Percept::Level(level) => AiLine::CurrentLevel(level),
-    }
-}
-
 impl Drop for Sitter {
     fn drop(&mut self) {
         if let Ok(mut seats) = self.seats.try_borrow_mut() {
@@ -138,7 +119,7 @@ pub(crate) struct Seating {
 }
 
 impl MindFactory for Seating {
-    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+    fn awaken(&mut self, born: &Newborn) -> Box<dyn Mind> {
         let seat = self.left.next().expect("each newborn has a seat");
         let (places, size) = (born.places, born.map);
         let greeting = || line(&AiLine::Accepted { places, size });

@@ -68,7 +68,7 @@ impl<T> Timed<T> {
 }
 
 impl MindFactory for Timed<Box<dyn MindFactory>> {
-    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+    fn awaken(&mut self, born: &Newborn) -> Box<dyn Mind> {
         let inner = self.measured(|factory| factory.awaken(born));
         Box::new(Timed {
             inner,
@@ -78,7 +78,7 @@ impl MindFactory for Timed<Box<dyn MindFactory>> {
 }
 
 impl Mind for Timed<Box<dyn Mind>> {
-    fn perceive(&mut self, percept: Percept<'_>) {
+    fn perceive(&mut self, percept: &Percept) {
         self.measured(|mind| mind.perceive(percept));
     }
 

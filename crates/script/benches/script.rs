@@ -10,7 +10,7 @@
 use std::time::{Duration, Instant};
 
 use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
-use trantor_model::{AgentId, Command, Direction, MapSize, Tile};
+use trantor_model::{AgentId, Command, MapSize};
 use trantor_script::Script;
 use trantor_time::{GameSpan, GameTime};
 
@@ -26,8 +26,8 @@ struct Walker {
 }
 
 impl Mind for Walker {
-    fn perceive(&mut self, percept: Percept<'_>) {
-        self.is_under_way &= percept != Percept::Ok;
+    fn perceive(&mut self, percept: &Percept) {
+        self.is_under_way &= *percept != Percept::Ok;
     }
 
     fn decide(&mut self, _: GameTime, acts: &mut Vec<Act>) {
@@ -162,13 +162,9 @@ fn born(script: &Script, number: u32) -> Box<dyn Mind> {
 fn unborn(script: &Script, number: u32) -> Box<dyn Mind> {
     script.clone().awaken(&Newborn {
         agent: AgentId(number),
-        team: "red",
         index: number.into(),
         seed: number.into(),
-        places: 0,
-        tile: Tile { x: 0, y: 0 },
-        direction: Direction::North,
-        map: MapSize::new(10, 10).expect("a size"),
+        ..Newborn::first("red", MapSize::new(10, 10).expect("a size"))
     })
 }
 
@@ -199,7 +195,7 @@ fn rate(mind: &mut dyn Mind) -> f64 {
     let begin = Instant::now();
     for _ in 0..STEPS {
         now += GameSpan::from_units(7);
-        mind.perceive(Percept::Ok);
+        mind.perceive(&Percept::Ok);
         mind.decide(now, &mut acts);
         count += acts.drain(..).count() as u32;
     }
@@ -209,13 +205,17 @@ fn rate(mind: &mut dyn Mind) -> f64 {
 
 /// Decisions a second of one that looks and counts in turn.
 fn forager(mind: &mut dyn Mind) -> f64 {
-    let (sights, carried) = ([trantor_model::Sight::default(); 4], trantor_model::Counts::ZERO);
+    let sights = Percept::Look([trantor_model::Sight::default(); 4].into());
+    let carried = Percept::Inventory {
+        inventory: trantor_model::Counts::ZERO,
+        life_units: 0,
+    };
     let mut acts = Vec::new();
     let begin = Instant::now();
     for step in 0..STEPS / 10 {
         match step % 2 {
-            0 => mind.perceive(Percept::Look(&sights)),
-            _ => mind.perceive(Percept::Inventory(&carried)),
+            0 => mind.perceive(&sights),
+            _ => mind.perceive(&carried),
         }
         mind.decide(GameTime::from_units(i64::from(step) * 7), &mut acts);
         acts.clear();

@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
-use trantor_engine::minds::{Act, Mind, Percept, Published};
-use trantor_model::{Counts, Level, Resource, Sight};
-use trantor_strategy::flight::AnswerKind;
+use trantor_engine::minds::{Act, Mind, Published};
+use trantor_model::{Counts, Level, Percept, Resource, Sight};
 use trantor_time::{GameSpan, GameTime, NANOS};
 
 use crate::data::{Data, number};
@@ -52,28 +52,22 @@ impl Role {
     }
 }
 
-/// The answer of a command.
-#[derive(Clone, Debug)]
-pub(crate) enum Answer {
-    Done(bool),
-    /// Nine numbers a tile, as the prelude reads them.
-    Sight(Box<[u8]>),
-    Inventory(Counts),
-    Number(u32),
-    /// Of the console: the answer's lines, and whether the line was carried out.
-    Console(bool, Box<str>),
-}
-
 /// What was perceived and not taken in yet.
 #[derive(Clone, Debug)]
 enum Heard {
+    /// The answer to what has this number.
     Answer(u64, Answer),
-    Message { text: Box<[u8]>, direction: u8 },
-    Pushed { direction: u8 },
-    Level(Level),
-    ElevationFailed,
+    /// What answers nothing: of other agents, or the end of an elevation, `Ko` where it failed.
+    Percept(Percept),
     Died,
     Event(Box<str>, Data),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Percept(Percept),
+    /// Of the console: whether the line was carried out, and the answer's lines.
+    Console(bool, Box<str>),
 }
 
 /// What a routine waits for.
@@ -137,7 +131,7 @@ pub(crate) struct Actor {
     definition: Option<Table>,
     routines: Vec<Routine>,
     heard: VecDeque<Heard>,
-    inbox: VecDeque<(Box<[u8]>, u8)>,
+    inbox: VecDeque<(Arc<[u8]>, u8)>,
     answers: VecDeque<(u64, Answer)>,
     level: Level,
     index: u64,
@@ -219,21 +213,21 @@ impl Actor {
     }
 
     /// An answer to a command.
-    fn answered(&mut self, kind: AnswerKind, answer: Answer) {
+    fn answered(&mut self, answer: &Percept) {
         let mut lost = Vec::new();
-        let ticket = self.state().answered(kind, &mut lost);
+        let ticket = self.state().answered(answer, &mut lost);
         for ticket in lost {
-            self.hear(Heard::Answer(ticket, Answer::Done(false)));
+            self.hear(Heard::Answer(ticket, Answer::Percept(Percept::Ko)));
         }
         if let Some(ticket) = ticket {
-            self.hear(Heard::Answer(ticket, answer));
+            self.hear(Heard::Answer(ticket, Answer::Percept(answer.clone())));
         }
     }
 
-    fn elevation_ended(&mut self, is_done: bool) {
+    fn elevation_ended(&mut self, answer: Percept) {
         self.is_held = false;
         if let Some(ticket) = self.state().ritual_ended() {
-            self.hear(Heard::Answer(ticket, Answer::Done(is_done)));
+            self.hear(Heard::Answer(ticket, Answer::Percept(answer)));
         }
     }
 
@@ -552,16 +546,18 @@ impl Actor {
     fn take_in(&mut self, heard: Heard) {
         match heard {
             Heard::Answer(ticket, answer) => self.take_answer(ticket, answer),
-            Heard::Message { text, direction } => self.take_message(text, direction),
-            Heard::Pushed { direction } => self.handle("ejected", Value::Integer(direction.into())),
-            Heard::Level(level) => {
-                if let Some(me) = &self.me {
-                    // Fails only without memory, and then the next level sets it.
-                    let _ = me.raw_set("level", level.get());
+            Heard::Percept(percept) => match percept {
+                Percept::Message { direction, text } => self.take_message(text, direction),
+                Percept::Pushed { direction } => self.handle("ejected", Value::Integer(direction.into())),
+                Percept::Level(level) => {
+                    if let Some(me) = &self.me {
+                        // Fails only without memory, and then the next level sets it.
+                        let _ = me.raw_set("level", level.get());
+                    }
+                    self.handle("elevation", Value::Integer(level.get().into()));
                 }
-                self.handle("elevation", Value::Integer(level.get().into()));
-            }
-            Heard::ElevationFailed => self.handle("elevation", Value::Nil),
+                _ => self.handle("elevation", Value::Nil),
+            },
             Heard::Died => self.handle("death", Value::Nil),
             Heard::Event(name, data) => match data.write(&self.vm.lua) {
                 Ok(value) => self.handle(&name, value),
@@ -600,7 +596,7 @@ impl Actor {
         }
     }
 
-    fn take_message(&mut self, text: Box<[u8]>, direction: u8) {
+    fn take_message(&mut self, text: Arc<[u8]>, direction: u8) {
         let waits = |routine: &Routine| matches!(routine.waiting, Waiting::Message(_));
         if let Some(run) = self.state().handler("message").cloned() {
             let value = self.message_value(&text, direction);
@@ -629,19 +625,25 @@ impl Actor {
 
     fn answer_value(&self, answer: Option<&Answer>) -> Value {
         let lua = &self.vm.lua;
-        let inventory = |counts: &Counts| -> mlua::Result<Value> {
+        let table = |counts: &Counts| -> mlua::Result<Value> {
             let table = lua.create_table_with_capacity(0, Resource::COUNT)?;
             for resource in Resource::ALL {
                 table.raw_set(resource.name(), counts[resource])?;
             }
             Ok(Value::Table(table))
         };
-        match answer {
-            None => Value::Nil,
-            Some(Answer::Done(is_done) | Answer::Console(is_done, _)) => Value::Boolean(*is_done),
-            Some(Answer::Number(number)) => Value::Integer((*number).into()),
-            Some(Answer::Sight(packed)) => lua.create_string(packed).map_or(Value::Nil, Value::String),
-            Some(Answer::Inventory(counts)) => inventory(counts).unwrap_or(Value::Nil),
+        let percept = match answer {
+            None => return Value::Nil,
+            Some(Answer::Console(is_done, _)) => return Value::Boolean(*is_done),
+            Some(Answer::Percept(percept)) => percept,
+        };
+        match percept {
+            Percept::Look(sights) => lua
+                .create_string(packed(sights))
+                .map_or(Value::Nil, Value::String),
+            Percept::Inventory { inventory, .. } => table(inventory).unwrap_or(Value::Nil),
+            Percept::Places(places) => Value::Integer((*places).into()),
+            percept => Value::Boolean(*percept != Percept::Ko),
         }
     }
 
@@ -708,32 +710,25 @@ impl Routine {
 }
 
 impl Mind for Actor {
-    fn perceive(&mut self, percept: Percept<'_>) {
+    fn perceive(&mut self, percept: &Percept) {
         match percept {
-            Percept::Ok => self.answered(AnswerKind::Done, Answer::Done(true)),
             Percept::Ko if self.is_held => {
-                self.elevation_ended(false);
-                self.hear(Heard::ElevationFailed);
-            }
-            Percept::Ko => self.answered(AnswerKind::Refused, Answer::Done(false)),
-            Percept::Look(sights) => self.answered(AnswerKind::Sight, Answer::Sight(packed(sights))),
-            Percept::Inventory(counts) => self.answered(AnswerKind::Carried, Answer::Inventory(*counts)),
-            Percept::Places(places) => self.answered(AnswerKind::Places, Answer::Number(places)),
-            Percept::Message { direction, text } => {
-                let text = text.into();
-                self.hear(Heard::Message { text, direction });
+                self.elevation_ended(Percept::Ko);
+                self.hear(Heard::Percept(Percept::Ko));
             }
             Percept::Pushed { direction } => {
-                self.state().pose.pushed_from(direction);
-                self.hear(Heard::Pushed { direction });
+                self.state().pose.pushed_from(*direction);
+                self.hear(Heard::Percept(percept.clone()));
             }
+            Percept::Message { .. } => self.hear(Heard::Percept(percept.clone())),
             Percept::ElevationUnderway => self.is_held = true,
             Percept::Level(level) => {
-                self.level = level;
+                self.level = *level;
                 // First, so that `me.level` is right once the command is answered.
-                self.hear(Heard::Level(level));
-                self.elevation_ended(true);
+                self.hear(Heard::Percept(percept.clone()));
+                self.elevation_ended(percept.clone());
             }
+            answer => self.answered(answer),
         }
     }
 

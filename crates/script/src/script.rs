@@ -255,13 +255,13 @@ impl Script {
 }
 
 impl MindFactory for Script {
-    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+    fn awaken(&mut self, born: &Newborn) -> Box<dyn Mind> {
         let birth = Birth {
             tile: born.tile,
             direction: born.direction,
             map: born.map,
         };
-        let state = State::new(Some(born.agent), born.team, Some(birth), born.seed);
+        let state = State::new(Some(born.agent), &born.team, Some(birth), born.seed);
         Box::new(Actor::new(Rc::clone(&self.vm), Role::Agent, born.index, state))
     }
 }

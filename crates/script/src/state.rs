@@ -8,9 +8,9 @@ use rand_core::Rng;
 use rand_pcg::Pcg32;
 use trantor_engine::minds::Published;
 use trantor_model::{
-    AgentId, Command, Direction, MapSize, Resource, Show, Tile, TileMark, Turn, show::shown_text,
+    AgentId, Command, Direction, MapSize, Percept, Resource, Show, Tile, TileMark, Turn, show::shown_text,
 };
-use trantor_strategy::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
+use trantor_strategy::flight::{Flight, IN_FLIGHT_MAX};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::data::Data;
@@ -191,12 +191,12 @@ impl State {
     }
 
     /// The ticket that an answer belongs to. Those that it has overtaken are lost, and come back first.
-    pub(crate) fn answered(&mut self, answer: AnswerKind, lost: &mut Vec<u64>) -> Option<u64> {
+    pub(crate) fn answered(&mut self, answer: &Percept, lost: &mut Vec<u64>) -> Option<u64> {
         let before = self.flight.len();
         let command = self.flight.answered(answer)?;
         match (&command, answer) {
-            (Command::Forward, AnswerKind::Done) => self.pose.step(0),
-            (Command::Turn(turn), AnswerKind::Done) => {
+            (Command::Forward, Percept::Ok) => self.pose.step(0),
+            (Command::Turn(turn), Percept::Ok) => {
                 let quarters = if *turn == Turn::Right { 1 } else { 3 };
                 self.pose.facing = (self.pose.facing + quarters) % 4;
             }

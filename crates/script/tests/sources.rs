@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use trantor_engine::minds::{Act, MindFactory, Newborn, Percept};
-use trantor_model::{AgentId, Direction, MapSize, Tile};
+use trantor_model::MapSize;
 use trantor_script::limits::{SOURCE_BYTES_MAX, TEXT_MAX};
 use trantor_script::{Script, ScriptNews};
 use trantor_time::GameTime;
@@ -41,16 +41,10 @@ fn ran(script: &Script) -> (Vec<String>, Option<String>) {
     (logged, failed)
 }
 
-fn newborn() -> Newborn<'static> {
+fn newborn() -> Newborn {
     Newborn {
-        agent: AgentId(0),
-        team: "red",
-        index: 0,
         seed: 1,
-        places: 0,
-        tile: Tile { x: 0, y: 0 },
-        direction: Direction::North,
-        map: MapSize::new(10, 10).expect("a size"),
+        ..Newborn::first("red", MapSize::new(10, 10).expect("a size"))
     }
 }
 
@@ -553,7 +547,7 @@ fn two_vms_do_the_same() {
         let mut mind = script.awaken(&newborn());
         let mut acts = Vec::new();
         for unit in 0..1_000 {
-            mind.perceive(Percept::Ok);
+            mind.perceive(&Percept::Ok);
             mind.decide(GameTime::from_units(unit * 10), &mut acts);
         }
         assert_eq!(script.counts().errors, 0, "{:?}", script.next_event());

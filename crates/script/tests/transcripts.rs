@@ -66,19 +66,23 @@ fn perceive(mind: &mut dyn Mind, words: &str) {
     };
     match word {
         "wake" => {}
-        "ok" => mind.perceive(Percept::Ok),
-        "ko" => mind.perceive(Percept::Ko),
-        "look" => mind.perceive(Percept::Look(&sights(rest))),
-        "inventory" => mind.perceive(Percept::Inventory(&counts(rest))),
-        "places" => mind.perceive(Percept::Places(number().into())),
+        "ok" => mind.perceive(&Percept::Ok),
+        "ko" => mind.perceive(&Percept::Ko),
+        "look" => mind.perceive(&Percept::Look(sights(rest).into())),
+        "inventory" => mind.perceive(&Percept::Inventory {
+            inventory: counts(rest),
+            life_units: 0,
+        }),
+        "places" => mind.perceive(&Percept::Places(number().into())),
         "message" => {
             let text = rest.split_once(' ').map_or("", |(_, text)| text).as_bytes();
             let direction = number();
-            mind.perceive(Percept::Message { direction, text });
+            let text = text.into();
+            mind.perceive(&Percept::Message { direction, text });
         }
-        "pushed" => mind.perceive(Percept::Pushed { direction: number() }),
-        "underway" => mind.perceive(Percept::ElevationUnderway),
-        "level" => mind.perceive(Percept::Level(Level::new(number()).expect("a level"))),
+        "pushed" => mind.perceive(&Percept::Pushed { direction: number() }),
+        "underway" => mind.perceive(&Percept::ElevationUnderway),
+        "level" => mind.perceive(&Percept::Level(Level::new(number()).expect("a level"))),
         other => panic!("no such percept: {other}"),
     }
 }
@@ -191,13 +195,11 @@ impl Stage {
                 let agent = self.minds.len();
                 let born = Newborn {
                     agent: AgentId(agent as u32),
-                    team: rest,
                     index: agent as u64,
                     seed: agent as u64,
-                    places: 0,
                     tile: Tile { x: 4, y: 2 },
                     direction: Direction::East,
-                    map: MapSize::new(10, 10).expect("a size"),
+                    ..Newborn::first(rest, MapSize::new(10, 10).expect("a size"))
                 };
                 self.minds
                     .push(self.script.as_mut().expect("a script was loaded").awaken(&born));

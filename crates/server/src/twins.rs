@@ -104,7 +104,7 @@ struct Factories {
 }
 
 impl MindFactory for Factories {
-    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+    fn awaken(&mut self, born: &Newborn) -> Box<dyn Mind> {
         let [one, other] = &mut self.factories;
         let one = one.awaken(born);
         for _ in 0..64 {
@@ -157,7 +157,7 @@ impl Minds {
 }
 
 impl Mind for Minds {
-    fn perceive(&mut self, percept: Percept<'_>) {
+    fn perceive(&mut self, percept: &Percept) {
         self.minds.iter_mut().for_each(|mind| mind.perceive(percept));
     }
 
@@ -222,7 +222,7 @@ impl Scenario for Scenarios {
 
 #[cfg(test)]
 mod tests {
-    use trantor_model::{Command, Direction, MapSize, Tile};
+    use trantor_model::{Command, MapSize};
 
     use super::*;
 
@@ -237,7 +237,7 @@ mod tests {
     }
 
     impl MindFactory for Walkers {
-        fn awaken(&mut self, _: &Newborn<'_>) -> Box<dyn Mind> {
+        fn awaken(&mut self, _: &Newborn) -> Box<dyn Mind> {
             Box::new(Walker {
                 is_true: self.are_true,
                 decisions: 0,
@@ -246,7 +246,7 @@ mod tests {
     }
 
     impl Mind for Walker {
-        fn perceive(&mut self, _: Percept<'_>) {}
+        fn perceive(&mut self, _: &Percept) {}
 
         fn decide(&mut self, _: GameTime, acts: &mut Vec<Act>) {
             self.decisions += 1;
@@ -273,13 +273,7 @@ mod tests {
             };
             let mut mind = factory.awaken(&Newborn {
                 agent: AgentId(7),
-                team: "red",
-                index: 0,
-                seed: 1,
-                places: 0,
-                tile: Tile { x: 0, y: 0 },
-                direction: Direction::North,
-                map: MapSize::new(10, 10).unwrap(),
+                ..Newborn::first("red", MapSize::new(10, 10).unwrap())
             });
             let mut acts = Vec::new();
             for unit in 0..5 {

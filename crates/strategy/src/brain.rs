@@ -9,15 +9,16 @@ mod camp;
 mod tests;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use trantor_model::{Command, Counts, Level, Sight};
+use trantor_model::{Command, Counts, Level, Percept, Sight};
 
 use self::alone::Diary;
 use self::camp::{Camp, Opening};
 use crate::body::{Body, direction_after, towards_sound};
-use crate::flight::{AnswerKind, Flight, IN_FLIGHT_MAX};
+use crate::flight::{Flight, IN_FLIGHT_MAX};
 use crate::meeting::{Following, Gathered, Meeting, Step, put_all_down};
 use crate::signal::{RELAYED_MAX, Relayed, Signal, SignalCodec, Status, Verb};
 use crate::skill::Skill;
@@ -39,37 +40,6 @@ const CALL_AGE_UNITS_MAX: u64 = 150;
 /// Food without which an agent does not follow a call, rise alone or lay an egg.
 const FOOD_TO_SPARE: u32 = 4;
 
-/// One thing that an agent receives, in whichever language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Percept<'a> {
-    /// It was done.
-    Ok,
-    /// It was not; or an elevation failed.
-    Ko,
-    /// What is in sight, nearest row first, each from left to right. The looker itself is on the first tile.
-    Look(&'a [Sight]),
-    /// What is carried, with food in whole pieces.
-    Inventory(&'a Counts),
-    /// Places the team has left.
-    Places(u32),
-    /// A sound.
-    Message {
-        /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
-        direction: u8,
-        /// The message, byte for byte.
-        text: &'a [u8],
-    },
-    /// The agent was pushed off its tile.
-    Pushed {
-        /// Where it came from, as seen by itself.
-        direction: u8,
-    },
-    /// An elevation began, with this agent in it.
-    ElevationUnderway,
-    /// An elevation succeeded, and this is the level now.
-    Level(Level),
-}
-
 /// Decides for one agent. See the crate's first page for how teams play.
 #[derive(Clone, Debug)]
 pub struct Brain {
@@ -82,7 +52,7 @@ pub struct Brain {
     flight: Flight,
     plan: VecDeque<Command>,
     /// What was seen last, until something is decided on it.
-    sights: Option<Vec<Sight>>,
+    sights: Option<Arc<[Sight]>>,
     /// Whether it has seen as far as its level allows.
     is_sight_known: bool,
     meeting: Option<Meeting>,
@@ -144,31 +114,30 @@ impl Brain {
     }
 
     /// Takes in what the agent received.
-    pub fn perceive(&mut self, percept: Percept<'_>) {
+    pub fn perceive(&mut self, percept: &Percept) {
         match percept {
-            Percept::Ok => self.answered(AnswerKind::Done),
             Percept::Ko if self.body.is_held => self.ritual_ended(false),
-            Percept::Ko => self.answered(AnswerKind::Refused),
+            Percept::Ok | Percept::Ko => self.answered(percept),
             Percept::Look(sights) => {
-                self.answered(AnswerKind::Sight);
+                self.answered(percept);
                 self.look_tells_level(sights.len());
                 self.diary.looks_unanswered = 0;
-                self.sights = Some(sights.to_vec());
+                self.sights = Some(Arc::clone(sights));
             }
-            Percept::Inventory(carried) => {
-                self.answered(AnswerKind::Carried);
-                self.body.set_inventory(carried);
+            Percept::Inventory { inventory, .. } => {
+                self.answered(percept);
+                self.body.set_inventory(inventory);
             }
             Percept::Places(places) => {
-                self.answered(AnswerKind::Places);
-                self.diary.places = Some(places);
+                self.answered(percept);
+                self.diary.places = Some(*places);
             }
             Percept::Message { direction, text } => {
                 if let Some(signal) = self.codec.read(text) {
-                    self.receive(&signal, direction);
+                    self.receive(&signal, *direction);
                 }
             }
-            Percept::Pushed { direction } => self.pushed(direction),
+            Percept::Pushed { direction } => self.pushed(*direction),
             Percept::ElevationUnderway => {
                 self.body.is_held = true;
                 if let Some(Meeting::Following(following)) = &self.meeting
@@ -179,7 +148,7 @@ impl Brain {
                 self.meeting_progressed();
             }
             Percept::Level(level) => {
-                self.body.level = level;
+                self.body.level = *level;
                 self.ritual_ended(true);
                 self.diary.risen_at = self.body.clock;
             }
@@ -245,7 +214,7 @@ impl Brain {
         std::mem::take(&mut self.has_free_place)
     }
 
-    fn answered(&mut self, answer: AnswerKind) {
+    fn answered(&mut self, answer: &Percept) {
         let had_asked = self.flight.asks_for_ritual();
         let open_units = self.flight.units();
         let Some(command) = self.flight.answered(answer) else {
@@ -258,15 +227,15 @@ impl Brain {
         if !had_asked || command == Command::Incantation {
             self.body.is_held = false;
         }
-        self.body.carried_out(&command, answer != AnswerKind::Refused);
-        if command == Command::Fork && answer == AnswerKind::Done {
+        self.body.carried_out(&command, *answer != Percept::Ko);
+        if command == Command::Fork && *answer == Percept::Ok {
             self.has_free_place = true;
         }
         if command == Command::Incantation {
             match (&mut self.meeting, answer) {
-                (Some(Meeting::Leading(leading)), AnswerKind::Refused) => leading.refused(self.body.clock),
+                (Some(Meeting::Leading(leading)), Percept::Ko) => leading.refused(self.body.clock),
                 (Some(Meeting::Leading(leading)), _) => leading.ritual_ended(true, self.body.clock),
-                (_, AnswerKind::Refused) => self.diary.was_refused = true,
+                (_, Percept::Ko) => self.diary.was_refused = true,
                 _ => {}
             }
         }

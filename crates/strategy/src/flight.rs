@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use trantor_model::{Command, CommandKind};
+use trantor_model::{Command, CommandKind, Percept};
 
 /// Commands a server keeps for an agent, the one it is carrying out included; what is above is lost.
 pub const IN_FLIGHT_MAX: usize = 10;
@@ -21,21 +21,6 @@ pub struct Flight {
     /// Whether it was asked again since an answer came, and by which request.
     asked_again: bool,
     request: usize,
-}
-
-/// What kind of answer came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerKind {
-    /// `ok`.
-    Done,
-    /// `ko`.
-    Refused,
-    /// What is in sight.
-    Sight,
-    /// What is carried.
-    Carried,
-    /// A number of places.
-    Places,
 }
 
 impl Flight {
@@ -92,20 +77,22 @@ impl Flight {
 
     /// Takes the command that an answer belongs to; `None` if it belongs to none.
     ///
+    /// The level that an elevation reached is no such answer: [`Self::ritual_ended`] takes that.
+    ///
     /// If the oldest command cannot be answered so but a later one can, the ones before it were lost, and are
     /// forgotten. `ok` and `ko` may be what a server says to anything that it does not know: where no open command is
     /// answered so, they are the answer of the only one, or end the wait for all after it was asked again.
-    pub fn answered(&mut self, answer: AnswerKind) -> Option<Command> {
+    pub fn answered(&mut self, answer: &Percept) -> Option<Command> {
         let fitting = match answer {
             // Refusals come unasked, too: only the oldest command may be meant.
-            AnswerKind::Refused => self
+            Percept::Ko => self
                 .open
                 .front()
                 .is_some_and(|oldest| may_answer(answer, oldest))
                 .then_some(0),
             _ => self.open.iter().position(|command| may_answer(answer, command)),
         };
-        let is_word = matches!(answer, AnswerKind::Done | AnswerKind::Refused);
+        let is_word = matches!(answer, Percept::Ok | Percept::Ko);
         let ends_all = is_word && (self.open.len() == 1 || self.asked_again);
         let at = fitting.or_else(|| self.open.len().checked_sub(1).filter(|_| ends_all))?;
         self.asked_again = false;
@@ -133,22 +120,22 @@ impl Flight {
 }
 
 /// Whether `command`, well formed, is ever answered in this way.
-fn may_answer(answer: AnswerKind, command: &Command) -> bool {
+fn may_answer(answer: &Percept, command: &Command) -> bool {
     let Some(kind) = command.kind() else {
-        return answer == AnswerKind::Refused;
+        return *answer == Percept::Ko;
     };
     match kind {
-        CommandKind::Look => answer == AnswerKind::Sight,
-        CommandKind::Inventory => answer == AnswerKind::Carried,
-        CommandKind::ConnectNbr => answer == AnswerKind::Places,
-        CommandKind::Forward | CommandKind::Right | CommandKind::Left => answer == AnswerKind::Done,
+        CommandKind::Look => matches!(answer, Percept::Look(_)),
+        CommandKind::Inventory => matches!(answer, Percept::Inventory { .. }),
+        CommandKind::ConnectNbr => matches!(answer, Percept::Places(_)),
+        CommandKind::Forward | CommandKind::Right | CommandKind::Left => *answer == Percept::Ok,
         // An elevation is answered by the level reached; some servers say `ok` instead.
         CommandKind::Incantation
         | CommandKind::Broadcast
         | CommandKind::Eject
         | CommandKind::Fork
         | CommandKind::Take
-        | CommandKind::Set => matches!(answer, AnswerKind::Done | AnswerKind::Refused),
+        | CommandKind::Set => matches!(answer, Percept::Ok | Percept::Ko),
     }
 }
 
@@ -160,22 +147,26 @@ mod tests {
 
     #[test]
     fn answers_go_to_the_commands_they_fit_and_the_end_of_a_ritual_to_its_asker() {
-        use AnswerKind::{Done, Refused, Sight};
+        let sight = Percept::Look([].into());
         let take = Command::Take(Resource::Food);
         let mut flight = Flight::default();
         for command in [Command::Forward, Command::Inventory, Command::Look, take.clone()] {
             flight.sent(command);
         }
-        assert_eq!(flight.answered(Refused), None, "one that no command asked for");
-        assert_eq!(flight.answered(Done), Some(Command::Forward));
         assert_eq!(
-            flight.answered(Sight),
+            flight.answered(&Percept::Ko),
+            None,
+            "one that no command asked for"
+        );
+        assert_eq!(flight.answered(&Percept::Ok), Some(Command::Forward));
+        assert_eq!(
+            flight.answered(&sight),
             Some(Command::Look),
             "the one before was lost"
         );
         assert_eq!(flight.ritual_ended(), None, "of another agent");
-        assert_eq!(flight.answered(Refused), Some(take));
-        assert_eq!((flight.is_empty(), flight.answered(Done)), (true, None));
+        assert_eq!(flight.answered(&Percept::Ko), Some(take));
+        assert_eq!((flight.is_empty(), flight.answered(&Percept::Ok)), (true, None));
         flight.sent(Command::Incantation);
         assert_eq!(flight.ritual_ended(), Some(Command::Incantation));
         for open in 0..IN_FLIGHT_MAX {

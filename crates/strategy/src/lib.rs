@@ -27,7 +27,7 @@ mod signal;
 mod skill;
 mod team;
 
-pub use brain::{Brain, Percept, agent_seed};
+pub use brain::{Brain, agent_seed};
 pub use signal::{Signal, SignalCodec};
 pub use skill::Skill;
 pub use team::agents_at_most;

@@ -14,6 +14,7 @@
 //! with those that have come, until it is in range of all.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use trantor_model::{Command, Counts, Level, Resource, Sight};
 
@@ -319,7 +320,13 @@ impl Leading {
         self.was_refused = true;
     }
 
-    pub(crate) fn next(&mut self, me: u32, body: &Body, sights: Option<Vec<Sight>>, is_lossy: bool) -> Step {
+    pub(crate) fn next(
+        &mut self,
+        me: u32,
+        body: &Body,
+        sights: Option<Arc<[Sight]>>,
+        is_lossy: bool,
+    ) -> Step {
         let Some(needed) = body.level.requirement() else {
             return Step::Leave { ends_for_all: true };
         };
@@ -530,7 +537,7 @@ impl Gathered {
         self.progress_at = clock;
     }
 
-    pub(crate) fn next(&mut self, body: &Body, sights: Option<Vec<Sight>>) -> Step {
+    pub(crate) fn next(&mut self, body: &Body, sights: Option<Arc<[Sight]>>) -> Step {
         let here = sights.and_then(|sights| sights.first().copied());
         let (supply_units, is_hungry) = match self.is_camp {
             true => (

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use trantor_model::{Command, Counts, Level, Resource, Sight, Turn};
+use trantor_model::{Command, Counts, Level, Percept, Resource, Sight, Turn};
 use trantor_protocol::text::Dialect;
 
-use crate::dialogue::{Answer, Dialogue, Event};
+use crate::dialogue::{Dialogue, Event};
 
 /// Agents that the team grows to.
 pub(super) const AGENTS_MAX: usize = 130;
@@ -85,18 +85,21 @@ impl Grower {
             }
             Event::Refused => self.is_refused = true,
             Event::Dead => self.is_dead = true,
-            Event::Level(level) => self.risen(level),
-            Event::ElevationFailed => self.plan.clear(),
-            Event::Message { direction, text } if text == call(self.level) && self.calls == 0 => {
+            Event::Percept(Percept::Level(level)) | Event::Answer(_, Percept::Level(level)) => {
+                self.risen(level)
+            }
+            Event::Percept(Percept::Ko) => self.plan.clear(),
+            Event::Percept(Percept::Message { direction, text })
+                if *text == *call(self.level) && self.calls == 0 =>
+            {
                 self.call = Some((direction, 0));
             }
             Event::Answer(command, answer) => match (command, answer) {
-                (_, Answer::Level(level)) => self.risen(level),
-                (_, Answer::Look(sights)) => self.sights = sights,
-                (_, Answer::Inventory(carried)) => self.carried = carried,
-                (Command::Fork, Answer::Ok) => self.eggs += 1,
-                (Command::Take(resource), Answer::Ok) => self.carried.add_one(resource),
-                (Command::Set(resource), Answer::Ok) => drop(self.carried.take_one(resource)),
+                (_, Percept::Look(sights)) => self.sights = sights.to_vec(),
+                (_, Percept::Inventory { inventory, .. }) => self.carried = inventory,
+                (Command::Fork, Percept::Ok) => self.eggs += 1,
+                (Command::Take(resource), Percept::Ok) => self.carried.add_one(resource),
+                (Command::Set(resource), Percept::Ok) => drop(self.carried.take_one(resource)),
                 _ => {}
             },
             _ => {}

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 
-use trantor_bot::{Answer, Command, Dialect, Event, Resource, Session, SessionError};
+use trantor_bot::{Command, Dialect, Event, Percept, Resource, Session, SessionError};
 use trantor_runtime::threads::{self, Thread};
 use trantor_server::options::Options;
 use trantor_time::Frequency;
@@ -20,14 +20,15 @@ fn commands_are_answered_in_order_and_events_wait() {
     ]);
     let mut session = Session::join(address, "red").unwrap();
     assert_eq!((session.places_left(), session.map_size()), (3, (10, 12)));
-    assert_eq!(session.ask(Command::Forward).unwrap(), Answer::Ok);
+    assert_eq!(session.ask(Command::Forward).unwrap(), Percept::Ok);
     session.send(Command::Take(Resource::Food)).unwrap();
     session.send(Command::Look).unwrap();
-    let taken = (Command::Take(Resource::Food), Answer::Ok);
+    let taken = (Command::Take(Resource::Food), Percept::Ok);
     assert_eq!(session.wait().unwrap(), taken);
-    assert!(matches!(session.wait().unwrap(), (_, Answer::Look(sights)) if sights.len() == 4));
-    let (direction, text) = (1, b"hi".to_vec());
-    assert_eq!(session.take_event(), Some(Event::Message { direction, text }));
+    assert!(matches!(session.wait().unwrap(), (_, Percept::Look(sights)) if sights.len() == 4));
+    let (direction, text) = (1, (*b"hi").into());
+    let message = Percept::Message { direction, text };
+    assert_eq!(session.take_event(), Some(Event::Percept(message)));
     assert!(matches!(session.wait(), Err(SessionError::NothingOpen)));
     assert_eq!(server.join().unwrap(), "red\nForward\nTake food\nLook\n");
     let closed = session.ask(Command::Look);
@@ -57,9 +58,9 @@ fn an_eleventh_open_command_is_refused_here_and_not_lost_there() {
     }
     assert!(matches!(session.send(Command::Forward), Err(SessionError::Full)));
     for _ in 0..10 {
-        assert_eq!(session.wait().unwrap(), (Command::Forward, Answer::Ok));
+        assert_eq!(session.wait().unwrap(), (Command::Forward, Percept::Ok));
     }
-    assert_eq!(session.ask(Command::ConnectNbr).unwrap(), Answer::Places(5));
+    assert_eq!(session.ask(Command::ConnectNbr).unwrap(), Percept::Places(5));
 }
 
 /// A scripted server: each answer follows after this many lines. Returns all lines.

@@ -11,15 +11,15 @@
 
 use std::sync::Arc;
 
-use trantor_game::{GameEvent, GameInput, Handled, OUTSTANDING_MAX, Reply};
+use trantor_game::{GameEvent, GameInput, Handled, OUTSTANDING_MAX};
 
-use trantor_model::{AdminAction, AgentId, Command, GameRefusal};
+use trantor_model::{AdminAction, AgentId, Command, GameRefusal, Percept};
 use trantor_time::RealTime;
 
 use super::Engine;
 use crate::config::RefillNews;
 use crate::limits;
-use crate::replicate::send_agent_line;
+use crate::replicate::{send_death, send_percept};
 use crate::session::Session;
 use crate::shell::Output;
 
@@ -96,18 +96,13 @@ impl Engine {
             self.snapshots.note(&self.game, &event);
             if let GameEvent::HeardByAll { speaker, text } = &event {
                 sent_tokens = sent_tokens.saturating_add(self.send_to_hearers(*speaker, text));
-            } else if let Some((agent, bytes)) =
-                send_agent_line(&mut self.sessions, &self.config, &mut self.looks, &event)
+            } else if let GameEvent::To { agent, percept } = &event
+                && let Some(bytes) =
+                    send_percept(&mut self.sessions, &self.config, &mut self.looks, *agent, percept)
             {
-                if matches!(
-                    &event,
-                    GameEvent::Reply {
-                        reply: Reply::Look(_),
-                        ..
-                    }
-                ) {
-                    self.charge_look(agent, bytes);
-                } else if actor != Some(agent) {
+                if matches!(percept, Percept::Look(_)) {
+                    self.charge_look(*agent, bytes);
+                } else if actor != Some(*agent) {
                     sent_tokens = sent_tokens.saturating_add(tokens(bytes));
                 }
             }
@@ -118,8 +113,9 @@ impl Engine {
                 self.drop_updates();
             }
             match &event {
-                GameEvent::Reply { agent, .. } => self.note_idle(*agent),
+                GameEvent::To { agent, percept } if !percept.is_of_others() => self.note_idle(*agent),
                 GameEvent::Died { agent } => {
+                    send_death(&mut self.sessions, &self.config, *agent);
                     self.forget_shown(*agent);
                     self.agent_died(*agent);
                 }
@@ -154,13 +150,10 @@ impl Engine {
             let Some(direction) = self.game.world().direction_of_sound(agent, speaker) else {
                 continue;
             };
-            let heard = GameEvent::Heard {
-                agent,
-                direction,
-                text: Arc::clone(text),
-            };
-            if let Some((_, bytes)) =
-                send_agent_line(&mut self.sessions, &self.config, &mut self.looks, &heard)
+            let text = Arc::clone(text);
+            let heard = Percept::Message { direction, text };
+            if let Some(bytes) =
+                send_percept(&mut self.sessions, &self.config, &mut self.looks, agent, &heard)
             {
                 sent_tokens = sent_tokens.saturating_add(tokens(bytes));
             }

@@ -224,7 +224,7 @@ impl LockStep {
                 self.given_up.remove(agent);
                 self.look_at(game, minds, *agent);
             }
-            GameEvent::Reply { agent, .. } | GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+            GameEvent::To { agent, .. } | GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
                 self.look_at(game, minds, *agent);
             }
             GameEvent::RitualStarted { participants, .. } | GameEvent::RitualEnded { participants, .. } => {

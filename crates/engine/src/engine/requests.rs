@@ -1,7 +1,7 @@
 //! Requests in text: greetings, agents' commands, text viewers' requests.
 
 use trantor_game::{GameInput, Handled};
-use trantor_model::{AgentId, Command, Control, GameRefusal, Refusal, TeamId};
+use trantor_model::{AgentId, Command, Control, GameRefusal, Percept, Refusal, TeamId};
 use trantor_protocol::HTTP_REFUSAL;
 use trantor_protocol::text::{AiLine, GuiEvent, GuiRefusal, GuiRequest, write_ai_line, write_gui_event};
 use trantor_time::{NANOS, RealSpan, RealTime};
@@ -116,7 +116,7 @@ impl Engine {
     /// A wrong answer to the greeting: the peer may try again a few times.
     pub(super) fn greeting_failed(&mut self, conn: ConnId) {
         self.counters.joins_refused += 1;
-        self.send_line(conn, &AiLine::Ko);
+        self.send_line(conn, &Percept::Ko.into());
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
         };

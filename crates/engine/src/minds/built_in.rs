@@ -2,9 +2,9 @@
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use trantor_model::{Command, Resource, Turn};
-use trantor_strategy::flight::{AnswerKind, Flight};
-use trantor_strategy::{Brain, Percept, SignalCodec, Skill};
+use trantor_model::{Command, Percept, Resource, Turn};
+use trantor_strategy::flight::Flight;
+use trantor_strategy::{Brain, SignalCodec, Skill};
 
 /// The minds built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,10 +98,10 @@ pub(super) enum BuiltIn {
 
 impl BuiltIn {
     #[inline]
-    pub(super) fn perceive(&mut self, percept: Percept<'_>) {
+    pub(super) fn perceive(&mut self, percept: &Percept) {
         match self {
             // Only a step is answered so.
-            Self::Trivial { is_under_way } => *is_under_way &= percept != Percept::Ok,
+            Self::Trivial { is_under_way } => *is_under_way &= *percept != Percept::Ok,
             Self::Random(dabbler) => dabbler.perceive(percept),
             Self::Brain(brain) => brain.perceive(percept),
         }
@@ -183,22 +183,13 @@ impl Dabbler {
         self.flight.ritual_ended();
     }
 
-    fn perceive(&mut self, percept: Percept<'_>) {
-        let answer = match percept {
-            Percept::Ok => AnswerKind::Done,
-            Percept::Ko if self.is_held => return self.ritual_ended(),
-            Percept::Ko => AnswerKind::Refused,
-            Percept::Look(_) => AnswerKind::Sight,
-            Percept::Inventory(_) => AnswerKind::Carried,
-            Percept::Places(_) => AnswerKind::Places,
-            Percept::Level(_) => return self.ritual_ended(),
-            Percept::ElevationUnderway => {
-                self.is_held = true;
-                return;
-            }
-            Percept::Message { .. } | Percept::Pushed { .. } => return,
-        };
-        self.flight.answered(answer);
+    fn perceive(&mut self, percept: &Percept) {
+        match percept {
+            Percept::Ko if self.is_held => self.ritual_ended(),
+            Percept::Level(_) => self.ritual_ended(),
+            Percept::ElevationUnderway => self.is_held = true,
+            answer => drop(self.flight.answered(answer)),
+        }
     }
 
     fn next_command(&mut self) -> Option<Command> {

@@ -8,17 +8,16 @@
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use trantor_game::{Game, GameConfig, GameEvent, GameInput, Handled};
-use trantor_model::{AgentId, Control, Refusal, Show, ShownBy, TeamId};
-use trantor_strategy::{Percept, SignalCodec, agent_seed, agents_at_most};
+use trantor_model::{AgentId, Control, Percept, Refusal, Show, ShownBy, TeamId};
+use trantor_strategy::{SignalCodec, agent_seed, agents_at_most};
 use trantor_time::{GameSpan, GameTime};
 
 use super::built_in::BuiltIn;
 use super::scenario::{Director, ReadLine, Scenario};
-use super::{
-    Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, PaceState, Published, percept_of,
-};
+use super::{Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, PaceState, Published};
 use crate::Client;
 
 /// Wake-ups of one instant that are carried out together: enough for minds that compute elsewhere to do so side by side, few
@@ -111,7 +110,7 @@ enum Thinker {
 }
 
 impl Slot {
-    fn perceive(&mut self, percept: Percept<'_>) {
+    fn perceive(&mut self, percept: &Percept) {
         match &mut self.thinker {
             Thinker::BuiltIn(mind) => mind.perceive(percept),
             Thinker::Made(mind) => mind.perceive(percept),
@@ -223,10 +222,8 @@ impl Minds {
     pub(crate) fn note(&mut self, event: GameEvent) {
         let is_for_minds = matches!(
             event,
-            GameEvent::Reply { .. }
-                | GameEvent::Heard { .. }
+            GameEvent::To { .. }
                 | GameEvent::HeardByAll { .. }
-                | GameEvent::PushedFrom { .. }
                 | GameEvent::Died { .. }
                 | GameEvent::Left { .. }
         );
@@ -261,19 +258,7 @@ impl Minds {
                 return self.forget(*agent);
             }
             GameEvent::Left { agent, .. } => return self.forget(*agent),
-            GameEvent::Reply { agent, reply } => (*agent, percept_of(reply)),
-            GameEvent::Heard {
-                agent,
-                direction,
-                text,
-            } => {
-                let direction = *direction;
-                (*agent, Percept::Message { direction, text })
-            }
-            GameEvent::PushedFrom { agent, direction } => {
-                let direction = *direction;
-                (*agent, Percept::Pushed { direction })
-            }
+            GameEvent::To { agent, percept } => (*agent, percept),
             _ => return,
         };
         let Some(slot) = self.slots.get_mut(agent.0 as usize).and_then(Option::as_mut) else {
@@ -390,7 +375,7 @@ impl Minds {
 
     /// Sends a message to the minds of the sender's team, decoded once, and as it is to those made by a factory. All other
     /// minds ignore it.
-    fn spread(&mut self, host: &mut impl Host, speaker: AgentId, text: &[u8]) {
+    fn spread(&mut self, host: &mut impl Host, speaker: AgentId, text: &Arc<[u8]>) {
         let Some(agent) = host.game().world().agent(speaker) else {
             return;
         };
@@ -424,7 +409,8 @@ impl Minds {
             }
             let direction = host.game().world().direction_of_sound(hearer, speaker);
             if let (Some(direction), Some(slot)) = (direction, &mut self.slots[hearer.0 as usize]) {
-                slot.perceive(Percept::Message { direction, text });
+                let text = Arc::clone(text);
+                slot.perceive(&Percept::Message { direction, text });
                 self.perceived(host, hearer);
             }
         }
@@ -546,7 +532,7 @@ impl Minds {
                 let born = game.world().agent(agent).expect("it has just joined");
                 Thinker::Made(factory.awaken(&Newborn {
                     agent,
-                    team: name,
+                    team: name.as_str().into(),
                     index: team.joined,
                     seed,
                     places,

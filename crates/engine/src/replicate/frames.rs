@@ -159,10 +159,8 @@ pub(crate) fn clock_anchor(observer: &Observer, clock: &GameClock, now: RealTime
 fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
     let food_ends = |agent| game.world().agent(agent).and_then(|agent| agent.food_ends());
     Some(match event {
-        GameEvent::Reply { .. }
-        | GameEvent::Heard { .. }
+        GameEvent::To { .. }
         | GameEvent::HeardByAll { .. }
-        | GameEvent::PushedFrom { .. }
         // The start of the action contains it.
         | GameEvent::ForkStarted { .. }
         // Whether an egg can be hatched shows in the number of places.

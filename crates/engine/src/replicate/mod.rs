@@ -12,9 +12,8 @@ mod text;
 
 use std::sync::Arc;
 
-use trantor_game::{GameEvent, Reply};
-use trantor_model::{AgentId, Resource, Sight};
-use trantor_protocol::text::{AiLine, Dialect, LongLook, write_ai_line};
+use trantor_model::{AgentId, Percept, Resource, Sight};
+use trantor_protocol::text::{AiLine, Dialect, LongLook, write_ai_line, write_percept};
 
 use crate::config::{EngineConfig, FoodTold};
 use crate::limits;
@@ -23,42 +22,60 @@ use crate::session::Sessions;
 pub(crate) use frames::{FrameUpdates, clock_anchor, send, send_at_once};
 pub(crate) use text::TextUpdates;
 
-/// Queues the line for an agent about `event`, as a piece of its own. Returns the agent and the length of the line in
-/// bytes; of a long look, which is written as the agent reads it, about that length.
-pub(crate) fn send_agent_line(
+/// Queues the line in which an agent is sent what it perceives, as a piece of its own. Returns the length of the line in bytes;
+/// of a long look, which is written as the agent reads it, about that length. `None` if the agent has no connection.
+pub(crate) fn send_percept(
     sessions: &mut Sessions,
     config: &EngineConfig,
     looks: &mut EncodedLooks,
-    event: &GameEvent,
-) -> Option<(AgentId, usize)> {
-    let (agent, line) = line_of(event, config.food_told)?;
+    agent: AgentId,
+    percept: &Percept,
+) -> Option<usize> {
     let conn = sessions.of_agent(agent)?;
-    if let GameEvent::Reply {
-        reply: Reply::Look(sights),
-        ..
-    } = event
-    {
+    if let Percept::Look(sights) = percept {
         let objects = objects_in(sights);
         if objects > limits::LOOK_OBJECTS_AT_ONCE {
             sessions.push_look(conn, LongLook::new(config.dialect, Arc::clone(sights)));
             let bytes = objects.saturating_mul(OBJECT_BYTES);
-            return Some((agent, usize::try_from(bytes).unwrap_or(usize::MAX)));
+            return Some(usize::try_from(bytes).unwrap_or(usize::MAX));
         }
-        let bytes = looks.encoded(config.dialect, sights);
+        let bytes = looks.encoded(config.dialect, percept, sights);
         sessions.push(conn, |outbox| outbox.extend_from_slice(bytes));
-        return Some((agent, bytes.len()));
+        return Some(bytes.len());
     }
     let mut bytes = 0;
     let write = |outbox: &mut Vec<u8>| {
         let before = outbox.len();
-        write_ai_line(outbox, config.dialect, &line);
+        match percept {
+            Percept::Inventory { inventory, .. } if config.food_told == FoodTold::Meals => {
+                let (inventory, life_units) = (*inventory, inventory[Resource::Food]);
+                write_percept(
+                    outbox,
+                    config.dialect,
+                    &Percept::Inventory {
+                        inventory,
+                        life_units,
+                    },
+                );
+            }
+            _ => write_percept(outbox, config.dialect, percept),
+        }
         bytes = outbox.len() - before;
     };
-    match event {
-        GameEvent::Heard { .. } | GameEvent::PushedFrom { .. } => sessions.push_message(conn, write),
-        _ => sessions.push(conn, write),
+    match percept.is_of_others() {
+        true => sessions.push_message(conn, write),
+        false => sessions.push(conn, write),
     }
-    Some((agent, bytes))
+    Some(bytes)
+}
+
+/// Queues the last line of an agent that has died.
+pub(crate) fn send_death(sessions: &mut Sessions, config: &EngineConfig, agent: AgentId) {
+    if let Some(conn) = sessions.of_agent(agent) {
+        sessions.push(conn, |outbox| {
+            write_ai_line(outbox, config.dialect, &AiLine::Dead)
+        });
+    }
 }
 
 /// Bytes of an object in a look, about: a space, and a word such as `player` or `linemate`.
@@ -77,7 +94,7 @@ pub(crate) struct EncodedLooks {
 }
 
 impl EncodedLooks {
-    fn encoded(&mut self, dialect: Dialect, sights: &Arc<[Sight]>) -> &[u8] {
+    fn encoded(&mut self, dialect: Dialect, percept: &Percept, sights: &Arc<[Sight]>) -> &[u8] {
         let known = self
             .looks
             .iter()
@@ -91,7 +108,7 @@ impl EncodedLooks {
             let (kept, text) = &mut self.looks[place];
             *kept = Arc::clone(sights);
             text.clear();
-            write_ai_line(text, dialect, &AiLine::Look((&**sights).into()));
+            write_percept(text, dialect, percept);
             place
         });
         &self.looks[place].1
@@ -104,50 +121,4 @@ fn objects_in(sights: &[Sight]) -> u64 {
         u64::from(sight.agents) + resources + u64::from(sight.eggs)
     };
     sights.iter().map(objects).sum()
-}
-
-fn line_of(event: &GameEvent, food_told: FoodTold) -> Option<(AgentId, AiLine<'_>)> {
-    Some(match event {
-        GameEvent::Reply { agent, reply } => (*agent, line_of_reply(reply, food_told)),
-        GameEvent::Heard {
-            agent,
-            direction,
-            text,
-        } => (
-            *agent,
-            AiLine::Message {
-                direction: *direction,
-                text,
-            },
-        ),
-        GameEvent::PushedFrom { agent, direction } => (
-            *agent,
-            AiLine::Ejected {
-                direction: *direction,
-            },
-        ),
-        GameEvent::Died { agent } => (*agent, AiLine::Dead),
-        _ => return None,
-    })
-}
-
-fn line_of_reply(reply: &Reply, food_told: FoodTold) -> AiLine<'_> {
-    match reply {
-        Reply::Ok => AiLine::Ok,
-        Reply::Ko => AiLine::Ko,
-        Reply::Look(sights) => AiLine::Look((&**sights).into()),
-        Reply::Inventory {
-            inventory,
-            life_units,
-        } => AiLine::Inventory {
-            inventory: *inventory,
-            life_units: match food_told {
-                FoodTold::Life => *life_units,
-                FoodTold::Meals => inventory[Resource::Food],
-            },
-        },
-        Reply::ConnectNbr(places) => AiLine::Places(*places),
-        Reply::ElevationUnderway => AiLine::ElevationUnderway,
-        Reply::CurrentLevel(level) => AiLine::CurrentLevel(*level),
-    }
 }

@@ -110,11 +110,9 @@ impl TextUpdates {
 
     fn write_event(&mut self, game: &Game, event: &GameEvent) {
         match *event {
-            GameEvent::Reply { .. }
-            | GameEvent::Heard { .. }
+            GameEvent::To { .. }
             | GameEvent::HeardByAll { .. }
             | GameEvent::Transmitted { .. }
-            | GameEvent::PushedFrom { .. }
             | GameEvent::ActionStarted { .. }
             | GameEvent::Refilled => {}
             GameEvent::Joined { ref agent, egg } => {

@@ -55,7 +55,7 @@ struct Clockwork {
 }
 
 impl Mind for Clockwork {
-    fn perceive(&mut self, percept: Percept<'_>) {
+    fn perceive(&mut self, percept: &Percept) {
         self.percepts += 1;
         self.heard += u32::from(matches!(
             percept,
@@ -95,7 +95,7 @@ impl Mind for Clockwork {
     }
 }
 
-fn clockwork(born: &Newborn<'_>) -> Box<dyn Mind> {
+fn clockwork(born: &Newborn) -> Box<dyn Mind> {
     Box::new(Clockwork {
         rng: Pcg32::new(born.seed, born.index + u64::from(born.agent.0)),
         wakes_at: None,
@@ -183,13 +183,13 @@ impl Scenario for Sower {
 
 struct Factory<F>(F);
 
-impl<F: FnMut(&Newborn<'_>) -> Box<dyn Mind>> MindFactory for Factory<F> {
-    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+impl<F: FnMut(&Newborn) -> Box<dyn Mind>> MindFactory for Factory<F> {
+    fn awaken(&mut self, born: &Newborn) -> Box<dyn Mind> {
         self.0(born)
     }
 }
 
-fn made(awaken: impl FnMut(&Newborn<'_>) -> Box<dyn Mind> + 'static) -> MindSource {
+fn made(awaken: impl FnMut(&Newborn) -> Box<dyn Mind> + 'static) -> MindSource {
     let (name, factory) = ("made".to_owned(), Box::new(Factory(awaken)));
     MindSource::Made { name, factory }
 }
@@ -394,7 +394,7 @@ fn a_match_of_minds_has_one_outcome() {
 struct Thinker(u32);
 
 impl Mind for Thinker {
-    fn perceive(&mut self, _: Percept<'_>) {
+    fn perceive(&mut self, _: &Percept) {
         self.0 += 1;
     }
 
@@ -461,7 +461,7 @@ struct Plain {
 }
 
 impl Mind for Plain {
-    fn perceive(&mut self, _: Percept<'_>) {}
+    fn perceive(&mut self, _: &Percept) {}
 
     fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {
         acts.extend_from_slice(&self.acts);

@@ -4,14 +4,14 @@
 //! takes is `trantor_model::Command::duration_units`; what happens at a start (elevations, and commands that take no time)
 //! is `game.rs`'s.
 
-use trantor_model::{AgentId, Command, Direction, EggId, Resource, Turn};
+use trantor_model::{AgentId, Command, Direction, EggId, Percept, Resource, Turn};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::event::{Carry, GameEvent, MoveKind, Reply};
+use crate::event::{Carry, GameEvent, MoveKind};
 use crate::lag::MessageId;
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
-use crate::rules::{Events, broadcast, hatching, hunger, look, reply, reply_done};
+use crate::rules::{Events, broadcast, hatching, hunger, look, reply_done, send};
 
 /// What an action leaves for the agenda.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,15 +42,15 @@ pub(crate) fn apply(
         Command::Turn(way) => turn(world, id, *way, events),
         Command::Look => {
             let sights = look::look_shared(world, id);
-            reply(events, id, Reply::Look(sights));
+            send(events, id, Percept::Look(sights));
         }
         Command::Inventory => {
             let agent = &world.agents[id];
             let (inventory, life_units) = (agent.inventory, hunger::life_units(agent, now));
-            reply(
+            send(
                 events,
                 id,
-                Reply::Inventory {
+                Percept::Inventory {
                     inventory,
                     life_units,
                 },
@@ -61,7 +61,7 @@ pub(crate) fn apply(
         }
         Command::ConnectNbr => {
             let places = world.teams[usize::from(world.agents[id].team.0)].places();
-            reply(events, id, Reply::ConnectNbr(places));
+            send(events, id, Percept::Places(places));
         }
         Command::Fork => return fork(world, id, now, events),
         Command::Eject => return Effect::Broken(eject(world, id, events)),
@@ -70,7 +70,7 @@ pub(crate) fn apply(
             return Effect::GroundTaken;
         }
         Command::Set(resource) => set(world, id, *resource, events),
-        Command::Refused(_) => reply(events, id, Reply::Ko),
+        Command::Refused(_) => send(events, id, Percept::Ko),
         Command::Incantation => unreachable!("an elevation ends as a ritual"),
     }
     Effect::Done
@@ -105,14 +105,14 @@ fn forward(world: &mut World, id: AgentId, events: &mut Events) {
     moved(agent, MoveKind::Walked, events);
     let to = agent.tile;
     world.relist(id, from, to);
-    reply(events, id, Reply::Ok);
+    send(events, id, Percept::Ok);
 }
 
 fn turn(world: &mut World, id: AgentId, turn: Turn, events: &mut Events) {
     let agent = &mut world.agents[id];
     agent.facing = agent.facing.turned(turn);
     moved(agent, MoveKind::Turned, events);
-    reply(events, id, Reply::Ok);
+    send(events, id, Percept::Ok);
 }
 
 /// Tells where an agent stands and faces now.
@@ -169,10 +169,8 @@ fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<EggId> {
     world.move_others(id, target);
     for &victim in &victims {
         moved(&world.agents[victim], MoveKind::Pushed, events);
-        events.push(GameEvent::PushedFrom {
-            agent: victim,
-            direction: pushed_from(direction, world.agents[victim].facing),
-        });
+        let direction = pushed_from(direction, world.agents[victim].facing);
+        send(events, victim, Percept::Pushed { direction });
     }
     let breaks_eggs = world.rules.eject_eggs && !world.eggs_on(tile).is_empty();
     let unripe = match breaks_eggs {

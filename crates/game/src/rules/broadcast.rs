@@ -11,14 +11,14 @@
 
 use std::sync::Arc;
 
-use trantor_model::{AgentId, Direction, MapSize, Tile};
+use trantor_model::{AgentId, Direction, MapSize, Percept, Tile};
 use trantor_time::GameTime;
 
-use crate::event::{GameEvent, Reply};
+use crate::event::GameEvent;
 use crate::lag::{self, Message, MessageId};
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
-use crate::rules::{Events, reply};
+use crate::rules::{Events, send};
 
 /// Sends `text` to every other living agent, team or not, held by a ritual or not: at once, or on its links.
 /// Returns the messages in flight.
@@ -38,7 +38,7 @@ pub(crate) fn broadcast(
             text: text.clone(),
         });
         events.push_for_viewers(|| GameEvent::Said { agent: id, text });
-        reply(events, id, Reply::Ok);
+        send(events, id, Percept::Ok);
         return Vec::new();
     }
     let (mut sent, mut deliveries) = (Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ pub(crate) fn broadcast(
             deliveries: deliveries.into(),
         });
     }
-    reply(events, id, Reply::Ok);
+    send(events, id, Percept::Ok);
     sent
 }
 
@@ -88,10 +88,12 @@ pub(crate) fn deliver(world: &mut World, id: MessageId, events: &mut Events) {
 }
 
 fn received(size: MapSize, hearer: &Agent, source: Tile, text: Arc<[u8]>) -> GameEvent {
-    GameEvent::Heard {
+    GameEvent::To {
         agent: hearer.id,
-        direction: arrival(size, hearer.tile, hearer.facing, source),
-        text,
+        percept: Percept::Message {
+            direction: arrival(size, hearer.tile, hearer.facing, source),
+            text,
+        },
     }
 }
 

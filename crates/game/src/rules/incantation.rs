@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{AgentId, Level, Tile};
+use trantor_model::{AgentId, Level, Percept, Tile};
 use trantor_time::GameTime;
 
 use crate::agenda::Due;
-use crate::event::{GameEvent, GroundChange, Reply};
+use crate::event::{GameEvent, GroundChange};
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
-use crate::rules::{Events, reply, reply_done};
+use crate::rules::{Events, reply_done, send};
 
 /// A ritual's number: counted from 0, never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -111,7 +111,7 @@ pub(crate) fn begin(
 ) -> Option<RitualId> {
     let (tile, level) = (world.agents[asker].tile, world.agents[asker].level);
     let Some(participants) = participants_of(world, asker, tile, level) else {
-        reply(events, asker, Reply::Ko);
+        send(events, asker, Percept::Ko);
         return None;
     };
     let id = RitualId(world.rituals.next_id);
@@ -125,7 +125,7 @@ pub(crate) fn begin(
     });
     for &participant in &participants {
         world.agents[participant].ritual = Some(id);
-        reply(events, participant, Reply::ElevationUnderway);
+        send(events, participant, Percept::ElevationUnderway);
     }
     let ritual = Ritual {
         id,
@@ -203,7 +203,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
                 agent: participant,
                 level: risen,
             });
-            reply(events, participant, Reply::CurrentLevel(risen));
+            send(events, participant, Percept::Level(risen));
         } else {
             reply_done(events, participant, false);
         }

@@ -152,8 +152,8 @@ fn count<T>(list: &[T]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Game, GameConfig, GameEvent, GameInput, Handled, Reply, Rules};
-    use trantor_model::{AdminAction, Command, TeamId};
+    use crate::{Game, GameConfig, GameEvent, GameInput, Handled, Rules};
+    use trantor_model::{AdminAction, Command, Percept, TeamId};
     use trantor_time::GameTime;
 
     /// Forty agents on one tile look at one instant, and again after something changed out of their sight.
@@ -197,9 +197,9 @@ mod tests {
             }
             let mut seen = 0;
             while let Some(event) = game.poll_event() {
-                if let GameEvent::Reply {
+                if let GameEvent::To {
                     agent,
-                    reply: Reply::Look(sights),
+                    percept: Percept::Look(sights),
                 } = event
                 {
                     let agent = game.world().agent(agent).unwrap();

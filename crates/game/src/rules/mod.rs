@@ -23,11 +23,11 @@ pub(crate) mod spawning;
 pub(crate) mod victory;
 pub(crate) mod world;
 
-use trantor_model::AgentId;
+use trantor_model::{AgentId, Percept};
 
 pub(crate) use crate::event::Events;
 
-use crate::event::{GameEvent, Reply};
+use crate::event::GameEvent;
 
 pub use agents::{Agent, OUTSTANDING_MAX};
 pub(crate) use agents::{CommandQueue, Running};
@@ -35,12 +35,12 @@ pub use hatching::{Egg, Team};
 pub use incantation::{Ritual, RitualId};
 pub use world::World;
 
-/// Answers an agent.
-pub(crate) fn reply(events: &mut Events, agent: AgentId, reply: Reply) {
-    events.push(GameEvent::Reply { agent, reply });
+/// An agent perceives something.
+pub(crate) fn send(events: &mut Events, agent: AgentId, percept: Percept) {
+    events.push(GameEvent::To { agent, percept });
 }
 
 /// Answers an agent `ok` or `ko`.
 pub(crate) fn reply_done(events: &mut Events, agent: AgentId, done: bool) {
-    reply(events, agent, if done { Reply::Ok } else { Reply::Ko });
+    send(events, agent, if done { Percept::Ok } else { Percept::Ko });
 }

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use proptest::prelude::*;
-use trantor_game::{Game, GameConfig, GameEvent, GameInput, Handled, Lag, LeaveCause, Reply, Rules};
+use trantor_game::{Game, GameConfig, GameEvent, GameInput, Handled, Lag, LeaveCause, Rules};
 use trantor_model::{
-    AdminAction, AgentId, Command, CommandKind, Counts, Direction, Level, MapSize, Resource, TeamId, Tile,
-    Turn,
+    AdminAction, AgentId, Command, CommandKind, Counts, Direction, Level, MapSize, Percept, Resource, TeamId,
+    Tile, Turn,
 };
 use trantor_time::link::{Chance, Order};
 use trantor_time::{GameSpan, GameTime};
@@ -246,11 +246,12 @@ impl Watcher {
                 self.askers.insert(participants[0]);
                 self.held.extend(participants.iter().map(|agent| (*agent, *end)));
             }
-            GameEvent::Reply {
-                reply: Reply::ElevationUnderway,
+            GameEvent::To {
+                percept: Percept::ElevationUnderway,
                 ..
             } => {}
-            GameEvent::Reply { agent, .. } => {
+            GameEvent::To { percept, .. } if percept.is_of_others() => {}
+            GameEvent::To { agent, .. } => {
                 // The first line after the end of a ritual that holds the agent is the ritual's.
                 let ended = self.held.remove(agent);
                 assert!(ended.is_none_or(|end| end == now));

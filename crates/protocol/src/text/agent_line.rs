@@ -2,10 +2,9 @@
 //!
 //! No line ever holds a carriage return, and none but the text of a broadcast is longer than what is in sight.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use trantor_model::{Counts, Level, MapSize, Resource, Sight};
+use trantor_model::{Counts, Level, MapSize, Percept, Resource, Sight};
 
 use super::dialect::{Dialect, Layout, Words};
 use super::line::{parse_number, push_number, push_spaced, without_nuls_before, words};
@@ -23,37 +22,10 @@ pub enum AiLine<'a> {
         /// The map.
         size: MapSize,
     },
-    /// It was done.
-    Ok,
-    /// It was not, or could not be.
-    Ko,
-    /// What is in sight, nearest row first, each from left to right. The 42 dialects leave the looker out.
-    Look(Cow<'a, [Sight]>),
-    /// What is carried.
-    Inventory {
-        /// All seven counts; as it is read from a 42 dialect, with food in units of life.
-        inventory: Counts,
-        /// What the dialects of School 42 send instead of its food: units of life left, as their subject has it.
-        life_units: u32,
-    },
-    /// Places the team has left.
-    Places(u32),
-    /// A sound.
-    Message {
-        /// From where: 0 here, 1 ahead, then counter-clockwise to 8.
-        direction: u8,
-        /// What was said, byte for byte.
-        text: &'a [u8],
-    },
-    /// The agent was pushed off its tile.
-    Ejected {
-        /// From where, seen by the agent; 1, 3, 5 or 7 from servers that keep to the protocol.
-        direction: u8,
-    },
-    /// An elevation began, with this agent in it.
-    ElevationUnderway,
-    /// An elevation succeeded.
-    CurrentLevel(Level),
+    /// What it perceives. As they are read: a look from a 42 dialect may lack the looker, and of an inventory both numbers
+    /// are the food that was sent, which in these dialects is units of life. The number of places is
+    /// also the first line of an accepted agent, and `ko` is what a refused one gets.
+    Percept(Percept),
     /// The agent died. The connection ends after this line.
     Dead,
     /// The second line of [`Self::Accepted`] as it is read: the map's width and height.
@@ -62,6 +34,12 @@ pub enum AiLine<'a> {
     PlacesAndSize(u32, u32, u32),
     /// A line in words of another server's own.
     Unknown(&'a [u8]),
+}
+
+impl From<Percept> for AiLine<'_> {
+    fn from(percept: Percept) -> Self {
+        Self::Percept(percept)
+    }
 }
 
 /// Appends the bytes of one line, with its end.
@@ -75,31 +53,7 @@ pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
             let size = AiLine::Size(size.width().into(), size.height().into());
             return write_ai_line(out, dialect, &size);
         }
-        AiLine::Ok => push(out, "ok"),
-        AiLine::Ko => push(out, "ko"),
-        AiLine::Look(ref sights) => {
-            push_look(out, words, sights, &mut LookPlace::default(), usize::MAX);
-        }
-        AiLine::Inventory {
-            ref inventory,
-            life_units,
-        } => push_inventory(out, words, inventory, life_units),
-        AiLine::Places(places) => push_number(out, places),
-        AiLine::Message { direction, text } => {
-            push(out, "message ");
-            push_number(out, u32::from(direction));
-            push(out, words.message_separator);
-            out.extend_from_slice(text);
-        }
-        AiLine::Ejected { direction } => {
-            push(out, words.ejected);
-            push_number(out, u32::from(direction));
-        }
-        AiLine::ElevationUnderway => push(out, words.elevation_underway),
-        AiLine::CurrentLevel(level) => {
-            push(out, words.current_level);
-            push_number(out, u32::from(level.get()));
-        }
+        AiLine::Percept(ref percept) => return write_percept(out, dialect, percept),
         AiLine::Dead => push(out, words.dead),
         AiLine::Size(width, height) => {
             push_number(out, width);
@@ -111,6 +65,39 @@ pub fn write_ai_line(out: &mut Vec<u8>, dialect: Dialect, line: &AiLine<'_>) {
             push_spaced(out, height);
         }
         AiLine::Unknown(line) => out.extend_from_slice(line),
+    }
+    out.push(b'\n');
+}
+
+/// Appends the line in which an agent is sent what it perceives, with its end.
+pub fn write_percept(out: &mut Vec<u8>, dialect: Dialect, percept: &Percept) {
+    let words = dialect.words();
+    match *percept {
+        Percept::Ok => push(out, "ok"),
+        Percept::Ko => push(out, "ko"),
+        Percept::Look(ref sights) => {
+            push_look(out, words, sights, &mut LookPlace::default(), usize::MAX);
+        }
+        Percept::Inventory {
+            ref inventory,
+            life_units,
+        } => push_inventory(out, words, inventory, life_units),
+        Percept::Places(places) => push_number(out, places),
+        Percept::Message { direction, ref text } => {
+            push(out, "message ");
+            push_number(out, u32::from(direction));
+            push(out, words.message_separator);
+            out.extend_from_slice(text);
+        }
+        Percept::Pushed { direction } => {
+            push(out, words.ejected);
+            push_number(out, u32::from(direction));
+        }
+        Percept::ElevationUnderway => push(out, words.elevation_underway),
+        Percept::Level(level) => {
+            push(out, words.current_level);
+            push_number(out, u32::from(level.get()));
+        }
     }
     out.push(b'\n');
 }
@@ -246,8 +233,8 @@ pub fn parse_server_line(dialect: Dialect, line: &[u8]) -> AiLine<'_> {
     let line = without_nuls_before(line);
     let trimmed = line.trim_ascii();
     let known = match trimmed {
-        b"ok" => Some(AiLine::Ok),
-        b"ko" => Some(AiLine::Ko),
+        b"ok" => Some(AiLine::Percept(Percept::Ok)),
+        b"ko" => Some(AiLine::Percept(Percept::Ko)),
         [b'[' | b'{', ..] => list(trimmed),
         [b'0'..=b'9', ..] => numbers(trimmed),
         _ if trimmed.starts_with(b"message ") => message(vocabulary, line),
@@ -263,7 +250,7 @@ fn numbers(line: &[u8]) -> Option<AiLine<'static>> {
     let mut numbers = words(line).map(parse_number);
     let first = numbers.next()??;
     let Some(second) = numbers.next() else {
-        return Some(AiLine::Places(first));
+        return Some(Percept::Places(first).into());
     };
     match (second, numbers.next(), numbers.next()) {
         (Some(second), None, _) => Some(AiLine::Size(first, second)),
@@ -273,7 +260,7 @@ fn numbers(line: &[u8]) -> Option<AiLine<'static>> {
 }
 
 /// `message K, TEXT`. The one space after the comma is a dialect's or part of the text.
-fn message<'a>(vocabulary: &Words, line: &'a [u8]) -> Option<AiLine<'a>> {
+fn message(vocabulary: &Words, line: &[u8]) -> Option<AiLine<'static>> {
     let rest = line.trim_ascii_start().strip_prefix(b"message ")?;
     let comma = rest.iter().position(|&byte| byte == b',')?;
     let direction = direction(&rest[..comma])?;
@@ -282,7 +269,8 @@ fn message<'a>(vocabulary: &Words, line: &'a [u8]) -> Option<AiLine<'a>> {
         Some(stripped) if vocabulary.message_separator == ", " => stripped,
         _ => text,
     };
-    Some(AiLine::Message { direction, text })
+    let text = text.into();
+    Some(Percept::Message { direction, text }.into())
 }
 
 /// The lines that are words: greeting, elevation, level, push, death. Case and colons vary between servers.
@@ -297,18 +285,20 @@ fn sentence(vocabulary: &Words, line: &[u8]) -> Option<AiLine<'static>> {
     let current_level = without_colon(vocabulary.current_level);
     let level = |rest| {
         let number = parse_number(after_colon(rest)).and_then(|level| u8::try_from(level).ok())?;
-        Level::new(number).ok().map(AiLine::CurrentLevel)
+        Level::new(number).ok().map(|level| Percept::Level(level).into())
     };
     if let Some(rest) = after("elevation") {
         // Many servers of School 42 send the end on the same line as the beginning.
         let reached = (0..rest.len()).find_map(|at| strip_prefix_any_case(&rest[at..], current_level));
-        return reached.and_then(level).or(Some(AiLine::ElevationUnderway));
+        return reached
+            .and_then(level)
+            .or(Some(Percept::ElevationUnderway.into()));
     }
     if let Some(rest) = after(current_level) {
         return level(rest);
     }
     let rest = after(without_colon(vocabulary.ejected))?;
-    direction(after_colon(rest)).map(|direction| AiLine::Ejected { direction })
+    direction(after_colon(rest)).map(|direction| Percept::Pushed { direction }.into())
 }
 
 /// `[ … ]` or `{ … }`: an inventory if its items are words with numbers, else what is in sight.
@@ -332,7 +322,7 @@ fn bare_list(line: &[u8]) -> Option<AiLine<'static>> {
 fn look_or_inventory(list: &[u8]) -> Option<AiLine<'static>> {
     let is_inventory = items(list).any(|item| names(item).any(|word| parse_number(word).is_some()));
     if !is_inventory {
-        return Some(AiLine::Look(items(list).map(sight).collect()));
+        return Some(Percept::Look(items(list).map(sight).collect()).into());
     }
     let mut carried = None;
     for item in items(list) {
@@ -343,9 +333,12 @@ fn look_or_inventory(list: &[u8]) -> Option<AiLine<'static>> {
             carried.get_or_insert(Counts::ZERO)[resource] = count;
         }
     }
-    carried.map(|inventory| AiLine::Inventory {
-        inventory,
-        life_units: inventory[Resource::Food],
+    carried.map(|inventory| {
+        let life_units = inventory[Resource::Food];
+        AiLine::Percept(Percept::Inventory {
+            inventory,
+            life_units,
+        })
     })
 }
 
@@ -431,7 +424,7 @@ mod tests {
         ];
         for dialect in Dialect::ALL {
             let mut whole = Vec::new();
-            write_ai_line(&mut whole, dialect, &AiLine::Look(Cow::Borrowed(&sights)));
+            write_percept(&mut whole, dialect, &Percept::Look(sights.into()));
             for bytes in 1..40 {
                 let mut look = LongLook::new(dialect, sights[..].into());
                 let (mut out, mut piece) = (Vec::new(), Vec::new());

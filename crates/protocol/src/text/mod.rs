@@ -23,7 +23,7 @@ mod dialect;
 mod line;
 mod viewer;
 
-pub use agent_line::{AiLine, LongLook, parse_server_line, write_ai_line};
+pub use agent_line::{AiLine, LongLook, parse_server_line, write_ai_line, write_percept};
 pub use command::{parse_command, write_command};
 pub use dialect::{Dialect, Layout, Words};
 pub use line::{Cut, LineCutter, printable, without_nuls_before, words};

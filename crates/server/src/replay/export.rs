@@ -11,9 +11,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use trantor_game::replay::Replayed;
-use trantor_game::{Game, GameEvent, GameInput, PaceChange, Replay, Reply, Stamp};
-use trantor_model::{AdminAction, AgentId, Command, Resource, Sight, TeamId, lag};
-use trantor_protocol::text::{AiLine, Dialect, write_ai_line};
+use trantor_game::{Game, GameEvent, GameInput, PaceChange, Replay, Stamp};
+use trantor_model::{AdminAction, AgentId, Command, Percept, Resource, TeamId, lag};
+use trantor_protocol::text::{Dialect, write_percept};
 use trantor_runtime::standard_error;
 use trantor_time::GameTime;
 use trantor_time::link::{Delivery, Loss};
@@ -144,7 +144,7 @@ fn input_value(game: &Game, input: &GameInput) -> Value {
 
 fn event_value(game: &Game, event: &GameEvent) -> Value {
     match event {
-        GameEvent::Reply { agent, reply } => reply_value(*agent, reply),
+        GameEvent::To { agent, percept } => percept_value(*agent, percept),
         GameEvent::Joined { agent, egg } => json!({
             "event": "joined", "agent": agent.id.0, "team": team_name(game, agent.team.0.into()), "egg": egg.0,
             "level": agent.level.get(), "x": agent.tile.x, "y": agent.tile.y,
@@ -232,31 +232,37 @@ fn put(game: &Game, line: &mut Map<String, Value>, name: &str, value: Value) {
     line.insert(name.to_owned(), value);
 }
 
-fn reply_value(agent: AgentId, reply: &Reply) -> Value {
-    let mut value = match reply {
-        Reply::Ok => json!({ "reply": "ok" }),
-        Reply::Ko => json!({ "reply": "ko" }),
-        Reply::Look(sights) => json!({ "reply": "look", "sight": sight_line(sights) }),
-        Reply::Inventory { inventory, .. } => {
+fn percept_value(agent: AgentId, percept: &Percept) -> Value {
+    let mut value = match percept {
+        Percept::Message { direction, text } => {
+            json!({ "event": "heard", "direction": direction, "text": words(text) })
+        }
+        Percept::Pushed { direction } => json!({ "event": "pushed_from", "direction": direction }),
+        Percept::Ok => json!({ "reply": "ok" }),
+        Percept::Ko => json!({ "reply": "ko" }),
+        Percept::Look(_) => json!({ "reply": "look", "sight": line_of(percept) }),
+        Percept::Inventory { inventory, .. } => {
             let mut value = json!({ "reply": "inventory" });
             for resource in Resource::ALL {
                 value[resource.name()] = inventory[resource].into();
             }
             value
         }
-        Reply::ConnectNbr(places) => json!({ "reply": "connect_nbr", "places": places }),
-        Reply::ElevationUnderway => json!({ "reply": "elevation_underway" }),
-        Reply::CurrentLevel(level) => json!({ "reply": "current_level", "level": level.get() }),
+        Percept::Places(places) => json!({ "reply": "connect_nbr", "places": places }),
+        Percept::ElevationUnderway => json!({ "reply": "elevation_underway" }),
+        Percept::Level(level) => json!({ "reply": "current_level", "level": level.get() }),
     };
-    value["event"] = "reply".into();
+    if !percept.is_of_others() {
+        value["event"] = "reply".into();
+    }
     value["agent"] = agent.0.into();
     value
 }
 
 /// As the line of the protocol.
-fn sight_line(sights: &[Sight]) -> String {
+fn line_of(percept: &Percept) -> String {
     let mut line = Vec::new();
-    write_ai_line(&mut line, Dialect::Epitech, &AiLine::Look(sights.into()));
+    write_percept(&mut line, Dialect::Epitech, percept);
     words(line.trim_ascii_end())
 }
 

@@ -30,9 +30,7 @@ use trantor_script::{
 use trantor_time::{Clock, GameTime, RealSpan, RealTime};
 
 use super::mailbox::{Mailbox, Nothing, mailbox};
-use super::request::{
-    Answer, Answered, Birth, Change, Heard, LeftOut, Notify, Perceived, Request, Role, Shared,
-};
+use super::request::{Answer, Answered, Change, Heard, LeftOut, Notify, Request, Role, Shared};
 use super::worker::{Loaded, Worker};
 
 /// The longest that the loop waits for a thread that the machine does not run.
@@ -381,7 +379,7 @@ impl Drop for Link {
 pub(super) struct Remote(pub(super) Rc<Link>);
 
 impl MindFactory for Remote {
-    fn awaken(&mut self, born: &Newborn<'_>) -> Box<dyn Mind> {
+    fn awaken(&mut self, born: &Newborn) -> Box<dyn Mind> {
         let link = Rc::clone(&self.0);
         let slot = {
             let mut state = link.state.borrow_mut();
@@ -389,17 +387,8 @@ impl MindFactory for Remote {
             state.next_slot += 1;
             slot
         };
-        let birth = Birth {
-            agent: born.agent,
-            team: born.team.into(),
-            index: born.index,
-            seed: born.seed,
-            places: born.places,
-            tile: born.tile,
-            direction: born.direction,
-            map: born.map,
-        };
-        link.state.borrow_mut().changes.push(Change::Born { slot, birth });
+        let born = born.clone();
+        link.state.borrow_mut().changes.push(Change::Born { slot, born });
         Box::new(RemoteMind {
             link,
             slot,
@@ -416,7 +405,7 @@ impl MindFactory for Remote {
 struct RemoteMind {
     link: Rc<Link>,
     slot: u32,
-    percepts: VecDeque<Perceived>,
+    percepts: VecDeque<Percept>,
     /// Whether a decision is under way.
     is_asked: bool,
     /// Whether it would have asked for one and there was no room.
@@ -446,11 +435,11 @@ impl RemoteMind {
 }
 
 impl Mind for RemoteMind {
-    fn perceive(&mut self, percept: Percept<'_>) {
+    fn perceive(&mut self, percept: &Percept) {
         if self.percepts.len() == HEARD_MAX {
             self.percepts.pop_front();
         }
-        self.percepts.push_back(percept.into());
+        self.percepts.push_back(percept.clone());
     }
 
     fn publish(&mut self, published: &Published) {
@@ -625,7 +614,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{SyncSender, sync_channel};
 
-    use trantor_model::{AgentId, Command, Direction, MapSize, Tile};
+    use trantor_model::{Command, MapSize};
     use trantor_script::Script;
 
     use super::*;
@@ -660,14 +649,8 @@ mod tests {
 
     fn born(factory: &mut dyn MindFactory) -> Box<dyn Mind> {
         factory.awaken(&Newborn {
-            agent: AgentId(1),
-            team: "red",
-            index: 0,
             seed: 7,
-            places: 0,
-            tile: Tile { x: 0, y: 0 },
-            direction: Direction::North,
-            map: MapSize::new(10, 10).unwrap(),
+            ..Newborn::first("red", MapSize::new(10, 10).unwrap())
         })
     }
 
@@ -689,11 +672,11 @@ mod tests {
         for unit in 0..200 {
             for mind in [&mut here, &mut there] {
                 match unit % 4 {
-                    0 => mind.perceive(Percept::Ok),
-                    1 => mind.perceive(Percept::Ko),
-                    2 => mind.perceive(Percept::Message {
+                    0 => mind.perceive(&Percept::Ok),
+                    1 => mind.perceive(&Percept::Ko),
+                    2 => mind.perceive(&Percept::Message {
                         direction: 3,
-                        text: b"hey",
+                        text: (*b"hey").into(),
                     }),
                     _ => {}
                 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 
 use trantor_engine::minds::{Act, Newborn, Percept, Published, ScenarioAct};
-use trantor_model::{AgentId, Counts, Direction, Level, MapSize, Sight, Tile};
 use trantor_script::{Bytecode, Data, ScriptCounts, ScriptError, ScriptEvent};
 use trantor_time::GameTime;
 
@@ -14,86 +13,6 @@ use trantor_time::GameTime;
 pub(super) enum Role {
     Agents,
     Scenario { seed: u64 },
-}
-
-/// Something that an agent perceived, on its way to its script.
-pub(super) enum Perceived {
-    Ok,
-    Ko,
-    Look(Box<[Sight]>),
-    Inventory(Counts),
-    Places(u32),
-    Message { direction: u8, text: Box<[u8]> },
-    Pushed { direction: u8 },
-    ElevationUnderway,
-    Level(Level),
-}
-
-impl From<Percept<'_>> for Perceived {
-    fn from(percept: Percept<'_>) -> Self {
-        match percept {
-            Percept::Ok => Self::Ok,
-            Percept::Ko => Self::Ko,
-            Percept::Look(sights) => Self::Look(sights.into()),
-            Percept::Inventory(counts) => Self::Inventory(*counts),
-            Percept::Places(places) => Self::Places(places),
-            Percept::Message { direction, text } => Self::Message {
-                direction,
-                text: text.into(),
-            },
-            Percept::Pushed { direction } => Self::Pushed { direction },
-            Percept::ElevationUnderway => Self::ElevationUnderway,
-            Percept::Level(level) => Self::Level(level),
-        }
-    }
-}
-
-impl Perceived {
-    pub(super) fn as_percept(&self) -> Percept<'_> {
-        match self {
-            Self::Ok => Percept::Ok,
-            Self::Ko => Percept::Ko,
-            Self::Look(sights) => Percept::Look(sights),
-            Self::Inventory(counts) => Percept::Inventory(counts),
-            Self::Places(places) => Percept::Places(*places),
-            Self::Message { direction, text } => Percept::Message {
-                direction: *direction,
-                text,
-            },
-            Self::Pushed { direction } => Percept::Pushed {
-                direction: *direction,
-            },
-            Self::ElevationUnderway => Percept::ElevationUnderway,
-            Self::Level(level) => Percept::Level(*level),
-        }
-    }
-}
-
-/// A [`Newborn`] on its way.
-pub(super) struct Birth {
-    pub(super) agent: AgentId,
-    pub(super) team: Box<str>,
-    pub(super) index: u64,
-    pub(super) seed: u64,
-    pub(super) places: u32,
-    pub(super) tile: Tile,
-    pub(super) direction: Direction,
-    pub(super) map: MapSize,
-}
-
-impl Birth {
-    pub(super) fn as_newborn(&self) -> Newborn<'_> {
-        Newborn {
-            agent: self.agent,
-            team: &self.team,
-            index: self.index,
-            seed: self.seed,
-            places: self.places,
-            tile: self.tile,
-            direction: self.direction,
-            map: self.map,
-        }
-    }
 }
 
 /// What a scenario takes in.
@@ -104,7 +23,7 @@ pub(super) enum Heard {
 
 /// An agent of a script is born or gone.
 pub(super) enum Change {
-    Born { slot: u32, birth: Birth },
+    Born { slot: u32, born: Newborn },
     Gone { slot: u32 },
 }
 
@@ -112,13 +31,13 @@ pub(super) enum Change {
 pub(super) enum Request {
     Decide {
         slot: u32,
-        percepts: Vec<Perceived>,
+        percepts: Vec<Percept>,
         published: Published,
         now: GameTime,
     },
     Die {
         slot: u32,
-        percepts: Vec<Perceived>,
+        percepts: Vec<Percept>,
         now: GameTime,
     },
     Change(Vec<Change>),

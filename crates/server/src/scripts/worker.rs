@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Scenario as _, ScenarioAct};
-use trantor_model::{AgentId, Direction, MapSize, Tile};
+use trantor_model::MapSize;
 use trantor_runtime::{RealClock, ThreadClock};
 use trantor_script::{Bytecode, Host, JobWorker, Scenario, Script, ScriptEvent, ScriptNews, TimeLimit};
 use trantor_time::{Clock, GameTime, RealSpan, RealTime, TokenBucket, TokenRate};
@@ -234,8 +234,8 @@ impl Worker {
             (Request::Change(changes), Player::Agents { script, minds }) => {
                 for change in changes {
                     match change {
-                        Change::Born { slot, birth } => {
-                            let mind = script.awaken(&birth.as_newborn());
+                        Change::Born { slot, born } => {
+                            let mind = script.awaken(&born);
                             minds.insert(slot, mind);
                         }
                         Change::Gone { slot } => drop(minds.remove(&slot)),
@@ -255,9 +255,7 @@ impl Worker {
                 self.now = now;
                 let (mut acts, mut wake_at) = (Vec::new(), None);
                 if let Some(mind) = minds.get_mut(&slot) {
-                    percepts
-                        .iter()
-                        .for_each(|percept| mind.perceive(percept.as_percept()));
+                    percepts.iter().for_each(|percept| mind.perceive(percept));
                     mind.publish(&published);
                     mind.decide(now, &mut acts);
                     wake_at = mind.wake_at();
@@ -269,9 +267,7 @@ impl Worker {
                 self.now = now;
                 let mut acts = Vec::new();
                 if let Some(mind) = minds.get_mut(&slot) {
-                    percepts
-                        .iter()
-                        .for_each(|percept| mind.perceive(percept.as_percept()));
+                    percepts.iter().for_each(|percept| mind.perceive(percept));
                     mind.died(now, &mut acts);
                 }
                 self.limit_shows(&mut acts);
@@ -373,16 +369,9 @@ fn measure_step_ns(clock: &ThreadClock) -> i64 {
     let measured = (0..ROUNDS).filter_map(|_| {
         let script = Script::load("measure.luau", source).ok()?;
         let before = (clock.used(), script.counts().steps);
-        let mut mind = script.clone().awaken(&Newborn {
-            agent: AgentId(0),
-            team: "",
-            index: 0,
-            seed: 0,
-            places: 0,
-            tile: Tile { x: 0, y: 0 },
-            direction: Direction::North,
-            map: MapSize::new(1, 1).ok()?,
-        });
+        let mut mind = script
+            .clone()
+            .awaken(&Newborn::first("", MapSize::new(1, 1).ok()?));
         mind.decide(GameTime::ZERO, &mut Vec::new());
         let steps = i64::try_from(script.counts().steps - before.1).ok()?;
         Some((clock.used() - before.0).as_nanos() / steps.max(1))

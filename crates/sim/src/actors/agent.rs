@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use anyhow::{bail, ensure};
 use trantor_engine::EngineConfig;
-use trantor_model::{Command, CommandKind, Resource, Turn};
+use trantor_model::{Command, CommandKind, Percept, Resource, Turn};
 use trantor_protocol::limits::ANSWER_BYTES_MAX;
 use trantor_protocol::text::{AiLine, Dialect, LineCutter, parse_server_line, write_command};
 use trantor_time::{RealSpan, RealTime};
@@ -72,48 +72,55 @@ impl Agent {
                 self.wake = Some(context.now);
             }
             // No place is free; retry later.
-            (Phase::Named, AiLine::Ko) => {
+            (Phase::Named, AiLine::Percept(Percept::Ko)) => {
                 self.wake = (!context.is_settling).then(|| context.now + JOIN_RETRY_DELAY);
             }
-            (Phase::Named, AiLine::Places(_)) => self.phase = Phase::Counted,
+            (Phase::Named, AiLine::Percept(Percept::Places(_))) => self.phase = Phase::Counted,
             (Phase::Counted, AiLine::Size(..)) => {
                 self.phase = Phase::Playing;
                 self.wake = Some(context.now);
             }
-            (Phase::Playing, AiLine::Message { .. } | AiLine::Ejected { .. }) => {}
             (Phase::Playing, AiLine::Dead) => {
                 self.phase = Phase::Dead;
                 self.open.clear();
             }
-            (Phase::Playing, AiLine::ElevationUnderway) => self.is_in_ritual = true,
-            (Phase::Playing, AiLine::CurrentLevel(_) | AiLine::Ko) if self.is_in_ritual => {
-                self.is_in_ritual = false;
-                self.has_ritual_result = true;
-            }
-            (Phase::Playing, AiLine::CurrentLevel(_)) => bail!("an elevation ended that had not begun"),
-            (Phase::Playing, line) => return self.handle_answer(line),
+            (Phase::Playing, AiLine::Percept(percept)) => return self.perceive(percept),
             (phase, line) => bail!("an agent in {phase:?} received {line:?}"),
         }
         Ok(())
     }
 
-    fn handle_answer(&mut self, line: &AiLine<'_>) -> CheckResult {
+    fn perceive(&mut self, percept: &Percept) -> CheckResult {
+        match percept {
+            Percept::Message { .. } | Percept::Pushed { .. } => {}
+            Percept::ElevationUnderway => self.is_in_ritual = true,
+            Percept::Level(_) | Percept::Ko if self.is_in_ritual => {
+                self.is_in_ritual = false;
+                self.has_ritual_result = true;
+            }
+            Percept::Level(_) => bail!("an elevation ended that had not begun"),
+            answer => return self.handle_answer(answer),
+        }
+        Ok(())
+    }
+
+    fn handle_answer(&mut self, answer: &Percept) -> CheckResult {
         // The elevation that ended may be this agent's own: then this line answers the command after it.
-        let was_own = self.open.front() == Some(&CommandKind::Incantation) && *line != AiLine::Ko;
+        let was_own = self.open.front() == Some(&CommandKind::Incantation) && *answer != Percept::Ko;
         if std::mem::take(&mut self.has_ritual_result) && was_own {
             self.open.pop_front();
         }
         let Some(open) = self.open.pop_front() else {
-            bail!("{line:?} answers nothing");
+            bail!("{answer:?} answers nothing");
         };
         let fits = match open {
-            CommandKind::Look => matches!(line, AiLine::Look(_)),
-            CommandKind::Inventory => matches!(line, AiLine::Inventory { .. }),
-            CommandKind::ConnectNbr => matches!(line, AiLine::Places(_)),
-            CommandKind::Incantation => *line == AiLine::Ko,
-            _ => matches!(line, AiLine::Ok | AiLine::Ko),
+            CommandKind::Look => matches!(answer, Percept::Look(_)),
+            CommandKind::Inventory => matches!(answer, Percept::Inventory { .. }),
+            CommandKind::ConnectNbr => matches!(answer, Percept::Places(_)),
+            CommandKind::Incantation => *answer == Percept::Ko,
+            _ => matches!(answer, Percept::Ok | Percept::Ko),
         };
-        ensure!(fits || self.is_flooder(), "{line:?} answers {open:?}");
+        ensure!(fits || self.is_flooder(), "{answer:?} answers {open:?}");
         Ok(())
     }
 
@@ -177,7 +184,8 @@ impl Actor for Agent {
     fn receive(&mut self, bytes: &[u8], context: &Context<'_>) -> CheckResult {
         for line in lines(&mut self.cutter, bytes)? {
             let line = parse_server_line(self.dialect, &line);
-            let is_answer = self.phase == Phase::Playing && !self.is_flooder() && line == AiLine::Ok;
+            let is_answer =
+                self.phase == Phase::Playing && !self.is_flooder() && line == AiLine::Percept(Percept::Ok);
             if !(is_answer && context.injector.injects(Fault::DroppedReply)) {
                 self.handle_line(&line, context)?;
             }

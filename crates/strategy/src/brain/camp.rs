@@ -207,7 +207,7 @@ impl Brain {
         let is_crowd = sights.first().is_some_and(|here| here.agents >= MEETING_AGENTS);
         if now < BORN_UNITS && !self.plan.is_empty() {
             // It speaks; so do the others, and then it knows them, and whether a camp calls.
-            self.sights = Some(sights.to_vec());
+            self.sights = Some(sights.into());
             return true;
         }
         if now < BORN_UNITS && is_crowd {
@@ -334,7 +334,7 @@ impl Brain {
         } else if is_due && is_beacon_heard {
             // Little time passes until its next message.
             self.plan.push_back(Command::Inventory);
-            self.sights = Some(sights.to_vec());
+            self.sights = Some(sights.into());
             self.camp = Some(camp);
             return;
         } else {

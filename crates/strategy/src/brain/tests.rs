@@ -26,6 +26,13 @@ fn carried() -> Counts {
     carried
 }
 
+fn inventory() -> Percept {
+    Percept::Inventory {
+        inventory: carried(),
+        life_units: 0,
+    }
+}
+
 /// So many tiles with nothing but the looker.
 fn sights(tiles: usize) -> Vec<Sight> {
     let mut sights = vec![Sight::default(); tiles];
@@ -33,18 +40,22 @@ fn sights(tiles: usize) -> Vec<Sight> {
     sights
 }
 
+fn look(tiles: usize) -> Percept {
+    Percept::Look(sights(tiles).into())
+}
+
 #[test]
 fn an_agent_without_the_end_of_its_ritual_continues_at_the_next_answer() {
     let (mut brain, _) = born();
     brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock, false)));
-    brain.perceive(Percept::ElevationUnderway);
-    brain.perceive(Percept::Inventory(&carried()));
-    brain.perceive(Percept::Look(&sights(4)));
+    brain.perceive(&Percept::ElevationUnderway);
+    brain.perceive(&inventory());
+    brain.perceive(&look(4));
     assert_eq!(sent(&mut brain), [Command::Look], "it waits for the next one");
     // A server that carries out what others ask meanwhile has not ended the ritual: one stays for that long.
     for _ in 0..RITUAL_UNITS / 7 {
         brain.body.set_inventory(&carried());
-        brain.perceive(Percept::Look(&sights(4)));
+        brain.perceive(&look(4));
         assert_eq!(sent(&mut brain), [Command::Look]);
     }
     assert!(brain.body.clock >= RITUAL_UNITS && brain.meeting.is_some());
@@ -53,21 +64,21 @@ fn an_agent_without_the_end_of_its_ritual_continues_at_the_next_answer() {
 #[test]
 fn an_agent_waits_for_a_ritual_announced_only_at_its_end() {
     let (mut brain, _) = born();
-    brain.perceive(Percept::Inventory(&carried()));
-    brain.perceive(Percept::Look(&sights(4)));
+    brain.perceive(&inventory());
+    brain.perceive(&look(4));
     brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock, false)));
     // Stones are put down, of which each takes a while; then it takes its time.
     let end = brain.body.clock + 100 + RITUAL_UNITS;
     while brain.body.clock < end {
         brain.body.set_inventory(&carried());
         assert_eq!(sent(&mut brain), [Command::Look]);
-        brain.perceive(Percept::Look(&sights(4)));
+        brain.perceive(&look(4));
     }
     // But not too long: the leader may be dead.
     for _ in 0..RITUAL_UNITS {
         brain.body.set_inventory(&carried());
         sent(&mut brain);
-        brain.perceive(Percept::Look(&sights(4)));
+        brain.perceive(&look(4));
     }
     assert!(brain.meeting.is_none());
 }
@@ -79,10 +90,10 @@ fn the_asker_stays_held_by_its_ritual() {
     for command in [Command::Incantation, Command::Inventory] {
         brain.flight.sent(command);
     }
-    brain.perceive(Percept::ElevationUnderway);
-    brain.perceive(Percept::Inventory(&carried()));
+    brain.perceive(&Percept::ElevationUnderway);
+    brain.perceive(&inventory());
     assert_eq!(sent(&mut brain), []);
-    brain.perceive(Percept::Level(second_level()));
+    brain.perceive(&Percept::Level(second_level()));
     assert_ne!(sent(&mut brain), []);
 }
 
@@ -91,18 +102,18 @@ fn a_ritual_that_ends_with_ok_has_succeeded() {
     let (mut brain, _) = born();
     brain.flight.forget();
     brain.flight.sent(Command::Incantation);
-    brain.perceive(Percept::ElevationUnderway);
-    brain.perceive(Percept::Ok);
+    brain.perceive(&Percept::ElevationUnderway);
+    brain.perceive(&Percept::Ok);
     assert_ne!(sent(&mut brain), []);
 }
 
 #[test]
 fn a_look_tells_the_level_where_it_did_so_before() {
     let (mut brain, _) = born();
-    brain.perceive(Percept::Look(&sights(4)));
+    brain.perceive(&look(4));
     for (tiles, level) in [(10, 1), (9, 2), (4, 2), (25, 4)] {
         brain.flight.sent(Command::Look);
-        brain.perceive(Percept::Look(&sights(tiles)));
+        brain.perceive(&look(tiles));
         assert_eq!(brain.level().get(), level, "{tiles} tiles");
         brain.plan.clear();
         brain.flight.forget();
@@ -110,15 +121,15 @@ fn a_look_tells_the_level_where_it_did_so_before() {
     // The next ritual is not announced either: it is waited for.
     brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock, false)));
     brain.flight.sent(Command::Look);
-    brain.perceive(Percept::Look(&sights(36)));
+    brain.perceive(&look(36));
     let end = brain.body.clock + RITUAL_UNITS;
     while brain.body.clock < end {
         brain.body.set_inventory(&carried());
         assert_eq!(sent(&mut brain), [Command::Look]);
-        brain.perceive(Percept::Look(&sights(36)));
+        brain.perceive(&look(36));
     }
     let (mut brain, _) = born();
-    brain.perceive(Percept::Look(&sights(9)));
+    brain.perceive(&look(9));
     assert_eq!(
         brain.level(),
         Level::FIRST,
@@ -129,7 +140,7 @@ fn a_look_tells_the_level_where_it_did_so_before() {
 #[test]
 fn unanswered_commands_expire_and_are_sent_again() {
     let (mut brain, first) = born();
-    brain.perceive(Percept::ElevationUnderway);
+    brain.perceive(&Percept::ElevationUnderway);
     assert_eq!(sent(&mut brain), []);
     brain.forget();
     assert_eq!(sent(&mut brain), first);
@@ -140,14 +151,14 @@ fn an_agent_that_sees_nothing_feeds_on_what_it_walks_over() {
     let (mut brain, first) = born();
     let food = Command::Take(Resource::Food);
     for looks in 1..3 {
-        brain.perceive(Percept::Inventory(&carried()));
-        brain.perceive(Percept::Ko);
+        brain.perceive(&inventory());
+        brain.perceive(&Percept::Ko);
         let sent = sent(&mut brain);
         assert!(sent.ends_with(&first), "it looks again: {sent:?}");
         let walks = sent.starts_with(&[Command::Forward, food.clone()]);
         assert_eq!(walks, looks >= 2, "{looks} looks: {sent:?}");
         for _ in 0..sent.len() - first.len() {
-            brain.perceive(Percept::Ok);
+            brain.perceive(&Percept::Ok);
         }
     }
 }
@@ -181,8 +192,8 @@ fn a_call_out_of_range_is_followed_to_the_member_that_repeats_it_and_repeated_on
     let status = Verb::Status(brain.status());
     message(&mut brain, 2, 1, status, &[], 1);
     message(&mut brain, 2, 5, status, &[call], 3);
-    brain.perceive(Percept::Inventory(&carried()));
-    brain.perceive(Percept::Look(&sights(9)));
+    brain.perceive(&inventory());
+    brain.perceive(&look(9));
     let commands = sent(&mut brain);
     let [Command::Broadcast(text), way @ ..] = &commands[..] else {
         panic!("it repeats the call first: {commands:?}");
@@ -206,13 +217,13 @@ fn a_member_without_the_message_that_all_are_here_joins_when_the_elevation_begin
     let status = Verb::Status(brain.status());
     message(&mut brain, 3, 1, status, &[], 1);
     message(&mut brain, 3, 2, Verb::Call { level, eggs: 0 }, &[], 0);
-    brain.perceive(Percept::Inventory(&carried()));
-    brain.perceive(Percept::Look(&sights(9)));
+    brain.perceive(&inventory());
+    brain.perceive(&look(9));
     assert!(
         matches!(&sent(&mut brain)[..], [Command::Broadcast(_)]),
         "it says that it is here"
     );
-    brain.perceive(Percept::ElevationUnderway);
+    brain.perceive(&Percept::ElevationUnderway);
     assert!(matches!(&brain.meeting, Some(Meeting::Gathered(gathered)) if gathered.caller == 3));
     // Nor does it wait for an end that it did not receive: members say what they have when a meeting is over.
     message(&mut brain, 3, 9, status, &[], 1);
@@ -247,9 +258,9 @@ fn a_supplier_finds_back_to_its_camp_by_counting_its_steps() {
         brain.body.carried_out(command, true);
     }
     // From behind, so one tile ahead.
-    brain.perceive(Percept::Pushed { direction: 5 });
-    brain.perceive(Percept::Inventory(&carried()));
-    brain.perceive(Percept::Look(&sights(4)));
+    brain.perceive(&Percept::Pushed { direction: 5 });
+    brain.perceive(&inventory());
+    brain.perceive(&look(4));
     let back = [
         Command::Turn(Right),
         Command::Forward,
@@ -265,7 +276,7 @@ fn a_supplier_finds_back_to_its_camp_by_counting_its_steps() {
     }
     brain.flight.forget();
     brain.plan.clear();
-    brain.sights = Some(self::sights(4));
+    brain.sights = Some(self::sights(4).into());
     let food = Command::Set(Resource::Food);
     assert_eq!(
         self::sent(&mut brain)[..4],
@@ -294,7 +305,7 @@ fn only_the_stones_that_are_needed_lie_there_once_a_server_has_refused_more() {
         ..Sight::default()
     };
     let next = |leading: &mut crate::meeting::Leading, body: &Body, linemates: u32| {
-        leading.next(1, body, Some(vec![here(linemates)]), false)
+        leading.next(1, body, Some([here(linemates)].into()), false)
     };
     let linemate = Resource::Linemate;
     let less = vec![Command::Take(linemate), Command::Look];
@@ -334,14 +345,14 @@ fn only_the_stones_that_are_needed_lie_there_once_a_server_has_refused_more() {
         let Some(Meeting::Gathered(gathered)) = &mut brain.meeting else {
             panic!("it stays");
         };
-        let step = gathered.next(&brain.body, Some(vec![here(linemates)]));
+        let step = gathered.next(&brain.body, Some([here(linemates)].into()));
         assert_eq!(step, Step::Do(expected), "{linemates} linemates");
     }
     brain.body.clock += 100;
     let Some(Meeting::Gathered(gathered)) = &mut brain.meeting else {
         panic!("it stays");
     };
-    let step = gathered.next(&brain.body, Some(vec![here(0)]));
+    let step = gathered.next(&brain.body, Some([here(0)].into()));
     assert_eq!(
         step,
         Step::Do(vec![Command::Set(linemate)]),
@@ -368,9 +379,9 @@ fn an_agent_alone_rises_among_exact_stones_once_it_was_refused() {
         let expected: Vec<_> = removed.iter().cloned().chain([Command::Incantation]).collect();
         assert_eq!(sent(&mut brain), expected);
         for _ in removed {
-            brain.perceive(Percept::Ok);
+            brain.perceive(&Percept::Ok);
         }
-        brain.perceive(Percept::Ko);
+        brain.perceive(&Percept::Ko);
     }
     sights[0].ground[Resource::Sibur] = 20;
     assert!(!brain.rise_alone(&sights), "it goes elsewhere");
