@@ -164,6 +164,8 @@ impl fmt::Display for Control {
             Self::Step(Step::Event) => f.write_str("step to the next event"),
             Self::Step(Step::Action) => f.write_str("step to the end of an action"),
             Self::Seek(to) => write!(f, "seek to unit {}", to.whole_units()),
+            // What it says may be as long as a frame.
+            Self::Say(text) => write!(f, "say {} bytes", text.len()),
             Self::Act(AdminAction::SetLag { lag }) => write!(f, "lag {}", show(lag.as_ref())),
             other => write!(f, "{other:?}"),
         }

@@ -131,7 +131,7 @@ impl ViewerState {
     }
 
     fn control(&mut self, request: Control, now: RealTime) {
-        if let Err(why) = self.intend(Intent::Control(request), now) {
+        if let Err(why) = self.request(request, now) {
             self.hud.notice(why);
         }
     }
