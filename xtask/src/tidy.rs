@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("fuzz", "server script engine game protocol model runtime time"),
     ("sim", "client server engine game model protocol runtime time"),
     ("python", "server engine game protocol runtime model time"),
+    ("transcript", ""),
     ("xtask", ""),
 ];
 

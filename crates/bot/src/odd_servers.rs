@@ -182,10 +182,5 @@ fn agents_go_on_asking_whatever_a_server_answers() {
     for (name, answer, late_ms, is_reversed) in ODDITIES {
         writeln!(played, "{name}: {}", play(answer, late_ms, is_reversed)).expect("a string takes all");
     }
-    if std::env::var_os("BLESS").is_some() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/odd_servers.txt");
-        std::fs::write(path, &played).expect("the table can be written");
-    } else {
-        assert_eq!(played, include_str!("../tests/odd_servers.txt"));
-    }
+    trantor_transcript::check_file(env!("CARGO_MANIFEST_DIR"), "tests/odd_servers.txt", |_| played);
 }

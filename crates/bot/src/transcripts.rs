@@ -316,15 +316,5 @@ fn play(transcript: &str) -> String {
 
 #[test]
 fn transcripts() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcripts");
-    for entry in std::fs::read_dir(folder).expect("the folder is there") {
-        let path = entry.expect("a folder can be read").path();
-        let transcript = std::fs::read_to_string(&path).expect("a file can be read");
-        let played = play(&transcript);
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, played).expect("a file can be written");
-        } else {
-            assert_eq!(played, transcript, "{}", path.display());
-        }
-    }
+    trantor_transcript::check_folder(env!("CARGO_MANIFEST_DIR"), "tests/transcripts", play);
 }

@@ -11,7 +11,6 @@
 //! ```
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use trantor_engine::minds::{
     Act, Mind, MindFactory, Newborn, Percept, Published, Scenario as _, ScenarioAct,
@@ -280,28 +279,5 @@ fn played(transcript: &str) -> String {
 
 #[test]
 fn scripts_do_what_the_transcripts_say() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
-    let mut failed = Vec::new();
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|file| file.unwrap().path())
-        .collect();
-    files.sort();
-    for path in files {
-        let expected = std::fs::read_to_string(&path).unwrap();
-        let found = played(&expected);
-        if found == expected {
-            continue;
-        }
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, &found).unwrap();
-        } else {
-            let differs = expected
-                .lines()
-                .zip(found.lines())
-                .find(|(expected, found)| expected != found);
-            failed.push(format!("{}: {differs:?}", path.display()));
-        }
-    }
-    assert!(failed.is_empty(), "{failed:#?}");
+    trantor_transcript::check_folder(env!("CARGO_MANIFEST_DIR"), "tests/transcripts", played);
 }

@@ -334,19 +334,8 @@ fn unescaped(text: &str) -> Vec<u8> {
 
 #[test]
 fn transcripts() {
-    for (folder, language) in [("text", Language::Text), ("frames", Language::Frames)] {
-        let folder = format!("{}/tests/{folder}", env!("CARGO_MANIFEST_DIR"));
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let transcript = std::fs::read_to_string(&path).unwrap();
-            let played = Watch::new(language).play(&transcript);
-            if std::env::var_os("BLESS").is_some() {
-                std::fs::write(&path, played).unwrap();
-            } else {
-                for (number, (is, should)) in played.lines().zip(transcript.lines()).enumerate() {
-                    assert_eq!(is, should, "{}:{}", path.display(), number + 1);
-                }
-            }
-        }
+    for (folder, language) in [("tests/text", Language::Text), ("tests/frames", Language::Frames)] {
+        let play = |transcript: &str| Watch::new(language).play(transcript);
+        trantor_transcript::check_folder(env!("CARGO_MANIFEST_DIR"), folder, play);
     }
 }

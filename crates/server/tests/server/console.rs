@@ -6,12 +6,8 @@
 //! + red                  an agent of that team joins
 //! # …                    a remark
 //! ```
-//!
-//! `BLESS=1 cargo test -p trantor-server --test server transcripts` rewrites what is expected; the difference is then
-//! reviewed like code.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
 
 use proptest::prelude::*;
 use trantor_engine::{ConnId, Engine, Input};
@@ -110,27 +106,7 @@ fn play(text: &str) -> String {
 
 #[test]
 fn transcripts() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/console");
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|file| file.unwrap().path())
-        .collect();
-    files.sort();
-    assert!(files.len() >= 3, "the transcripts are where they were");
-    for file in files {
-        let expected = std::fs::read_to_string(&file).unwrap();
-        let played = play(&expected);
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&file, played).unwrap();
-        } else {
-            assert_eq!(
-                played,
-                expected,
-                "{} (BLESS=1 rewrites what is expected)",
-                file.display()
-            );
-        }
-    }
+    trantor_transcript::check_folder(env!("CARGO_MANIFEST_DIR"), "tests/console", play);
 }
 
 proptest! {

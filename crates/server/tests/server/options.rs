@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
 use std::time::Duration;
 
 use trantor_server::cli::{Asked, parse};
@@ -95,8 +94,10 @@ fn values_are_read_in_the_unit_of_their_option() {
 
 #[test]
 fn refusals_are_one_line_that_says_what_is_accepted() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/options/refused.txt");
-    let expected = std::fs::read_to_string(&path).unwrap();
+    trantor_transcript::check_file(env!("CARGO_MANIFEST_DIR"), "tests/options/refused.txt", refusals);
+}
+
+fn refusals(expected: &str) -> String {
     let mut answers = String::new();
     for line in expected.lines() {
         let line_feeds = line.replace("\\n", "\n");
@@ -123,11 +124,7 @@ fn refusals_are_one_line_that_says_what_is_accepted() {
         assert!(!refused.contains(char::is_control), "{line}: {refused:?}");
         answers += &format!("{line}\n{refused}\n");
     }
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, answers).unwrap();
-    } else {
-        assert_eq!(answers, expected, "BLESS=1 rewrites what is expected");
-    }
+    answers
 }
 
 #[test]

@@ -232,11 +232,8 @@ fn transcripts() {
             Transcript::play(&text)
         })
     };
-    let paths = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let threads: Vec<_> = paths.map(|path| play(path).unwrap()).collect();
-    assert!(!threads.is_empty(), "the transcripts are where they were");
+    let paths = trantor_transcript::files(&folder);
+    let threads: Vec<_> = paths.into_iter().map(|path| play(path).unwrap()).collect();
     let failures = threads.into_iter().filter_map(|thread| thread.join().err());
     let failures: Vec<_> = failures.map(|error| error.to_string()).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
