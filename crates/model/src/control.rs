@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use trantor_time::link::LinkError;
 use trantor_time::{Frequency, GameTime};
 
+use crate::agent::{EGGS_MAX, EGGS_PER_TEAM_MAX};
 use crate::lag::{LAG_SETTING_MAX, Lag, show};
 use crate::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile};
 
@@ -256,7 +257,7 @@ pub enum Refusal {
 }
 
 /// Why a game refuses an input, which then changed nothing.
-#[allow(missing_docs, reason = "the fields are what their names say")]
+#[allow(missing_docs, reason = "the text says it")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GameRefusal {
     /// A team has won; nothing more happens.
@@ -281,8 +282,8 @@ pub enum GameRefusal {
     #[error("messages between agents: {0}")]
     Lag(#[from] LagError),
     /// The team, or the world, has as many eggs as it may.
-    #[error("a team may have {team_max} eggs and all together {world_max}")]
-    FullOfEggs { team_max: u32, world_max: usize },
+    #[error("a team may have {EGGS_PER_TEAM_MAX} eggs and all together {EGGS_MAX}")]
+    FullOfEggs,
 }
 
 /// Why a game cannot have such a lag.

@@ -4,7 +4,6 @@ use trantor_model::control::OPERATOR_COUNT_MAX;
 use trantor_model::{AdminAction, GameRefusal, Level, TeamId, Tile};
 
 use super::Game;
-use crate::config::GameConfig;
 use crate::event::{GameEvent, GroundChange, MoveKind};
 use crate::input::Handled;
 use crate::rules::action::{matures, moved, unripe};
@@ -67,10 +66,7 @@ impl Game {
                 let matures = matures(world, self.now);
                 let egg = hatching::lay_another(world, team, tile, None, matures, events);
                 self.follow_up(unripe(egg, matures));
-                egg.ok_or(GameRefusal::FullOfEggs {
-                    team_max: GameConfig::EGGS_PER_TEAM_MAX,
-                    world_max: GameConfig::EGGS_MAX,
-                })?;
+                egg.ok_or(GameRefusal::FullOfEggs)?;
             }
             AdminAction::SetHunger { enabled } => self.set_hunger(enabled),
             AdminAction::SetRefill { enabled } => self.set_refill(enabled),

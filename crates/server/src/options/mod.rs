@@ -17,6 +17,7 @@ use trantor_engine::limits::{self, Limits};
 use trantor_engine::{ControlAccess, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
+use trantor_model::agent::EGGS_MAX;
 use trantor_model::lag::LagChange;
 use trantor_protocol::limits::{TEXT_FREQUENCY_MAX, TOKEN_FILE_BYTES_MAX};
 use trantor_protocol::text::{Dialect, GuiIds};
@@ -414,9 +415,9 @@ impl Options {
             return clash([option, "teams"], option, &unknown_team(team, &self.teams));
         }
         let (teams, each) = (self.teams.len(), self.places_per_team);
-        if each as usize > GameConfig::EGGS_MAX / teams {
+        if each as usize > EGGS_MAX / teams {
             let asked = format!("{teams} teams of {each} places");
-            let most = format!("all teams together have at most {} places", GameConfig::EGGS_MAX);
+            let most = format!("all teams together have at most {} places", EGGS_MAX);
             return clash(["clients", "teams"], &asked, &most);
         }
         Ok(())
