@@ -22,7 +22,7 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     (
         "game",
         &[
-            "agenda", "check", "config", "digest", "event", "game", "input", "lag", "rules", "save", "totals",
+            "agenda", "check", "config", "digest", "event", "game", "lag", "rules", "save", "totals",
         ],
     ),
     ("script", &["actor", "script", "state", "vm"]),

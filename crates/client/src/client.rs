@@ -14,11 +14,11 @@
 
 use std::sync::Arc;
 
-use trantor_model::{AgentId, CommandKind};
+use trantor_model::{AgentId, CommandKind, Control, Refusal};
 use trantor_protocol::wire::{FeedEntry, LinkState as Link, ScorePoint, ToServer};
-use trantor_time::{GameTime, NANOS, RealSpan, RealTime};
+use trantor_time::{NANOS, RealSpan, RealTime};
 
-use crate::control::{ControlError, ControlRequest, Recording};
+use crate::control::Recording;
 use crate::decoder::Decoder;
 use crate::error::ProtocolError;
 use crate::interface::{ClientConfig, ClientEvent, ClientStats, Language};
@@ -154,21 +154,24 @@ impl Client {
         timeline.map(Timeline::take_steps).unwrap_or_default()
     }
 
-    /// Asks the server for another speed, a pause or a step; the scene shows it at once.
+    /// Asks the server for something about the match; the scene shows another speed or pause at once. In a recording, the slider
+    /// can show another moment at once ([`Recording::target`]); the picture follows when the world of that moment is here, which
+    /// begins with another [`ClientEvent::Live`]. May be called for every movement of a slider.
     ///
     /// # Errors
     /// If it makes no sense to ask; the text is for the user.
-    pub fn request(&mut self, request: ControlRequest) -> Result<(), ControlError> {
+    pub fn request(&mut self, request: Control) -> Result<(), Refusal> {
         if !self.is_open() {
-            return Err(ControlError::NotConnected);
+            return Err(Refusal::NotConnected);
         }
         let session = &mut self.session;
-        let is_speed = matches!(request, ControlRequest::SetFrequency(_));
+        let is_speed = matches!(request, Control::SetFrequency(_));
         if session.config.language == Language::Text && !is_speed {
-            return Err(ControlError::NotInText);
+            return Err(Refusal::NotInText);
         }
-        if let Some(message) = session.control.request(request, &mut session.numbers)? {
-            session.write_message(&message);
+        let (recording, numbers) = (session.recording.as_mut(), &mut session.numbers);
+        if let Some(request) = session.controls.request(request, recording, numbers)? {
+            session.write_control(request);
         }
         Ok(())
     }
@@ -181,7 +184,7 @@ impl Client {
     /// Writes speed and pause as they were asked for, without waiting for the next scene.
     pub fn fill_speed(&self, clock: &mut SceneClock) {
         if self.session.is_joined {
-            self.session.control.fill(clock);
+            self.session.controls.fill(clock);
         }
     }
 
@@ -191,35 +194,13 @@ impl Client {
         self.session.recording.as_ref()
     }
 
-    /// Asks the server to move its recording to this moment, backwards or forwards; a moment outside stands for the
-    /// nearer end. The slider can show it at once ([`Recording::target`]); the picture follows when the world of that
-    /// moment is here, which begins with another [`ClientEvent::Live`]. May be called for every movement of a
-    /// slider.
-    ///
-    /// # Errors
-    /// If there is no recording, or the server does not accept requests of this viewer; the text is for the user.
-    pub fn seek(&mut self, to: GameTime) -> Result<(), ControlError> {
-        if !self.is_open() {
-            return Err(ControlError::NotConnected);
-        }
-        let session = &mut self.session;
-        let recording = session.recording.as_mut().ok_or(ControlError::NotARecording)?;
-        if !session.control.may_control() {
-            return Err(ControlError::NotAllowed);
-        }
-        if let Some(message) = recording.seek(to, &mut session.numbers) {
-            session.write_message(&message);
-        }
-        Ok(())
-    }
-
     /// Asks which commands of `agent` wait for their turn, or of none. The text protocol has no request for it.
     ///
     /// # Errors
     /// If there is no server to ask.
-    pub fn watch(&mut self, agent: Option<AgentId>) -> Result<(), ControlError> {
+    pub fn watch(&mut self, agent: Option<AgentId>) -> Result<(), Refusal> {
         if !self.is_open() {
-            return Err(ControlError::NotConnected);
+            return Err(Refusal::NotConnected);
         }
         if self.session.config.language == Language::Frames {
             self.session.waiting = None;

@@ -4,8 +4,9 @@
 //! slider asks for many values: only a few requests are on their way, and of those that wait the last one counts. How
 //! time is shown is [`crate::display_clock`]'s, which follows the server and never a prediction.
 
-use trantor_model::{Lag, TeamId};
-use trantor_protocol::wire::{Mark, RecordingInfo, SentNumbers, StepKind, ToServer};
+use trantor_model::control::frequency_asked;
+use trantor_model::{Control, Refusal};
+use trantor_protocol::wire::{Mark, RecordingInfo, SentNumbers};
 use trantor_time::{Frequency, GameTime};
 
 use crate::scene::SceneClock;
@@ -17,38 +18,8 @@ const SPEED_REQUESTS_MAX: usize = 2;
 /// Jumps that may be on their way at once: each brings a whole world.
 const SEEK_REQUESTS_MAX: usize = 1;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlRequest {
-    /// Another speed, in units a second.
-    SetFrequency(u32),
-    /// Game time to stand still.
-    Pause,
-    /// Game time to go on.
-    Resume,
-    /// While paused, game time to be moved on.
-    Step(StepKind),
-    /// Messages between agents to travel like this; `None` for at once.
-    SetLag(Option<Lag>),
-    /// The same of one team; `None` for as the others.
-    SetTeamLag(TeamId, Option<Option<Lag>>),
-}
-
-/// Why a request was not even sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ControlError {
-    #[error("there is no connection")]
-    NotConnected,
-    #[error("this server does not let viewers control its time")]
-    NotAllowed,
-    #[error("a speed is a whole number from 1 to {max} units a second", max = Frequency::MAX)]
-    NoSuchSpeed,
-    #[error("pause first: only a paused game can be stepped")]
-    NotPaused,
-    #[error("this is a game that is being played, not a recording")]
-    NotARecording,
-    #[error("the text protocol can change the speed of a game, and nothing else")]
-    NotInText,
-}
+/// Why a viewer is refused by the server's hello already.
+const NOT_ALLOWED: Refusal = Refusal::NotAllowed("this server does not let viewers control its time");
 
 /// A value under a slider: the requests on their way, by number, and the one that waits for an answer to make room.
 #[derive(Clone, Debug)]
@@ -90,7 +61,7 @@ impl<T: Copy> Slider<T> {
 
 /// Speed and pause as requested and as confirmed.
 #[derive(Debug)]
-pub struct Control {
+pub struct Controls {
     may_control: bool,
     /// As the server sent them last.
     confirmed: (Option<Frequency>, bool),
@@ -99,7 +70,7 @@ pub struct Control {
     paused: Option<(u64, bool)>,
 }
 
-impl Control {
+impl Controls {
     pub fn new(may_control: bool) -> Self {
         Self {
             may_control,
@@ -107,10 +78,6 @@ impl Control {
             frequency: Slider::new(SPEED_REQUESTS_MAX),
             paused: None,
         }
-    }
-
-    pub fn may_control(&self) -> bool {
-        self.may_control
     }
 
     /// Writes what the controls show: what was requested, or else what is.
@@ -128,50 +95,49 @@ impl Control {
         self.paused.map_or(self.confirmed.1, |(_, paused)| paused)
     }
 
-    /// Takes a request, shows it at once, and returns the message to send, counted in `numbers`; `None` if the
-    /// request is sent later, or changes nothing.
-    pub fn request(
+    /// Takes a request, shows it at once, and returns what to send, counted in `numbers`; `None` if it is sent later, or changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// If it is known that the server would refuse it.
+    pub(crate) fn request(
         &mut self,
-        request: ControlRequest,
+        request: Control,
+        recording: Option<&mut Recording>,
         numbers: &mut SentNumbers,
-    ) -> Result<Option<ToServer>, ControlError> {
+    ) -> Result<Option<Control>, Refusal> {
         if !self.may_control {
-            return Err(ControlError::NotAllowed);
+            return Err(NOT_ALLOWED);
         }
+        request.check()?;
         let is_paused = self.is_paused();
-        let mut at_once = |message| {
-            numbers.send();
-            Some(message)
-        };
         match request {
-            ControlRequest::SetFrequency(hertz) => {
-                let frequency = Frequency::new(u64::from(hertz)).map_err(|_| ControlError::NoSuchSpeed)?;
+            Control::SetFrequency(asked) => {
+                let frequency = frequency_asked(asked)?;
                 if self.shown_frequency() == Some(frequency) {
                     return Ok(None);
                 }
                 self.frequency.wanted = Some(frequency);
-                Ok(self.poll_wanted(numbers))
+                return Ok(self.poll_wanted(numbers));
             }
-            ControlRequest::Pause if !is_paused => {
-                self.paused = Some((numbers.send(), true));
-                Ok(Some(ToServer::Pause))
-            }
-            ControlRequest::Resume if is_paused => {
-                self.paused = Some((numbers.send(), false));
-                Ok(Some(ToServer::Resume))
-            }
-            ControlRequest::Pause | ControlRequest::Resume => Ok(None),
-            ControlRequest::Step(_) if !is_paused => Err(ControlError::NotPaused),
-            ControlRequest::SetLag(lag) => Ok(at_once(ToServer::SetLag { lag })),
-            ControlRequest::SetTeamLag(team, lag) => Ok(at_once(ToServer::SetTeamLag { team, lag })),
-            ControlRequest::Step(step) => Ok(at_once(ToServer::Step(step))),
+            Control::Pause if is_paused => return Ok(None),
+            Control::Resume if !is_paused => return Ok(None),
+            Control::Step(_) if !is_paused => return Err(Refusal::NotPaused),
+            Control::Seek(to) => return Ok(recording.ok_or(Refusal::NotARecording)?.seek(to, numbers)),
+            _ => {}
         }
+        let number = numbers.send();
+        if matches!(request, Control::Pause | Control::Resume) {
+            self.paused = Some((number, !is_paused));
+        }
+        Ok(Some(request))
     }
 
     /// The speed that waits for room, if there is room now.
-    pub fn poll_wanted(&mut self, numbers: &mut SentNumbers) -> Option<ToServer> {
-        let frequency = self.frequency.poll(numbers)?.get();
-        Some(ToServer::SetFrequency { frequency })
+    pub fn poll_wanted(&mut self, numbers: &mut SentNumbers) -> Option<Control> {
+        self.frequency
+            .poll(numbers)
+            .map(|frequency| Control::SetFrequency(frequency.get()))
     }
 
     /// The server sent how its game clock moves.
@@ -236,15 +202,14 @@ impl Recording {
 
     /// The user wants to see this moment. Returns the message to send, counted in `numbers`; `None` if it is sent
     /// later.
-    pub(crate) fn seek(&mut self, to: GameTime, numbers: &mut SentNumbers) -> Option<ToServer> {
+    fn seek(&mut self, to: GameTime, numbers: &mut SentNumbers) -> Option<Control> {
         self.seek.wanted = Some(self.clamp(to));
         self.poll_wanted(numbers)
     }
 
     /// The jump that waits for the answer to the one before, if that is there.
-    pub(crate) fn poll_wanted(&mut self, numbers: &mut SentNumbers) -> Option<ToServer> {
-        let at = self.seek.poll(numbers)?;
-        Some(ToServer::Seek { at })
+    pub(crate) fn poll_wanted(&mut self, numbers: &mut SentNumbers) -> Option<Control> {
+        self.seek.poll(numbers).map(Control::Seek)
     }
 
     /// The server processed everything up to message `number`: it jumped, or refused to.

@@ -18,7 +18,7 @@ use trantor_protocol::wire::{
 use trantor_time::{GameTime, RealTime};
 
 use crate::clock_sync::{ClockSync, ServerTime};
-use crate::control::{Control, Recording};
+use crate::control::{Controls, Recording};
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::ProtocolError;
 use crate::interface::{ClientEvent, ClientStats};
@@ -196,7 +196,7 @@ impl Joined {
         clock.handshake(hello_sent, hello.since_reference_us, now);
         session.is_joined = true;
         session.delay_ms = hello.delay_ms;
-        session.control = Control::new(hello.may_control);
+        session.controls = Controls::new(hello.may_control);
         // Until it is measured: a tick and a half, and the way here and back.
         let delay_ns = i64::from(hello.tick_period_us)
             .saturating_mul(1_500)
@@ -387,7 +387,7 @@ impl Joined {
             return Err(ProtocolError::AnchorBack { from_us, to_us });
         }
         self.anchor_us = Some(to_us);
-        session.control.confirm(anchor.frequency, anchor.paused);
+        session.controls.confirm(anchor.frequency, anchor.paused);
         session.clock.anchor(Anchor {
             at: self.clock.server_time(anchor.real_us),
             game: anchor.game,

@@ -44,7 +44,7 @@ mod readable;
 pub mod scene;
 
 pub use client::Client;
-pub use control::{ControlError, ControlRequest, Recording};
+pub use control::Recording;
 pub use error::ProtocolError;
 pub use interface::{ClientConfig, ClientEvent, ClientStats, Language};
 pub use scene::{

@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use trantor_model::lag::{show, show_settings};
-use trantor_model::{AgentId, CommandKind, FeedKind, Lag};
+use trantor_model::{AgentId, CommandKind, Control, FeedKind, Lag};
 use trantor_protocol::text::{GuiRequest, write_gui_request};
 use trantor_protocol::wire::{LagState, LinkState as Link, SentNumbers, ToServer, write_frame};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
-use crate::control::{Control, Recording};
+use crate::control::{Controls, Recording};
 use crate::display_clock::DisplayClock;
 use crate::error::ProtocolError;
 use crate::interface::{ClientConfig, ClientEvent, ClientStats, Language};
@@ -40,7 +40,7 @@ pub(crate) struct Session {
     pub config: ClientConfig,
     /// Whether the server let us in, so that requests can be made.
     pub is_joined: bool,
-    pub control: Control,
+    pub controls: Controls,
     /// The recording that the server plays; `None` in a game that is being played.
     pub recording: Option<Recording>,
     /// Commands of the watched agent that wait, once they are known.
@@ -73,7 +73,7 @@ impl Session {
         Self {
             config,
             is_joined: false,
-            control: Control::new(false),
+            controls: Controls::new(false),
             recording: None,
             waiting: None,
             shown: Arc::default(),
@@ -124,14 +124,14 @@ impl Session {
     /// Everything up to message `number` was processed: what waited for it is sent.
     pub fn ack(&mut self, number: u64) -> Result<(), ProtocolError> {
         self.numbers.ack(number)?;
-        self.control.ack(number);
-        let speed = self.control.poll_wanted(&mut self.numbers);
+        self.controls.ack(number);
+        let speed = self.controls.poll_wanted(&mut self.numbers);
         let moment = self.recording.as_mut().and_then(|recording| {
             recording.ack(number);
             recording.poll_wanted(&mut self.numbers)
         });
-        for message in speed.iter().chain(&moment) {
-            self.write_message(message);
+        for request in speed.into_iter().chain(moment) {
+            self.write_control(request);
         }
         Ok(())
     }
@@ -157,19 +157,22 @@ impl Session {
         self.write_message(message);
     }
 
-    /// Appends a message that is counted already. In text there is only the speed.
-    pub fn write_message(&mut self, message: &ToServer) {
-        match (self.config.language, message) {
-            (Language::Frames, message) => self
-                .write(|out| write_frame(out, message))
-                .expect("a viewer's messages are far shorter than a frame"),
-            (Language::Text, ToServer::SetFrequency { frequency }) => {
-                if let Ok(frequency) = Frequency::new(u64::from(*frequency)) {
+    /// Appends a request that is counted already. In text there is only the speed.
+    pub fn write_control(&mut self, request: Control) {
+        match (self.config.language, request) {
+            (Language::Frames, request) => self.write_message(&ToServer::Control(request)),
+            (Language::Text, Control::SetFrequency(asked)) => {
+                if let Ok(frequency) = Frequency::new(u64::from(asked)) {
                     self.ask(GuiRequest::SetFrequency(frequency));
                 }
             }
             (Language::Text, _) => {}
         }
+    }
+
+    fn write_message(&mut self, message: &ToServer) {
+        self.write(|out| write_frame(out, message))
+            .expect("a viewer's messages are far shorter than a frame");
     }
 
     /// Appends a request of the text protocol.

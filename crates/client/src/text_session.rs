@@ -15,7 +15,7 @@ use trantor_protocol::text::{
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, RealSpan, RealTime};
 
 use crate::clock_sync::{ClockEstimate, ServerTime};
-use crate::control::Control;
+use crate::control::Controls;
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::ProtocolError;
 use crate::interface::{ClientEvent, ClientStats};
@@ -98,7 +98,7 @@ impl TextSession {
     }
 
     pub fn start(&mut self, session: &mut Session, now: RealTime) {
-        session.control = Control::new(true);
+        session.controls = Controls::new(true);
         session.write_first_line(GRAPHIC_WORD);
         self.keep_alive_at = now.saturating_add(ASK_AFTER);
     }
@@ -285,7 +285,7 @@ impl TextSession {
     /// The server named its speed, perhaps as an answer.
     fn frequency(&mut self, frequency: Frequency, session: &mut Session, now: RealTime) {
         self.game.set_frequency(now, frequency);
-        session.control.confirm(frequency, false);
+        session.controls.confirm(frequency, false);
         if session.numbers.in_flight() > 0 {
             self.answered(session);
         }

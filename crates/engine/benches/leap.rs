@@ -10,8 +10,8 @@ use std::hint::black_box;
 
 use trantor_engine::leap::Leap;
 use trantor_engine::minds::MindKind;
-use trantor_game::{AdminAction, GameConfig, Handled, Rules};
-use trantor_model::MapSize;
+use trantor_game::{GameConfig, Handled, Rules};
+use trantor_model::{AdminAction, MapSize};
 use trantor_time::{GameSpan, GameTime};
 
 /// How long each row is measured, in milliseconds of processor time.

@@ -10,9 +10,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 
-use trantor_engine::{AdminRequest, ConnId, Engine, EngineConfig, Input};
-use trantor_game::{AdminAction, GameConfig, Rules};
-use trantor_model::MapSize;
+use trantor_engine::{ConnId, Engine, EngineConfig, Input};
+use trantor_game::{GameConfig, Rules};
+use trantor_model::{AdminAction, Control, MapSize};
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{Frequency, RealSpan, RealTime};
 
@@ -100,8 +100,8 @@ fn run(agents: u32, text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
             now,
         );
     }
-    let fed = AdminRequest::Act(AdminAction::SetHunger { enabled: false });
-    engine.admin(fed, now).expect("the game allows it");
+    let fed = Control::Act(AdminAction::SetHunger { enabled: false });
+    engine.control(fed, now).expect("the game allows it");
     for slot in 0..agents {
         for turn in 0..10 {
             let line = LINES[(slot as usize + turn) % LINES.len()];
@@ -116,7 +116,7 @@ fn run(agents: u32, text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
     }
     flush(&mut engine, |_| {});
     // Viewers are sent the world piece by piece, one after another; meanwhile the game stands still.
-    engine.admin(AdminRequest::Pause, now).expect("it goes");
+    engine.control(Control::Pause, now).expect("it goes");
     let greeted_at = now + GREETING_SPAN;
     while let Some(wake) = engine.poll_timeout().filter(|wake| *wake <= greeted_at) {
         now = now.max(wake);
@@ -126,7 +126,7 @@ fn run(agents: u32, text_viewers: u32, viewers: u32) -> (u64, u64, u64) {
     }
     now = greeted_at;
     engine.begin_pass(now);
-    engine.admin(AdminRequest::Resume, now).expect("it stands still");
+    engine.control(Control::Resume, now).expect("it stands still");
 
     let began = Instant::now();
     let until = now + RealSpan::from_secs(SECONDS);

@@ -11,12 +11,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use trantor_engine::{
-    AdminRequest, ConnId, Control, Engine, EngineConfig, Fired, FiredKind, Input, PlaybackStart,
-};
+use trantor_engine::{ConnId, ControlAccess, Engine, EngineConfig, Fired, FiredKind, Input, PlaybackStart};
 use trantor_game::replay::{IndexedPiece, Recording};
-use trantor_game::{AdminAction, GameConfig, Rules};
-use trantor_model::{AgentId, Counts, MapSize, Resource};
+use trantor_game::{GameConfig, Rules};
+use trantor_model::{AdminAction, AgentId, Control, Counts, MapSize, Resource};
 use trantor_protocol::wire::{
     ClientHello, FrameCutter, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
@@ -80,7 +78,7 @@ fn game((side, agents): (u32, u32), delay: RealSpan) -> EngineConfig {
         rules: Rules::default(),
     });
     config.spectator_delay = delay;
-    config.control = Control::Off;
+    config.control = ControlAccess::Off;
     config
 }
 
@@ -101,7 +99,7 @@ fn play(size: (u32, u32), kind: Kind, delay: RealSpan) -> (Arc<Recording>, Durat
         let tile = agent.expect("it lives").tile;
         let action = AdminAction::SetGround { tile, ground: stone };
         game.engine
-            .admin(AdminRequest::Act(action), game.now)
+            .control(Control::Act(action), game.now)
             .expect("the game allows it");
     }
     for slot in 0..agents {
@@ -143,7 +141,7 @@ fn seek(recording: &Arc<Recording>, viewers: u32) {
     );
     let began = Instant::now();
     game.engine
-        .admin(AdminRequest::Seek(to), game.now)
+        .control(Control::Seek(to), game.now)
         .expect("a recording");
     let moved = began.elapsed();
     println!("| {viewers} watch, a seek | {} |", moved.as_micros());

@@ -39,8 +39,8 @@ pub struct EngineConfig {
     /// What text viewers are sent of a refill.
     pub refill_news: RefillNews,
     /// Which peers may change the speed, pause, step, and operate.
-    pub control: Control,
-    /// What they show for [`Control::Token`] and [`Control::User`]; without one no peer can.
+    pub control: ControlAccess,
+    /// What they show for [`ControlAccess::Token`] and [`ControlAccess::User`]; without one no peer can.
     pub token: Option<Token>,
     /// How much later than it happens viewers see the game, if they may not control it.
     pub spectator_delay: RealSpan,
@@ -109,7 +109,7 @@ impl EngineConfig {
             places_told: PlacesTold::default(),
             gui_ids: GuiIds::default(),
             refill_news: RefillNews::default(),
-            control: Control::Loopback,
+            control: ControlAccess::Loopback,
             token: None,
             spectator_delay: RealSpan::ZERO,
             lag_max: Some(LAG_MAX),
@@ -133,7 +133,7 @@ impl EngineConfig {
 
 /// Which peers may control the server. Its own console always may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
+pub enum ControlAccess {
     /// All of them.
     Everyone,
     /// Those on the machine itself, whichever user's they are.
@@ -147,7 +147,7 @@ pub enum Control {
     Off,
 }
 
-impl Control {
+impl ControlAccess {
     /// Whether a peer that comes from `peer`, and has shown the token or has not, may control the server.
     pub(crate) fn allows(self, peer: IpAddr, has_token: bool) -> bool {
         match self {

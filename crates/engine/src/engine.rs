@@ -1,8 +1,8 @@
 //! The engine: owns the parts and routes between them, nothing else.
 
-mod admin;
 mod apply;
 mod closing;
+mod control;
 mod deadlines;
 mod flow;
 mod lock_step;
@@ -31,7 +31,6 @@ use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 use crate::shown::Board;
 use crate::snapshot::Snapshots;
 use crate::stats::{Counters, EngineStats, Meters};
-pub use admin::{AdminRefusal, AdminRequest, Step};
 use deadlines::Timer;
 pub use deadlines::{Fired, FiredKind};
 use lock_step::LockStep;
@@ -103,7 +102,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine whose time begins at `now`, or with [`AdminRequest::Start`] if that is configured.
+    /// An engine whose time begins at `now`, or with [`Control::Start`] if that is configured.
     ///
     /// # Panics
     /// If [`trantor_game::GameConfig::check`] refuses the game.

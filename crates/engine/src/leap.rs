@@ -5,16 +5,17 @@
 //! approximation of one: a lock-step server whose agents are the same minds plays the same.
 
 use trantor_game::{
-    AdminAction, EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PaceChange,
-    PieceWriter,
+    EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PaceChange, PieceWriter,
 };
-use trantor_model::{AgentId, Show, ShownBy, TeamId};
+use trantor_model::control::frequency_asked;
+use trantor_model::{AdminAction, AgentId, Control, Refusal, Show, ShownBy, TeamId};
 use trantor_time::GameTime;
 
+use crate::Client;
 use crate::minds::{
-    Act, Host, MindGroup, MindGroupState, MindKind, MindRate, MindSource, Minds, PaceState, Scenario,
+    Act, Host, MindGroup, MindGroupState, MindKind, MindRate, MindSource, Minds, PaceState, ReadLine,
+    Scenario,
 };
-use crate::{AdminRefusal, AdminRequest, Client};
 
 /// Why a leap ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,12 +78,17 @@ impl Host for Stage {
     }
 
     /// A leap has no speed; what a live game would have is recorded.
-    fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {
-        if let Some(frequency) = request.check_for_scenario()? {
-            // It cannot be refused: it changes nothing in the game.
-            let _ = self.hand_in(GameInput::Pace(PaceChange::Frequency(frequency)));
+    fn control(&mut self, request: Control) -> Result<(), Refusal> {
+        request.check()?;
+        let input = match request {
+            Control::Act(action) => GameInput::Admin(action),
+            Control::SetFrequency(asked) => GameInput::Pace(PaceChange::Frequency(frequency_asked(asked)?)),
+            _ => return Ok(()),
+        };
+        match self.hand_in(input) {
+            Handled::Refused(refusal) => Err(refusal.into()),
+            Handled::Done | Handled::Joined(_) => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -125,10 +131,10 @@ impl Leap {
         }
     }
 
-    /// Has a scenario run beside the game.
-    pub fn direct(&mut self, scenario: Box<dyn Scenario>) {
+    /// Has a scenario run beside the game; `read_line` reads its lines.
+    pub fn direct(&mut self, scenario: Box<dyn Scenario>, read_line: ReadLine) {
         self.stage.game.set_event_filter(EventFilter::AllShared);
-        self.minds.direct(scenario);
+        self.minds.direct(scenario, read_line);
     }
 
     /// Has the minds of a team ask for no more agents than so many, instead of as many as its places allow.

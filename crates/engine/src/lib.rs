@@ -32,10 +32,9 @@ mod shown;
 mod snapshot;
 mod stats;
 
-pub use config::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
+pub use config::{ControlAccess, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 pub use engine::{
-    AdminRefusal, AdminRequest, Client, ClientKind, Engine, Fired, FiredKind, JournalBytes, JournalPressure,
-    LockStepState, PlaybackStart, Step,
+    Client, ClientKind, Engine, Fired, FiredKind, JournalBytes, JournalPressure, LockStepState, PlaybackStart,
 };
 pub use shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 pub use stats::{Counters, EngineStats, Spans};

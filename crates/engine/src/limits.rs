@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use trantor_model::MapSize;
 use trantor_protocol::limits::{
     ANSWER_BYTES_MAX, FRAME_TO_CLIENT_BYTES_MAX, INBOX_BYTES_MAX, LINE_BYTES_MAX, SNAPSHOT_PART_TILES_MAX,
-    TEAM_TOTALS_BYTES_MAX, TEXT_FREQUENCY_MAX,
+    TEAM_TOTALS_BYTES_MAX,
 };
 use trantor_time::overload::LAG_MAX;
 use trantor_time::{Frequency, RealSpan, TokenRate};
@@ -124,9 +124,6 @@ pub const GREETING_FAILURES_MAX: u32 = 3;
 
 /// Bytes kept undecoded for a peer that is throttled or not yet greeted. A program that waits for its greeting sends nothing.
 pub const HELD_BYTES_MAX: usize = 64 * 1024;
-
-/// Units of the longest sprint: more than a day at the highest speed.
-pub const SPRINT_UNITS_MAX: u32 = 1_000_000_000;
 
 /// Bytes held for all delayed viewers together, besides [`delayed_bytes_max`]: a busy game of a hundred agents for several minutes.
 /// Releasing early would defeat the delay. When full, frame viewers first get a later snapshot instead of changes, then new viewers
@@ -309,9 +306,6 @@ pub const LINGER_SPAN: RealSpan = RealSpan::from_secs(1);
 
 /// The longest that a timer waits for a game that lags: as long as a game lags by default.
 pub const TIMER_WAIT_MAX: RealSpan = LAG_MAX;
-
-/// The highest frequency that may be set while the game runs. A unit is then 100 µs, still above the lateness of a wake-up.
-pub const FREQUENCY_ASKED_MAX: u32 = TEXT_FREQUENCY_MAX;
 
 /// How often frame viewers get figures for the HUD.
 pub const STATS_PERIOD: RealSpan = RealSpan::from_secs(1);

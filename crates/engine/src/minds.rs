@@ -18,7 +18,7 @@ use trantor_model::{AgentId, Command, Direction, MapSize, Show, TeamId, Tile};
 use trantor_time::{GameSpan, GameTime};
 
 pub use built_in::MindKind;
-pub use scenario::{OperatorView, PaceState, Scenario, ScenarioAct};
+pub use scenario::{OperatorView, PaceState, ReadLine, Scenario, ScenarioAct};
 pub(crate) use table::{Host, Minds};
 
 /// A [`MindGroup`] in a game.

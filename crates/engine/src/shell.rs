@@ -1,7 +1,7 @@
 //! All that passes between the engine and its shell besides bytes and time, as two closed enums: what may wake the engine, and
 //! what it asks for.
 //!
-//! Operators' requests have answers and therefore a verb of their own, [`crate::Engine::admin`].
+//! Operators' requests have answers and therefore a verb of their own, [`crate::Engine::control`].
 
 use std::fmt;
 use std::net::IpAddr;

@@ -334,8 +334,8 @@ fn frame(message: &ToClient) -> Arc<[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use trantor_game::{AdminAction, GameConfig, GameInput, Handled, Rules};
-    use trantor_model::{MapSize, TeamId, Tile};
+    use trantor_game::{GameConfig, GameInput, Handled, Rules};
+    use trantor_model::{AdminAction, MapSize, TeamId, Tile};
 
     use super::*;
 

@@ -2,10 +2,9 @@
 
 use std::fmt::Debug;
 
-use trantor_model::{AgentId, Shown, ShownBy, Tile, TileMark};
+use trantor_model::{AdminAction, AgentId, Control, Shown, ShownBy, Step, Tile, TileMark};
 use trantor_protocol::wire::{
-    ClientHello, FrameCutter, FrameMessage, StepKind, ToClient, ToServer, WIRE_VERSION, read_frame,
-    write_frame,
+    ClientHello, FrameCutter, FrameMessage, ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
 };
 
 /// Frames are the same wherever the stream was cut, and messages round-trip.
@@ -69,11 +68,13 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         hello,
         ToServer::Probe { token: 7 },
         ToServer::Credit { items: 3 },
-        ToServer::SetFrequency { frequency: 200 },
-        ToServer::Pause,
-        ToServer::Resume,
-        ToServer::Step(StepKind::Event),
-        ToServer::Step(StepKind::Action),
+        ToServer::Control(Control::SetFrequency(200)),
+        ToServer::Control(Control::Pause),
+        ToServer::Control(Control::Resume),
+        ToServer::Control(Control::Step(Step::Event)),
+        ToServer::Control(Control::Step(Step::Action)),
+        ToServer::Control(Control::Say(b"hello".to_vec())),
+        ToServer::Control(Control::Act(AdminAction::SetHunger { enabled: false })),
         ToServer::Goodbye,
     ];
     let mut to_server = Vec::new();

@@ -4,9 +4,11 @@
 //! goes into journals and snapshots. How an operator writes it down is the server's.
 
 use serde::{Deserialize, Serialize};
+use trantor_model::agent::EGGS_MAX;
+use trantor_model::control::LagError;
 use trantor_model::{EggId, MapSize, TeamId};
 
-use crate::lag::{self, Lag, LagError};
+use crate::lag::{self, Lag};
 
 /// Everything about a game that is settled before it begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,7 +17,7 @@ pub struct GameConfig {
     pub size: MapSize,
     /// The teams' names; a team's number is its place here.
     pub teams: Vec<String>,
-    /// Eggs each team begins with, from 1 up to [`GameConfig::EGGS_MAX`] for all teams together.
+    /// Eggs each team begins with, from 1 up to [`EGGS_MAX`] for all teams together.
     pub places_per_team: u32,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -58,7 +60,7 @@ pub enum ConfigError {
     #[error("there are two teams named {0:?}")]
     SameName(String),
     /// No place, or more eggs than a world holds.
-    #[error("{places} places for each of {teams} teams: at least 1, and at most {max} together", max = GameConfig::EGGS_MAX)]
+    #[error("{places} places for each of {teams} teams: at least 1, and at most {max} together", max = EGGS_MAX)]
     Places {
         /// Requested places per team.
         places: u32,
@@ -76,15 +78,6 @@ impl GameConfig {
 
     /// Length of a team's name: viewers print it as one word.
     pub const TEAM_NAME_BYTES_MAX: usize = 64;
-
-    /// Eggs in a world at one time. Forks beyond it fail: at the highest speeds unhatched eggs
-    /// would otherwise fill the memory within hours.
-    pub const EGGS_MAX: usize = 1_000_000;
-
-    /// Eggs of one team beyond which its forks fail, answered `ko`. A server has no more connections than that
-    /// (`trantor_engine::limits::Limits`), so that no agent could come of one more; but each makes an eject, a
-    /// look and the greeting of a viewer take longer. Places of the start and places given back are not refused for it.
-    pub const EGGS_PER_TEAM_MAX: u32 = 16_384;
 
     /// Checks all bounds. [`crate::Game::new`] relies on it.
     pub fn check(&self) -> Result<(), ConfigError> {
@@ -104,7 +97,7 @@ impl GameConfig {
             }
         }
         let places = self.places_per_team;
-        if places == 0 || places as usize > Self::EGGS_MAX / teams {
+        if places == 0 || places as usize > EGGS_MAX / teams {
             return Err(ConfigError::Places { places, teams });
         }
         if let Some(lag) = &self.rules.lag {

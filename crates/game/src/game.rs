@@ -19,13 +19,15 @@ mod operator;
 
 use std::collections::BTreeMap;
 
-use trantor_model::{AgentId, Command, CommandKind, EggId, Level, MatchTotals, Resource, TeamId};
+use trantor_model::{
+    AgentId, Command, CommandKind, EggId, GameRefusal, Level, MatchTotals, Resource, TeamId,
+};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::{Agenda, Due, Fired, Ticket};
 use crate::config::GameConfig;
 use crate::event::{EventFilter, Events, GameEvent};
-use crate::input::{GameInput, Handled, LeaveCause, Refusal};
+use crate::input::{GameInput, Handled, LeaveCause};
 use crate::lag::MessageId;
 use crate::rules::action::{self, Effect};
 use crate::rules::hunger::{self, Digestion, StarvationBound, overdue_meals_span};
@@ -279,30 +281,30 @@ impl Game {
         while self.poll_event().is_some() {}
     }
 
-    fn join(&mut self, team: TeamId) -> Result<Handled, Refusal> {
+    fn join(&mut self, team: TeamId) -> Result<Handled, GameRefusal> {
         self.refuse_if_over()?;
-        self.world.team(team).ok_or(Refusal::UnknownTeam)?;
+        self.world.team(team).ok_or(GameRefusal::UnknownTeam)?;
         let agent = hatching::hatch(&mut self.world, team, self.now, &mut self.events);
-        let agent = agent.ok_or(Refusal::NoPlace)?;
+        let agent = agent.ok_or(GameRefusal::NoPlace)?;
         self.ledger.joined(&mut self.world, agent, self.now);
         self.schedule_hunger(agent);
         Ok(Handled::Joined(agent))
     }
 
-    fn leave(&mut self, agent: AgentId, cause: LeaveCause) -> Result<Handled, Refusal> {
+    fn leave(&mut self, agent: AgentId, cause: LeaveCause) -> Result<Handled, GameRefusal> {
         self.remove(agent, GameEvent::Left { agent, cause })?;
         Ok(Handled::Done)
     }
 
-    fn refuse_if_over(&self) -> Result<(), Refusal> {
+    fn refuse_if_over(&self) -> Result<(), GameRefusal> {
         match self.world.winner {
-            Some(_) => Err(Refusal::GameOver),
+            Some(_) => Err(GameRefusal::GameOver),
             None => Ok(()),
         }
     }
 
     /// Takes an agent out of the world; its place may come back.
-    fn remove(&mut self, id: AgentId, event: GameEvent) -> Result<(), Refusal> {
+    fn remove(&mut self, id: AgentId, event: GameEvent) -> Result<(), GameRefusal> {
         let agent = self.take_out(id, matches!(event, GameEvent::Died { .. }))?;
         self.events.push(event);
         if self.world.rules.respawn_places && self.world.winner.is_none() {
@@ -312,8 +314,8 @@ impl Game {
     }
 
     /// Takes an agent out of the world and all that was pending for it out of the agenda.
-    fn take_out(&mut self, id: AgentId, has_died: bool) -> Result<Agent, Refusal> {
-        let agent = self.world.remove_agent(id).ok_or(Refusal::UnknownAgent)?;
+    fn take_out(&mut self, id: AgentId, has_died: bool) -> Result<Agent, GameRefusal> {
+        let agent = self.world.remove_agent(id).ok_or(GameRefusal::UnknownAgent)?;
         self.ledger.gone(&self.world, &agent, has_died, self.now);
         for timer in [agent.commands.timer, agent.hunger_timer].into_iter().flatten() {
             self.agenda.cancel(timer);
@@ -336,7 +338,7 @@ impl Game {
         }
     }
 
-    fn kill(&mut self, agent: AgentId) -> Result<(), Refusal> {
+    fn kill(&mut self, agent: AgentId) -> Result<(), GameRefusal> {
         self.remove(agent, GameEvent::Died { agent })
     }
 
@@ -372,11 +374,11 @@ impl Game {
     }
 
     /// Takes in an agent's command; it starts at once if the agent is free.
-    fn command(&mut self, id: AgentId, command: Command) -> Result<Handled, Refusal> {
+    fn command(&mut self, id: AgentId, command: Command) -> Result<Handled, GameRefusal> {
         self.refuse_if_over()?;
-        let agent = self.world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?;
+        let agent = self.world.agents.get_mut(id).ok_or(GameRefusal::UnknownAgent)?;
         if agent.commands.is_full() {
-            return Err(Refusal::QueueFull);
+            return Err(GameRefusal::QueueFull);
         }
         agent.commands.waiting.push_back(command);
         self.start_when_free(id);

@@ -16,9 +16,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 pub use trantor_model::Lag;
+use trantor_model::control::LagError;
 use trantor_model::lag::LAG_SETTING_MAX;
 use trantor_model::{AgentId, MapSize, TeamId, Tile};
-use trantor_time::link::{Delivery, Link, LinkCounts, LinkError, Loss};
+use trantor_time::link::{Delivery, Link, LinkCounts, Loss};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::Due;
@@ -120,17 +121,6 @@ pub(crate) struct SavedInFlight {
     pub(crate) messages: Vec<Message>,
     pub(crate) next_message: u64,
     pub(crate) crowded_out: u64,
-}
-
-/// Why a game cannot have such a lag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LagError {
-    /// No link can behave so.
-    #[error(transparent)]
-    Link(#[from] LinkError),
-    /// A latency, a jitter or a wait is longer than the game reckons with.
-    #[error("times between agents are at most {LAG_UNITS_MAX} units")]
-    TooLong,
 }
 
 /// Checks that no message can be in flight for longer than [`IN_FLIGHT_SPAN_MAX`].

@@ -10,6 +10,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use trantor_model::agent::EGGS_MAX;
+use trantor_model::control::OPERATOR_COUNT_MAX;
 use trantor_model::{Counts, TeamId, Tile};
 use trantor_time::{GameSpan, GameTime};
 
@@ -19,7 +21,6 @@ use crate::config::{ConfigError, GameConfig};
 use crate::digest::{self, Digest};
 use crate::event::Events;
 use crate::game::Game;
-use crate::input::OPERATOR_COUNT_MAX;
 use crate::lag::{InFlight, SavedInFlight};
 use crate::rng::{Purpose, Rng};
 use crate::rules::hunger::{Digestion, StarvationBound};
@@ -398,7 +399,7 @@ fn put_agent(world: &mut World, now: GameTime, agent: Agent) -> Result<(), &'sta
 
 fn put_egg(world: &mut World, now: GameTime, egg: Egg) -> Result<(), &'static str> {
     ensure_place(world, egg.team, egg.tile)?;
-    ensure(world.eggs.len() < GameConfig::EGGS_MAX, "there are too many eggs")?;
+    ensure(world.eggs.len() < EGGS_MAX, "there are too many eggs")?;
     let is_next = egg.id.0 >= world.next_egg && egg.id.0 < u32::MAX;
     ensure(is_next, "eggs are not in order")?;
     let is_in_range = egg.matures.is_none_or(|at| at <= now + AHEAD_MAX);

@@ -21,6 +21,15 @@ impl TeamId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EggId(pub u32);
 
+/// Eggs in a world at one time. Forks beyond it fail: at the highest speeds unhatched eggs
+/// would otherwise fill the memory within hours.
+pub const EGGS_MAX: usize = 1_000_000;
+
+/// Eggs of one team beyond which its forks fail, answered `ko`. A server has no more connections than that
+/// (`trantor_engine::limits::Limits`), so that no agent could come of one more; but each makes an eject, a
+/// look and the greeting of a viewer take longer. Places of the start and places given back are not refused for it.
+pub const EGGS_PER_TEAM_MAX: u32 = 16_384;
+
 /// An agent as seen from outside at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentView {

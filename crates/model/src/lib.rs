@@ -1,9 +1,10 @@
-//! The nouns that both sides speak: ids, positions, directions, resources, levels, commands.
+//! The nouns that both sides speak: ids, positions, directions, resources, levels, commands, and what is asked of a match.
 //!
 //! No rules (those are `trantor-game`) and no bytes (those are `trantor-protocol`): only what the words mean.
 
 pub mod agent;
 pub mod command;
+pub mod control;
 pub mod feed;
 pub mod grid;
 pub mod lag;
@@ -16,6 +17,7 @@ pub mod totals;
 
 pub use agent::{AgentId, AgentView, EggId, Sight, TeamId};
 pub use command::{ActionState, Command, CommandKind};
+pub use control::{AdminAction, Control, GameRefusal, Refusal, Step};
 pub use feed::{FeedKind, Mark, MarkKind, RitualOutcome, Who};
 pub use grid::{Direction, MapSize, Tile, Turn};
 pub use lag::Lag;

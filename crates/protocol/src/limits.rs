@@ -44,7 +44,7 @@ pub const TOKEN_FILE_BYTES_MAX: u64 = 64 * 1024;
 pub const TOKEN_BYTES_MAX: usize = 256;
 
 /// The fastest speed a text viewer may ask for, in units a second; the reference server's own limit.
-pub const TEXT_FREQUENCY_MAX: u32 = 10_000;
+pub const TEXT_FREQUENCY_MAX: u32 = trantor_model::control::FREQUENCY_ASKED_MAX;
 
 /// Room a line cutter keeps between lines, in bytes: beyond it memory grown for one long line is given back,
 /// so that a thousand idle sessions stay small.

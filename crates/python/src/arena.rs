@@ -12,6 +12,7 @@ use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::{Act, MindGroup, MindRate, MindSource};
 use trantor_game::{Agent, Game, GameConfig};
 use trantor_model::{AgentId, Command, Resource, TeamId};
+use trantor_server::console::operate::scenario_line;
 use trantor_server::live::LiveServer;
 use trantor_server::minds::MindSpecs;
 use trantor_server::options::PROGRAM;
@@ -235,7 +236,7 @@ impl Arena {
         let mut leap = Leap::with_groups(config, groups);
         let tally = counts.then(Tally::default);
         if let Some(tally) = &tally {
-            leap.direct(Box::new(Teller(tally.clone())));
+            leap.direct(Box::new(Teller(tally.clone())), scenario_line);
         }
         if records {
             leap.start_recording(PROGRAM);

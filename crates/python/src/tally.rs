@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use pyo3::IntoPyObject;
-use trantor_engine::minds::{OperatorView, Scenario, ScenarioAct};
+use trantor_engine::minds::{Scenario, ScenarioAct};
 use trantor_game::{Carry, Game, GameEvent};
 use trantor_model::{AgentId, Resource, TeamId};
 use trantor_time::GameTime;
@@ -109,13 +109,7 @@ impl Scenario for Teller {
         self.0.borrow_mut().perceive(event, game.now());
     }
 
-    fn decide(&mut self, _: &Game) {}
-
-    fn next_act(&mut self, _: &dyn OperatorView) -> Option<ScenarioAct> {
-        None
-    }
-
-    fn answered(&mut self, _: u64, _: Result<(), String>) {}
+    fn decide(&mut self, _: &Game, _: &mut Vec<ScenarioAct>) {}
 
     fn wake_at(&self) -> Option<GameTime> {
         None

@@ -15,6 +15,7 @@ mod actor;
 pub mod api;
 mod bytecode;
 mod data;
+mod events;
 mod jobs;
 pub mod limits;
 mod names;
@@ -25,7 +26,8 @@ mod state;
 mod vm;
 
 pub use data::Data;
+pub use events::ScenarioEvents;
 pub use jobs::JobWorker;
-pub use scenario::{Scenario, ScenarioAct};
+pub use scenario::Scenario;
 pub use script::{Script, ScriptCounts, ScriptEvent, ScriptNews};
 pub use vm::{Bytecode, Host, ScriptError, TimeLimit};

@@ -1,11 +1,12 @@
 //! Scenarios: a script beside the game, which is sent its events and answers as an operator would.
 
-use trantor_engine::minds::{Mind as _, Published};
-use trantor_model::Show;
+use trantor_engine::minds::{self, Mind as _, Published, ScenarioAct};
+use trantor_game::{Game, GameEvent};
 use trantor_time::GameTime;
 
 use crate::actor::{Actor, Answer, Role};
 use crate::data::Data;
+use crate::events::ScenarioEvents;
 use crate::script::Script;
 use crate::state::{Deed, State};
 use crate::vm::{Bytecode, Host, ScriptError};
@@ -14,20 +15,8 @@ use crate::vm::{Bytecode, Host, ScriptError};
 pub struct Scenario {
     script: Script,
     actor: Actor,
-}
-
-/// One thing that a scenario does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ScenarioAct {
-    /// A line of the operator's console. The script waits for its answer: [`Scenario::answer`] with the same number.
-    Console {
-        /// Names the line.
-        id: u64,
-        /// The line.
-        line: String,
-    },
-    /// Shows something to viewers of ours.
-    Show(Show),
+    events: ScenarioEvents,
+    published: Published,
 }
 
 impl Scenario {
@@ -41,7 +30,12 @@ impl Scenario {
         let script = Script::start_as(Role::Scenario, file, bytecode, host)?;
         let vm = std::rc::Rc::clone(&script.vm);
         let actor = Actor::new(vm, Role::Scenario, 0, State::new(None, "", None, seed));
-        Ok(Self { script, actor })
+        Ok(Self {
+            script,
+            actor,
+            events: ScenarioEvents::default(),
+            published: Published::default(),
+        })
     }
 
     /// Its script: events, totals, reload.
@@ -50,14 +44,15 @@ impl Scenario {
     }
 
     /// Takes in an event: one of `Events` in [`crate::api::DEFINITIONS`] with its data. Decides nothing.
-    pub fn perceive(&mut self, event: &str, data: Data) {
+    pub fn event(&mut self, event: &str, data: Data) {
         self.actor.event(event, data);
     }
 
     /// Takes in the answer of a console line. Decides nothing.
-    pub fn answer(&mut self, id: u64, is_done: bool, said: &str) {
-        self.actor
-            .console_answered(id, Answer::Console(is_done, said.into()));
+    pub fn answer(&mut self, id: u64, answer: &Result<String, String>) {
+        let (Ok(said) | Err(said)) = answer;
+        let answer = Answer::Console(answer.is_ok(), said.trim_end().into());
+        self.actor.console_answered(id, answer);
     }
 
     /// Takes in what the match publishes. Decides nothing.
@@ -65,11 +60,10 @@ impl Scenario {
         self.actor.publish(published);
     }
 
-    /// Decides at `now`: appends what it does, in order. To be called at the beginning, after it perceived something, and
-    /// when [`Self::wake_at`] is due.
-    pub fn decide(&mut self, now: GameTime, acts: &mut Vec<ScenarioAct>) {
+    /// Resumes what is to be resumed at `now`: appends what it does, in order.
+    pub fn resume_due(&mut self, now: GameTime, acts: &mut Vec<ScenarioAct>) {
         let act = |deed| match deed {
-            Deed::Console { id, line } => Some(ScenarioAct::Console { id, line }),
+            Deed::Console { id, line } => Some(ScenarioAct::Line { id, line }),
             Deed::Show(show) => Some(ScenarioAct::Show(show)),
             Deed::Command(_) | Deed::Join => None,
         };
@@ -80,9 +74,32 @@ impl Scenario {
     pub fn handled_events(&self) -> impl Iterator<Item = &str> {
         self.actor.handled_events()
     }
+}
 
-    /// When it wants to decide again without having perceived anything.
-    pub fn wake_at(&self) -> Option<GameTime> {
+impl minds::Scenario for Scenario {
+    fn begin(&mut self, game: &Game) {
+        for (name, data) in self.events.begin(game) {
+            self.event(name, data);
+        }
+    }
+
+    fn perceive(&mut self, game: &Game, event: &GameEvent) {
+        if let Some((name, data)) = self.events.read(game, event) {
+            self.event(name, data);
+        }
+    }
+
+    fn decide(&mut self, game: &Game, acts: &mut Vec<ScenarioAct>) {
+        self.published.update_from(game);
+        self.actor.publish(&self.published);
+        self.resume_due(game.now(), acts);
+    }
+
+    fn answered(&mut self, act: u64, answer: Result<String, String>) {
+        self.answer(act, &answer);
+    }
+
+    fn wake_at(&self) -> Option<GameTime> {
         self.actor.next_decision()
     }
 }

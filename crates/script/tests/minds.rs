@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::{MindGroup, MindKind, MindRate, MindSource};
+use trantor_engine::minds::{MindGroup, MindKind, MindRate, MindSource, Scenario as _};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::{MapSize, TeamId};
 use trantor_script::{Scenario, Script, ScriptNews};
@@ -74,7 +74,7 @@ fn every_example_of_the_manual_runs() {
             let mut scenario = Scenario::load(&name, source.as_bytes(), 1).unwrap();
             let mut acts = Vec::new();
             while let Some(at) = scenario.wake_at().filter(|at| *at <= GameTime::from_units(1_000)) {
-                scenario.decide(at, &mut acts);
+                scenario.resume_due(at, &mut acts);
             }
             let errors = scenario.script().counts().errors;
             assert!(errors == 0 && acts.len() > 1, "{name}: {acts:?}");

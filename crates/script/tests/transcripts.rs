@@ -12,9 +12,11 @@
 
 use std::fmt::Write as _;
 
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept, Published};
+use trantor_engine::minds::{
+    Act, Mind, MindFactory, Newborn, Percept, Published, Scenario as _, ScenarioAct,
+};
 use trantor_model::{AgentId, Command, Counts, Direction, Level, MapSize, Resource, Show, Sight, Tile, Turn};
-use trantor_script::{Data, Scenario, ScenarioAct, Script, ScriptError, ScriptNews};
+use trantor_script::{Data, Scenario, Script, ScriptError, ScriptNews};
 use trantor_time::GameTime;
 
 #[derive(Default)]
@@ -211,17 +213,19 @@ impl Stage {
                     match word {
                         "answer" => {
                             let (id, said) = rest.split_once(' ').expect("a number and a text");
-                            scenario.answer(id.parse().expect("a number"), true, said);
+                            let id = id.parse().expect("a number");
+                            scenario.answer(id, &Ok(said.to_owned()));
                         }
                         "wake" => {}
-                        event => scenario.perceive(event, data(rest)),
+                        event => scenario.event(event, data(rest)),
                     }
                     let mut acts = Vec::new();
-                    scenario.decide(now, &mut acts);
+                    scenario.resume_due(now, &mut acts);
                     for act in acts {
                         out.push(match act {
-                            ScenarioAct::Console { id, line } => format!("console {id}: {line}"),
+                            ScenarioAct::Line { id, line } => format!("console {id}: {line}"),
                             ScenarioAct::Show(show) => shown(&show),
+                            ScenarioAct::Control { .. } => unreachable!("a script has lines for it"),
                         });
                     }
                     let wake_at = scenario.wake_at();

@@ -11,7 +11,7 @@ use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
-use trantor_engine::{Control, Engine, EngineStats, FiredKind};
+use trantor_engine::{ControlAccess, Engine, EngineStats, FiredKind};
 use trantor_runtime::fault::{Fault, caught};
 use trantor_runtime::signals::{Handled, Signals};
 use trantor_runtime::{RealClock, StopSignal, Woken};
@@ -68,8 +68,8 @@ impl EventLoop {
         listener.limit_rate(engine.config().limits.accepts_per_second);
         let mut shell = Shell::new(engine, listener, now)?;
         // Programs of this user find its token as soon as they can connect.
-        if shell.engine.config().control == Control::User {
-            shell.set_control(Control::User, None);
+        if shell.engine.config().control == ControlAccess::User {
+            shell.set_control(ControlAccess::User, None);
         }
         Ok(Self::of(shell, Box::new(clock), address))
     }

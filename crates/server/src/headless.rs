@@ -257,7 +257,7 @@ impl SimAsked {
         let actions = lag_actions(&config, &LagChange { all: None, ..lag }).map_err(refused("--lag"))?;
         let scenario = |scripts: &mut Scripts| {
             let scenario = self.scenario.as_ref();
-            let scenario = scenario.map(|file| scripts.scenario(file, config.seed, scenario_line));
+            let scenario = scenario.map(|file| scripts.scenario(file, config.seed));
             scenario.transpose().map_err(refused("--scenario"))
         };
         let groups = |scripts: &mut Scripts| -> Result<Vec<MindGroup>, String> {
@@ -292,7 +292,7 @@ impl SimAsked {
             groups => Leap::with_groups(config, groups),
         };
         if let Some(scenario) = scenario {
-            leap.direct(scenario);
+            leap.direct(scenario, scenario_line);
         }
         if let Some(most) = self.team_size_max {
             leap.limit_agents(most);

@@ -4,7 +4,7 @@
 //! Options that would need another game, another socket or another file are named in the log, and wait for a restart.
 //! A mistake changes nothing.
 
-use trantor_engine::{Control, Token};
+use trantor_engine::{ControlAccess, Token};
 
 use crate::logging::Logging;
 use crate::options::settings::Resolved;
@@ -100,6 +100,6 @@ impl Reload {
             recorder.set_keep(options.record_keep);
         }
         self.logging.set(&options.log);
-        has_other_token && options.control == Control::Token
+        has_other_token && options.control == ControlAccess::Token
     }
 }

@@ -15,12 +15,7 @@ mod mailbox;
 #[cfg(feature = "script")]
 mod request;
 #[cfg(feature = "script")]
-mod scenario;
-#[cfg(feature = "script")]
 mod worker;
-
-use trantor_engine::AdminRequest;
-use trantor_engine::minds::OperatorView;
 
 #[cfg(not(feature = "script"))]
 pub use absent::Scripts;
@@ -35,17 +30,6 @@ pub(crate) use {link::Isolation, worker::compile};
 
 /// What was found in a file: its source, or in one line why it cannot be read.
 pub type Source = Result<Vec<u8>, String>;
-
-pub type ReadLine = fn(&dyn OperatorView, &str) -> ScenarioLine;
-
-/// What a line of a scenario comes to.
-#[derive(Debug)]
-pub enum ScenarioLine {
-    /// The engine decides, about one after the other.
-    Requests(Vec<AdminRequest>),
-    /// It has changed nothing.
-    Answered(Result<String, String>),
-}
 
 /// Something about a script that people should know.
 #[derive(Clone, Debug, PartialEq, Eq)]

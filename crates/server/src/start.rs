@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
-use trantor_engine::{AdminRequest, Control, Engine, PlaybackStart};
+use trantor_engine::{ControlAccess, Engine, PlaybackStart};
+use trantor_model::Control;
 use trantor_model::TeamId;
 use trantor_model::lag::LagChange;
 use trantor_time::RealSpan;
@@ -29,7 +30,7 @@ use crate::store::SystemFiles;
 pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     let descriptors = descriptors::raise_limit();
     if options.spectator_delay > RealSpan::ZERO
-        && matches!(options.control, Control::Loopback | Control::Everyone)
+        && matches!(options.control, ControlAccess::Loopback | ControlAccess::Everyone)
     {
         log::warn!(
             "viewers that may control the game see it without delay: spectator-delay is for the others; with --control user, \
@@ -88,7 +89,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         let mut engine = Engine::new(config, now);
         for action in actions {
             engine
-                .admin(AdminRequest::Act(action), now)
+                .control(Control::Act(action), now)
                 .map_err(io::Error::other)?;
         }
         Ok(engine)
@@ -142,9 +143,9 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     if let Some(file) = &options.scenario {
         let seed = event_loop.shell.engine.game().config().seed;
         let scenario = scripts
-            .scenario(file, seed, scenario_line)
+            .scenario(file, seed)
             .map_err(|error| anyhow!("--scenario: {error}"))?;
-        event_loop.shell.engine.direct(scenario)?;
+        event_loop.shell.engine.direct(scenario, scenario_line)?;
     }
     let shell = &mut event_loop.shell;
     shell.scripts = scripts;

@@ -165,8 +165,8 @@ mod tests {
     use crate::options::Options;
     use crate::store::SystemFiles;
     use std::fs;
-    use trantor_game::{AdminAction, GameInput, PieceWriter};
-    use trantor_model::{Command, TeamId};
+    use trantor_game::{GameInput, PieceWriter};
+    use trantor_model::{AdminAction, Command, TeamId};
     use trantor_time::GameTime;
 
     /// A game that is recorded in pieces of one run.

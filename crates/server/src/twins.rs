@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trantor_engine::minds::{
-    Act, Mind, MindFactory, MindSource, Newborn, OperatorView, Percept, Published, Scenario, ScenarioAct,
+    Act, Mind, MindFactory, MindSource, Newborn, Percept, Published, Scenario, ScenarioAct,
 };
 use trantor_game::{Game, GameEvent};
 use trantor_model::AgentId;
@@ -62,7 +62,6 @@ pub fn pair_scenarios(
         scenarios: [one, other],
         difference: difference.clone(),
         ballast: Ballast::default(),
-        now: GameTime::ZERO,
     })
 }
 
@@ -183,7 +182,6 @@ struct Scenarios {
     scenarios: [Box<dyn Scenario>; 2],
     difference: Difference,
     ballast: Ballast,
-    now: GameTime,
 }
 
 impl Scenario for Scenarios {
@@ -199,25 +197,22 @@ impl Scenario for Scenarios {
             .for_each(|scenario| scenario.perceive(game, event));
     }
 
-    fn decide(&mut self, game: &Game) {
-        self.now = game.now();
+    fn decide(&mut self, game: &Game, acts: &mut Vec<ScenarioAct>) {
+        let mut decided = [Vec::new(), Vec::new()];
         for place in self.ballast.order() {
-            self.scenarios[place].decide(game);
+            self.scenarios[place].decide(game, &mut decided[place]);
         }
-    }
-
-    fn next_act(&mut self, view: &dyn OperatorView) -> Option<ScenarioAct> {
-        let [one, other] = self.scenarios.each_mut().map(|scenario| scenario.next_act(view));
+        let [one, other] = decided;
         self.difference.compare(&one, &other, || {
-            format!("the scenario, unit {}", self.now.as_units_f64())
+            format!("the scenario, unit {}", game.now().as_units_f64())
         });
-        one
+        acts.extend(one);
     }
 
-    fn answered(&mut self, request: u64, answer: Result<(), String>) {
+    fn answered(&mut self, act: u64, answer: Result<String, String>) {
         let [one, other] = &mut self.scenarios;
-        one.answered(request, answer.clone());
-        other.answered(request, answer);
+        one.answered(act, answer.clone());
+        other.answered(act, answer);
     }
 
     fn wake_at(&self) -> Option<GameTime> {

@@ -6,7 +6,7 @@
 use std::num::NonZeroU64;
 
 use trantor_engine::limits::{Limits, TEXT_VIEWERS_AT_ONCE_MAX};
-use trantor_engine::{Control, EngineConfig, RefillNews, Token};
+use trantor_engine::{ControlAccess, EngineConfig, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
@@ -127,7 +127,7 @@ impl Plan {
             config.limits = draw_limits(rare);
         }
         if rare.one_in(4) {
-            config.control = *rare.pick(&[Control::Token, Control::User]);
+            config.control = *rare.pick(&[ControlAccess::Token, ControlAccess::User]);
         }
         let reload_ms = if rare.one_in(4) { rare.between(20, 300) } else { 0 };
         if needs_token(config.control) {
@@ -213,7 +213,11 @@ fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
     config.dialect = *rng.pick(&Dialect::ALL);
     config.gui_ids = *rng.pick(&[GuiIds::Hash, GuiIds::Plain, GuiIds::Pnw]);
     config.refill_news = *rng.pick(&[RefillNews::Changed, RefillNews::All]);
-    config.control = *rng.pick(&[Control::Everyone, Control::Loopback, Control::Off]);
+    config.control = *rng.pick(&[
+        ControlAccess::Everyone,
+        ControlAccess::Loopback,
+        ControlAccess::Off,
+    ]);
     config.auto_start = !rng.one_in(6);
     if config.game.rules.lock_step && rng.one_in(2) {
         config.lock_step = Some(RealSpan::from_millis(*rng.pick(&[5, 40, 300])));
@@ -224,8 +228,8 @@ fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
 }
 
 /// Whether peers must present a token.
-pub(crate) fn needs_token(control: Control) -> bool {
-    matches!(control, Control::Token | Control::User)
+pub(crate) fn needs_token(control: ControlAccess) -> bool {
+    matches!(control, ControlAccess::Token | ControlAccess::User)
 }
 
 /// A token by its number, which is never reused.

@@ -8,8 +8,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use trantor_engine::{AdminRequest, ConnId, Engine, EngineConfig, Input, PlaybackStart};
+use trantor_engine::{ConnId, Engine, EngineConfig, Input, PlaybackStart};
 use trantor_game::replay::Recording;
+use trantor_model::Control;
 use trantor_time::{Clock, GameSpan, GameTime, RealTime};
 
 use crate::plan::Plan;
@@ -55,7 +56,7 @@ pub fn lines_to_text_viewer(recording: &Arc<Recording>, config: EngineConfig) ->
         // The playback is paused at its end, and at its start until the viewer has the whole world.
         let is_waiting = engine.game_clock().is_paused() && engine.is_up_to_date(conn);
         // A recording without length cannot be resumed.
-        let is_over = is_waiting && (has_world || engine.admin(AdminRequest::Resume, now).is_err());
+        let is_over = is_waiting && (has_world || engine.control(Control::Resume, now).is_err());
         has_world |= is_waiting;
         let Some(wake) = engine.poll_timeout().filter(|_| !is_over) else {
             return Ok(lines);
@@ -167,7 +168,7 @@ pub(crate) fn check_worlds(recording: &Arc<Recording>, rng: &mut Rng) -> Result<
     let mut simulation = Simulation::around(engine, plan);
     let mut play = || -> Result<()> {
         simulation.run_until_settled()?;
-        simulation.server.ask(AdminRequest::Seek(recording.end()));
+        simulation.server.ask(Control::Seek(recording.end()));
         simulation.run_until(simulation.clock.now())?;
         let (last, _) = recording.seek(recording.end())?;
         ensure!(

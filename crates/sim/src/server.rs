@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use anyhow::{bail, ensure};
 use trantor_engine::limits::Limits;
-use trantor_engine::{AdminRequest, ConnId, Control, Engine, Token};
+use trantor_engine::{ConnId, ControlAccess, Engine, Token};
+use trantor_model::Control;
 use trantor_server::console;
 use trantor_server::event_loop::{Budget, EndReason, Ended, EventLoop, StageUse};
 use trantor_time::{Clock, GameTime, ManualClock, RealSpan, RealTime};
@@ -186,11 +187,11 @@ impl Server {
     }
 
     /// Queues a request to the engine.
-    pub(crate) fn ask(&mut self, request: AdminRequest) {
+    pub(crate) fn ask(&mut self, request: Control) {
         self.send(move |shell| {
             let now = shell.now();
             // A refusal is a valid answer.
-            let _refusal = shell.engine.admin(request, now);
+            let _refusal = shell.engine.control(request, now);
         });
     }
 
@@ -211,13 +212,13 @@ impl Server {
         self.coverage.count("reloads", 1);
         self.reloads += 1;
         let control = *rng.pick(&[
-            Control::Token,
-            Control::Token,
-            Control::User,
-            Control::User,
-            Control::Everyone,
-            Control::Loopback,
-            Control::Off,
+            ControlAccess::Token,
+            ControlAccess::Token,
+            ControlAccess::User,
+            ControlAccess::User,
+            ControlAccess::Everyone,
+            ControlAccess::Loopback,
+            ControlAccess::Off,
         ]);
         let kept = self.token.filter(|_| rng.one_in(2));
         self.token = plan::needs_token(control).then(|| kept.unwrap_or(self.reloads));

@@ -6,10 +6,9 @@ use std::cell::RefMut;
 use std::hash::Hasher;
 
 use anyhow::{Context as _, anyhow, bail, ensure};
+use trantor_engine::Engine;
 use trantor_engine::limits::{Limits, TEXT_VIEWERS_AT_ONCE_MAX};
-use trantor_engine::{AdminRequest, Engine};
-use trantor_game::AdminAction;
-use trantor_model::Counts;
+use trantor_model::{AdminAction, Control, Counts};
 use trantor_server::event_loop::EndReason;
 use trantor_time::{Clock, ManualClock, RealSpan, RealTime};
 
@@ -121,7 +120,7 @@ impl Simulation {
             for index in 0..size.area() {
                 let tile = size.tile_at(index);
                 let ground = Counts([6; 7]);
-                server.ask(AdminRequest::Act(AdminAction::SetGround { tile, ground }));
+                server.ask(Control::Act(AdminAction::SetGround { tile, ground }));
             }
         }
         Self {
@@ -195,7 +194,7 @@ impl Simulation {
 
     /// The game stands still: in the end each viewer has its world, delayed ones too.
     fn check_last_worlds(&mut self) -> CheckResult {
-        self.server.ask(AdminRequest::Pause);
+        self.server.ask(Control::Pause);
         self.run_until(self.clock.now() + DELAY_MAX)?;
         let calm_ends = self.clock.now() + SETTLE_SPAN;
         loop {
@@ -470,13 +469,13 @@ impl Simulation {
         self.is_settling = true;
         self.server.stop_faults();
         (self.admin_wake, self.reload_wake) = (None, None);
-        self.server.ask(AdminRequest::Start);
+        self.server.ask(Control::Start);
     }
 
     /// Keeps game time running, whatever delayed requests did to it.
     fn speed_up(&mut self) {
-        self.server.ask(AdminRequest::Resume);
-        self.server.ask(AdminRequest::SetFrequency(500));
+        self.server.ask(Control::Resume);
+        self.server.ask(Control::SetFrequency(500));
     }
 
     fn check_done(&self) -> CheckResult {

@@ -5,8 +5,8 @@
 
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::MindKind;
-use trantor_game::{AdminAction, GameConfig, Rules};
-use trantor_model::{MapSize, TeamId, lag};
+use trantor_game::{GameConfig, Rules};
+use trantor_model::{AdminAction, MapSize, TeamId, lag};
 use trantor_time::GameTime;
 
 /// How a match is set up.

@@ -3,8 +3,7 @@
 //! The viewer's state does what it can ([`crate::state::ViewerState::intend`]) and passes the rest on to the program around it.
 
 use glam::Vec2;
-use trantor_client::ControlRequest;
-use trantor_model::{AgentId, Tile};
+use trantor_model::{AgentId, Control, Tile};
 use trantor_render::gpu::Quality;
 use trantor_render::gpu::surface::Fault;
 use trantor_render::picture::ground::PaintMode;
@@ -13,10 +12,10 @@ use trantor_time::GameTime;
 use crate::film::recording::Take;
 use crate::input::Action;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Intent {
     Do(Action),
-    Control(ControlRequest),
+    Control(Control),
     Select(Selection),
     /// The camera over a place that the hand points at on the map in the corner.
     LookAt(Vec2),
@@ -24,8 +23,7 @@ pub enum Intent {
     Visit(Selection),
     /// The camera over this tile, and the tile selected.
     GoTo(Tile),
-    Seek(GameTime),
-    /// The same, and the camera near enough to a place to see its agents.
+    /// A recording at this moment, and the camera near enough to a place to see its agents.
     Revisit(GameTime, Option<Tile>),
     Paint(PaintMode),
     /// The pictures of a while into files; asked for again, the end of it.

@@ -6,11 +6,10 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use trantor_client::{
-    Client, ClientStats, ControlRequest, EffectKind, FeedEntry, FeedKind, Language, Recording, Scene,
-    SceneClock, Who,
+    Client, ClientStats, EffectKind, FeedEntry, FeedKind, Language, Recording, Scene, SceneClock, Who,
 };
-use trantor_model::{AgentId, CommandKind};
-use trantor_protocol::wire::{LinkState, ScorePoint, StepKind};
+use trantor_model::{AgentId, CommandKind, Control, Refusal, Step};
+use trantor_protocol::wire::{LinkState, ScorePoint};
 use trantor_runtime::wait::Waker;
 use trantor_time::{GameSpan, GameTime, RealTime};
 
@@ -40,8 +39,8 @@ pub trait Source: Debug {
     /// Writes the scene of `now`; game time never goes back. While there is no world, the last one stays.
     fn scene(&mut self, now: RealTime, scene: &mut Scene);
 
-    /// Asks for another speed, a pause or a step.
-    fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String>;
+    /// Asks for something about the match.
+    fn request(&mut self, request: Control, now: RealTime) -> Result<(), Refusal>;
 
     /// Writes speed and pause as they were asked for, without waiting for the next scene.
     fn fill_speed(&self, clock: &mut SceneClock) {
@@ -118,19 +117,6 @@ pub trait Source: Debug {
 
     fn recording(&self) -> Option<&Recording> {
         self.client()?.recording()
-    }
-
-    /// Moves a recording to another game time.
-    ///
-    /// # Errors
-    /// If it cannot be; the text is for the user.
-    fn seek(&mut self, to: GameTime) -> Result<(), String> {
-        let why_not = match self.as_demo() {
-            Some(_) => "this is no recording",
-            None => "there is no connection",
-        };
-        let client = self.client_mut().ok_or(why_not)?;
-        client.seek(to).map_err(|error| error.to_string())
     }
 
     /// The queued commands of `agent`, as far as they are known.
@@ -221,18 +207,17 @@ impl Source for Playing {
         clock.paused = self.paused;
     }
 
-    fn request(&mut self, request: ControlRequest, _: RealTime) -> Result<(), String> {
+    fn request(&mut self, request: Control, _: RealTime) -> Result<(), Refusal> {
         match request {
-            ControlRequest::SetFrequency(frequency) => self.frequency = frequency.max(1),
-            ControlRequest::SetLag(_) | ControlRequest::SetTeamLag(..) => {
-                return Err("nobody is connected to a synthetic scene".to_owned());
+            Control::SetFrequency(frequency) => self.frequency = frequency.max(1),
+            Control::Pause => self.paused = true,
+            Control::Resume => self.paused = false,
+            Control::Step(Step::Units(units)) => self.units = self.units.floor() + f64::from(units),
+            Control::Step(Step::Event | Step::Action) => {
+                self.units = (self.units / 7.0).floor() * 7.0 + 7.0;
             }
-            ControlRequest::Pause => self.paused = true,
-            ControlRequest::Resume => self.paused = false,
-            ControlRequest::Step(StepKind::Unit) => self.units = self.units.floor() + 1.0,
-            ControlRequest::Step(StepKind::Event | StepKind::Action) => {
-                self.units = (self.units / 7.0).floor() * 7.0 + 7.0
-            }
+            Control::Seek(_) => return Err(Refusal::NotAllowed("this is no recording")),
+            _ => return Err(Refusal::NotAllowed("nobody is connected to a synthetic scene")),
         }
         Ok(())
     }

@@ -292,7 +292,7 @@ impl ViewerState {
         self.hud.follow_story(&self.scene, now);
         self.make_room_for_story();
         // Before, the scene may be the one from which a jump that is over has led back.
-        self.repeat_recording();
+        self.repeat_recording(now);
         if self.source.take_new_world() {
             self.hud.forget_commands();
             self.trails.clear();

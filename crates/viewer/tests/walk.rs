@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
 use glam::Vec2;
-use trantor_client::ControlRequest::{self, Pause, Resume, SetFrequency};
 use trantor_client::{Client, ClientConfig, Language, Scene};
 use trantor_engine::{ConnId, Engine, EngineConfig, Input};
 use trantor_game::{GameConfig, Rules};
+use trantor_model::Control::{self, Pause, Resume, SetFrequency};
 use trantor_model::{AgentId, Direction, MapSize};
 use trantor_render::picture::compose::Marks;
 use trantor_render::picture::palette::Mood;
@@ -256,14 +256,14 @@ fn check_walk(drawn: &[Drawn], ends: &[GameTime]) {
 
 #[test]
 fn no_two_frames_of_a_walk_are_drawn_alike_and_none_goes_back() {
-    let speeds: &[(i64, ControlRequest)] = &[
+    let speeds: &[(i64, Control)] = &[
         (100, SetFrequency(250)),
         (120, SetFrequency(20)),
         (260, SetFrequency(1_000)),
         (270, SetFrequency(60)),
     ];
     // One change comes while the game stands: nothing moves before it goes on.
-    let pause: &[(i64, ControlRequest)] = &[
+    let pause: &[(i64, Control)] = &[
         (90, SetFrequency(40)),
         (130, Pause),
         (160, SetFrequency(180)),
@@ -283,7 +283,7 @@ fn no_two_frames_of_a_walk_are_drawn_alike_and_none_goes_back() {
         let mut watched = Watched::new(delay, clock_off_ppm);
         let (drawn, ends) = record(&mut watched, detail, 7 * HERTZ, |watched, frame| {
             if let Some((_, request)) = requests.iter().find(|(at, _)| *at == frame) {
-                watched.client.request(*request).unwrap();
+                watched.client.request(request.clone()).unwrap();
             }
         });
         check_walk(&drawn, &ends);

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use trantor_client::timeline::PENDING_MAX;
-use trantor_client::{ControlRequest, Language, LinkState, Scene};
-use trantor_model::{AgentId, Direction, Tile};
+use trantor_client::{Language, LinkState, Scene};
+use trantor_model::{AgentId, Control, Direction, Tile};
 use trantor_protocol::FrameError;
 use trantor_protocol::wire::{Change, ToClient, read_frame, write_frame};
 use trantor_time::{GameTime, RealTime};
@@ -263,9 +263,9 @@ proptest! {
             client.handle_timeout(real);
             client.scene(real, &mut scene);
             check(&scene);
-            let _ = client.request(ControlRequest::SetFrequency(1 + (now % 5_000) as u32));
-            let _ = client.request(if now % 2 == 0 { ControlRequest::Pause } else { ControlRequest::Resume });
-            let _ = client.seek(GameTime::from_nanounits(now.into()));
+            let _ = client.request(Control::SetFrequency(1 + (now % 5_000) as u32));
+            let _ = client.request(if now % 2 == 0 { Control::Pause } else { Control::Resume });
+            let _ = client.request(Control::Seek(GameTime::from_nanounits(now.into())));
             while client.poll_feed().is_some() {}
             prop_assert!(client.stats(real).pending <= PENDING_MAX);
             if now % 3 == 0 {
@@ -311,7 +311,7 @@ proptest! {
             watch.receive(line.as_bytes());
             watch.wait(later.min(3));
             watch.now += later * MILLI;
-            let _ = watch.client.request(ControlRequest::SetFrequency(1 + later as u32));
+            let _ = watch.client.request(Control::SetFrequency(1 + later as u32));
             let scene = &watch.scene;
             prop_assert!(scene.agents.windows(2).all(|pair| pair[0].id < pair[1].id));
             for agent in &scene.agents {

@@ -9,11 +9,10 @@
 use std::fmt::{Debug, Write};
 
 use trantor_client::{
-    Client, ClientConfig, ClientEvent, ControlError, ControlRequest, EffectKind, Language, LinkState, Scene,
-    SceneAgent, SceneClock,
+    Client, ClientConfig, ClientEvent, EffectKind, Language, LinkState, Scene, SceneAgent, SceneClock,
 };
-use trantor_model::AgentId;
-use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, ToServer, read_frame, write_frame};
+use trantor_model::{AgentId, Control, Refusal, Step};
+use trantor_protocol::wire::{FrameCutter, ToClient, ToServer, read_frame, write_frame};
 use trantor_time::{GameTime, RealTime};
 
 use crate::frames;
@@ -146,19 +145,15 @@ impl Watch {
             .extend(std::iter::from_fn(|| self.client.poll_event()));
     }
 
-    fn request(&mut self, request: &str) -> Result<(), ControlError> {
+    fn request(&mut self, request: &str) -> Result<(), Refusal> {
         let (word, value) = request.split_once(' ').unwrap_or((request, ""));
         let number = || value.parse().expect(request);
         self.client.request(match word {
-            "speed" => ControlRequest::SetFrequency(number()),
-            "pause" => ControlRequest::Pause,
-            "resume" => ControlRequest::Resume,
-            "step" => ControlRequest::Step(StepKind::Unit),
-            "seek" => {
-                return self
-                    .client
-                    .seek(GameTime::from_units(value.parse().expect(request)));
-            }
+            "speed" => Control::SetFrequency(number()),
+            "pause" => Control::Pause,
+            "resume" => Control::Resume,
+            "step" => Control::Step(Step::Units(1)),
+            "seek" => Control::Seek(GameTime::from_units(value.parse().expect(request))),
             "watch" => return self.client.watch(Some(AgentId(number()))),
             _ => panic!("{request:?} is no request"),
         })

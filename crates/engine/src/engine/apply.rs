@@ -11,9 +11,9 @@
 
 use std::sync::Arc;
 
-use trantor_game::{AdminAction, GameEvent, GameInput, Handled, OUTSTANDING_MAX, Refusal};
+use trantor_game::{GameEvent, GameInput, Handled, OUTSTANDING_MAX};
 
-use trantor_model::{AgentId, Command, Percept};
+use trantor_model::{AdminAction, AgentId, Command, GameRefusal, Percept};
 use trantor_time::RealTime;
 
 use super::Engine;
@@ -40,7 +40,7 @@ impl Engine {
     pub(crate) fn apply_quietly(&mut self, input: GameInput) -> Handled {
         if self.playback.is_some() {
             // Nothing more happens in it than was recorded; a peer that asks for a place is refused.
-            return Handled::Refused(Refusal::GameOver);
+            return Handled::Refused(GameRefusal::GameOver);
         }
         let at = self.arrived.unwrap_or_else(|| self.pace.game_now());
         let at = self.next_due().map_or(at, |due| at.min(due)).max(self.game.now());

@@ -17,10 +17,9 @@
 use std::collections::BTreeSet;
 
 use trantor_game::{Agent, Game, GameEvent, GameInput, Handled, PaceChange};
-use trantor_model::{AgentId, TeamId};
+use trantor_model::{AgentId, Refusal, TeamId};
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime};
 
-use super::admin::AdminRefusal;
 use super::{Engine, Fired};
 use crate::minds::Minds;
 use crate::session::Role;
@@ -449,14 +448,14 @@ impl Engine {
     }
 
     /// Freezes or resumes the game for an operator or a viewer.
-    pub(super) fn hold_leaps(&mut self, is_frozen: bool) -> Result<(), AdminRefusal> {
+    pub(super) fn hold_leaps(&mut self, is_frozen: bool) -> Result<(), Refusal> {
         if !self.pace.is_started() {
-            return Err(AdminRefusal::NotStarted);
+            return Err(Refusal::NotStarted);
         }
         let lock_step = self.lock_step.as_mut().expect("asked for in lock-step only");
         match (lock_step.is_frozen, is_frozen) {
-            (true, true) => Err(AdminRefusal::AlreadyPaused),
-            (false, false) => Err(AdminRefusal::NotPaused),
+            (true, true) => Err(Refusal::AlreadyPaused),
+            (false, false) => Err(Refusal::NotPaused),
             _ => {
                 // A wait begins anew.
                 (lock_step.is_frozen, lock_step.wait) = (is_frozen, None);

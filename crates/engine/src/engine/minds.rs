@@ -3,14 +3,13 @@
 //! Their decisions are taken within the step of the game that led to them, or as wake-ups in the one order of deadlines. What
 //! they send is stamped with the game's time and not with that of the pass: however late a pass is, the game is the same.
 
-use trantor_game::{EventFilter, Game, GameInput, Handled, Refusal};
-use trantor_model::{AgentId, Show, ShownBy, TeamId};
+use trantor_game::{EventFilter, Game, GameInput, Handled};
+use trantor_model::{AgentId, Control, GameRefusal, Refusal, Show, ShownBy, TeamId};
 use trantor_time::{GameTime, RealTime};
 
-use super::admin::{AdminRefusal, AdminRequest};
 use super::{Client, Engine, Fired, FiredKind};
 use crate::limits;
-use crate::minds::{Host, MindGroup, MindGroupState, Minds, OperatorView, PaceState, Scenario};
+use crate::minds::{Host, MindGroup, MindGroupState, Minds, OperatorView, PaceState, ReadLine, Scenario};
 use crate::shell::CloseReason;
 
 impl Host for Engine {
@@ -25,7 +24,7 @@ impl Host for Engine {
         self.arrived = arrived;
         self.counters.commands += u64::from(is_command);
         self.counters.joined += u64::from(matches!(handled, Handled::Joined(_)));
-        self.counters.commands_dropped += u64::from(handled == Handled::Refused(Refusal::QueueFull));
+        self.counters.commands_dropped += u64::from(handled == Handled::Refused(GameRefusal::QueueFull));
         handled
     }
 
@@ -50,11 +49,10 @@ impl Host for Engine {
         Engine::clients(self).collect()
     }
 
-    fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {
-        request.check_for_scenario()?;
+    fn control(&mut self, request: Control) -> Result<(), Refusal> {
         // Minds that are due are not counted while they act: a stamp of the pass would pass them by.
         let arrived = self.arrived.replace(self.game.now());
-        let done = self.apply_request(request, self.sessions.now());
+        let done = self.carry_out_control(request, self.sessions.now());
         self.arrived = arrived;
         done
     }
@@ -87,10 +85,11 @@ impl Engine {
     ///
     /// # Errors
     /// In a recording, once a team has won, or beyond [`limits::MIND_GROUPS_MAX`].
-    pub fn add_minds(&mut self, groups: Vec<MindGroup>) -> Result<usize, AdminRefusal> {
+    pub fn add_minds(&mut self, groups: Vec<MindGroup>) -> Result<usize, Refusal> {
         let before = self.minds.as_ref().map_or(0, |minds| minds.groups().len());
         if before + groups.len() > limits::MIND_GROUPS_MAX {
-            return Err(AdminRefusal::TooManyMindGroups);
+            let max = limits::MIND_GROUPS_MAX;
+            return Err(Refusal::TooManyMindGroups { max });
         }
         self.make_room_for_minds()?;
         let Some(minds) = &mut self.minds else {
@@ -114,14 +113,14 @@ impl Engine {
         Ok(usize::try_from(joined_now - joined).unwrap_or(usize::MAX))
     }
 
-    /// Has a scenario run beside the game, from its beginning or from now on.
+    /// Has a scenario run beside the game, from its beginning or from now on; `read_line` reads its lines.
     ///
     /// # Errors
     /// In a recording, or once a team has won.
-    pub fn direct(&mut self, scenario: Box<dyn Scenario>) -> Result<(), AdminRefusal> {
+    pub fn direct(&mut self, scenario: Box<dyn Scenario>, read_line: ReadLine) -> Result<(), Refusal> {
         self.make_room_for_minds()?;
         if let Some(minds) = &mut self.minds {
-            minds.direct(scenario);
+            minds.direct(scenario, read_line);
         }
         if self.pace.is_started() && !self.is_gathering() {
             self.join_minds();
@@ -138,12 +137,12 @@ impl Engine {
         self.settle();
     }
 
-    fn make_room_for_minds(&mut self) -> Result<(), AdminRefusal> {
+    fn make_room_for_minds(&mut self) -> Result<(), Refusal> {
         if self.is_playback() {
-            return Err(AdminRefusal::Recorded);
+            return Err(Refusal::Recorded);
         }
         if self.game.winner().is_some() {
-            return Err(AdminRefusal::MatchOver);
+            return Err(Refusal::MatchOver);
         }
         self.game.set_event_filter(EventFilter::AllShared);
         self.minds.get_or_insert_with(|| Box::new(Minds::new(&self.game)));

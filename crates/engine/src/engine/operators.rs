@@ -1,20 +1,20 @@
 //! Control of the server: authorisation of peers, and operators' lines for the shell's console.
 //!
 //! What a line of the console means is the shell's to know; what it leads to comes back by
-//! [`Engine::admin`] and [`Engine::answer_operator`].
+//! [`Engine::control`] and [`Engine::answer_operator`].
 //!
-//! Any peer may watch; [`Control`] names those that may control. Agents never may: each of their lines is a
+//! Any peer may watch; [`ControlAccess`] names those that may control. Agents never may: each of their lines is a
 //! command of the text protocol or `ko`.
 
 use std::net::IpAddr;
 
-use trantor_game::{AdminAction, GameInput, Handled};
-use trantor_model::AgentId;
+use trantor_game::{GameInput, Handled};
+use trantor_model::{AdminAction, AgentId};
 use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
 use super::flow::requests_for;
-use crate::config::{Control, Token};
+use crate::config::{ControlAccess, Token};
 use crate::limits::{self, Limits};
 use crate::session::{Inbox, Role, TokenShown};
 use crate::shell::{CloseReason, ConnId, OperatorLine};
@@ -89,7 +89,7 @@ impl Engine {
 
     /// Changes which peers may control the server. It holds for all peers from now on, and for operators' lines that were not
     /// carried out: with another token, peers that showed the last one must reconnect. Answers whether it is another.
-    pub fn set_control(&mut self, control: Control, token: Option<Token>) -> bool {
+    pub fn set_control(&mut self, control: ControlAccess, token: Option<Token>) -> bool {
         let is_another = token != self.config.token;
         if is_another {
             self.sessions.forget_tokens();

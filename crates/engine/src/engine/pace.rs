@@ -8,12 +8,12 @@
 //! there is not done, the game slips as at any speed, and the sprint takes longer.
 
 use trantor_game::{GameInput, Handled, PaceChange};
+use trantor_model::control::{FREQUENCY_ASKED_MAX, frequency_asked};
+use trantor_model::{Refusal, Step};
 use trantor_protocol::text::GuiEvent;
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
 
 use super::Engine;
-use super::admin::{AdminRefusal, Step};
-use crate::limits::{FREQUENCY_ASKED_MAX, SPRINT_UNITS_MAX};
 
 /// The game clock and the game time of the present pass.
 #[derive(Clone, Debug)]
@@ -105,9 +105,9 @@ impl Pace {
         (self.governor.slips(), self.governor.slipped())
     }
 
-    pub(crate) fn start(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
+    pub(crate) fn start(&mut self, now: RealTime) -> Result<(), Refusal> {
         if self.started {
-            return Err(AdminRefusal::AlreadyStarted);
+            return Err(Refusal::AlreadyStarted);
         }
         self.started = true;
         if !self.leaps {
@@ -117,24 +117,24 @@ impl Pace {
     }
 
     /// Changes the speed at `now`; also while paused, for later.
-    pub(crate) fn set_frequency(&mut self, now: RealTime, asked: u32) -> Result<Frequency, AdminRefusal> {
+    pub(crate) fn set_frequency(&mut self, now: RealTime, asked: u32) -> Result<Frequency, Refusal> {
         let frequency = frequency_asked(asked)?;
         self.clock.set_frequency(now, frequency);
         Ok(frequency)
     }
 
-    pub(crate) fn pause(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
+    pub(crate) fn pause(&mut self, now: RealTime) -> Result<(), Refusal> {
         if !self.started {
-            return Err(AdminRefusal::NotStarted);
+            return Err(Refusal::NotStarted);
         }
         if self.clock.is_paused() {
-            return Err(AdminRefusal::AlreadyPaused);
+            return Err(Refusal::AlreadyPaused);
         }
         self.clock.pause(now);
         Ok(())
     }
 
-    pub(crate) fn resume(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
+    pub(crate) fn resume(&mut self, now: RealTime) -> Result<(), Refusal> {
         self.must_be_paused()?;
         self.clock.resume(now);
         Ok(())
@@ -142,7 +142,7 @@ impl Pace {
 
     /// Moves paused game time to the next whole unit, and on to the last of so many, at least one, but not beyond `end`.
     /// What is due then is due in this pass.
-    pub(crate) fn step_units(&mut self, units: u32, end: Option<GameTime>) -> Result<GameTime, AdminRefusal> {
+    pub(crate) fn step_units(&mut self, units: u32, end: Option<GameTime>) -> Result<GameTime, Refusal> {
         self.must_be_paused()?;
         let further = GameSpan::from_units(i64::from(units.saturating_sub(1)));
         let last = self.clock.clone().step_unit() + further;
@@ -150,9 +150,9 @@ impl Pace {
         Ok(self.move_to(reached))
     }
 
-    pub(crate) fn step_event(&mut self, earliest: Option<GameTime>) -> Result<GameTime, AdminRefusal> {
+    pub(crate) fn step_event(&mut self, earliest: Option<GameTime>) -> Result<GameTime, Refusal> {
         self.must_be_paused()?;
-        let earliest = earliest.ok_or(AdminRefusal::NothingDue)?;
+        let earliest = earliest.ok_or(Refusal::NothingDue)?;
         let reached = self.clock.step_to(earliest);
         Ok(self.move_to(reached))
     }
@@ -176,24 +176,16 @@ impl Pace {
         self.moved_to = to;
     }
 
-    fn must_be_paused(&self) -> Result<(), AdminRefusal> {
+    fn must_be_paused(&self) -> Result<(), Refusal> {
         if self.leaps {
-            return Err(AdminRefusal::LockStep);
+            return Err(Refusal::LockStep);
         }
         match (self.started, self.clock.is_paused()) {
-            (false, _) => Err(AdminRefusal::NotStarted),
-            (true, false) => Err(AdminRefusal::NotPaused),
+            (false, _) => Err(Refusal::NotStarted),
+            (true, false) => Err(Refusal::NotPaused),
             (true, true) => Ok(()),
         }
     }
-}
-
-/// The speed of so many units a second, if it may be asked for.
-pub(crate) fn frequency_asked(asked: u32) -> Result<Frequency, AdminRefusal> {
-    Some(asked)
-        .filter(|asked| *asked <= FREQUENCY_ASKED_MAX)
-        .and_then(|asked| Frequency::new(u64::from(asked)).ok())
-        .ok_or(AdminRefusal::Frequency(asked))
 }
 
 /// A running sprint. A change of speed ends it.
@@ -207,7 +199,7 @@ pub(crate) struct Sprint {
 }
 
 impl Engine {
-    pub(super) fn step(&mut self, step: Step) -> Result<(), AdminRefusal> {
+    pub(super) fn step(&mut self, step: Step) -> Result<(), Refusal> {
         let limit = self.recording_end();
         let until = match step {
             Step::Units(units) => return self.pace.step_units(units, limit).map(drop),
@@ -218,7 +210,7 @@ impl Engine {
             }
         };
         match self.pace.step_event(until) {
-            Err(AdminRefusal::NothingDue) if self.game.winner().is_some() => Err(AdminRefusal::MatchOver),
+            Err(Refusal::NothingDue) if self.game.winner().is_some() => Err(Refusal::MatchOver),
             stepped => stepped.map(drop),
         }
     }
@@ -251,18 +243,15 @@ impl Engine {
     }
 
     /// Begins a sprint of so many units; another one that is under way is followed by this one.
-    pub(super) fn start_sprint(&mut self, units: u32, now: RealTime) -> Result<(), AdminRefusal> {
-        if !(1..=SPRINT_UNITS_MAX).contains(&units) {
-            return Err(AdminRefusal::Sprint(units));
-        }
+    pub(super) fn start_sprint(&mut self, units: u32, now: RealTime) -> Result<(), Refusal> {
         if !self.pace.is_started() {
-            return Err(AdminRefusal::NotStarted);
+            return Err(Refusal::NotStarted);
         }
         if self.lock_step.is_some() {
-            return Err(AdminRefusal::SprintInLockStep);
+            return Err(Refusal::SprintInLockStep);
         }
         if self.pace.clock().is_paused() {
-            return Err(AdminRefusal::SprintWhilePaused);
+            return Err(Refusal::SprintWhilePaused);
         }
         let mut sprint = self.sprint.unwrap_or(Sprint {
             until: self.pace.game_now(),

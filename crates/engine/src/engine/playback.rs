@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use trantor_game::replay::{Cursor, Divergence, Recording, Replayed};
 use trantor_game::{Game, GameInput, PaceChange};
+use trantor_model::Refusal;
 use trantor_protocol::limits::MARKS_MAX;
 use trantor_protocol::text::GuiEvent;
 use trantor_protocol::wire::{Mark, MarkKind, RecordingInfo, ToClient};
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
 
-use super::admin::AdminRefusal;
 use super::apply::is_about_hunger;
 use super::{Engine, Fired, FiredKind};
 use crate::config::EngineConfig;
@@ -80,7 +80,7 @@ impl Engine {
     ///
     /// # Errors
     /// If there is no recording, or nothing can be played of this one. Nothing has changed then.
-    pub fn follow_another(&mut self, begun: &Arc<Recording>, now: RealTime) -> Result<(), AdminRefusal> {
+    pub fn follow_another(&mut self, begun: &Arc<Recording>, now: RealTime) -> Result<(), Refusal> {
         self.go_to(begun, begun.end(), now)?;
         self.config.game = begun.config().clone();
         self.settle();
@@ -103,17 +103,17 @@ impl Engine {
     ///
     /// # Errors
     /// If there is no recording. Nothing has changed then.
-    pub(super) fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), AdminRefusal> {
+    pub(super) fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), Refusal> {
         let playback = self.playback.as_ref().filter(|playback| !playback.is_live);
         let recording = playback.map(|playback| Arc::clone(playback.cursor.recording()));
-        self.go_to(&recording.ok_or(AdminRefusal::NotARecording)?, to, now)
+        self.go_to(&recording.ok_or(Refusal::NotARecording)?, to, now)
     }
 
-    fn go_to(&mut self, recording: &Arc<Recording>, to: GameTime, now: RealTime) -> Result<(), AdminRefusal> {
-        let playback = self.playback.as_mut().ok_or(AdminRefusal::NotARecording)?;
+    fn go_to(&mut self, recording: &Arc<Recording>, to: GameTime, now: RealTime) -> Result<(), Refusal> {
+        let playback = self.playback.as_mut().ok_or(Refusal::NotARecording)?;
         let (game, cursor) = recording.seek(to).map_err(|divergence| {
             log::error!("the recording cannot be moved to {to:?}: {divergence}");
-            AdminRefusal::Unplayable
+            Refusal::Unplayable
         })?;
         (playback.cursor, playback.is_broken) = (cursor, false);
         self.snapshots.jump(playback.cursor.history().clone());

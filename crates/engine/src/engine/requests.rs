@@ -1,13 +1,12 @@
 //! Requests in text: greetings, agents' commands, text viewers' requests.
 
-use trantor_game::{GameInput, Handled, Refusal};
-use trantor_model::{AgentId, Command, Percept, TeamId};
+use trantor_game::{GameInput, Handled};
+use trantor_model::{AgentId, Command, Control, GameRefusal, Percept, Refusal, TeamId};
 use trantor_protocol::HTTP_REFUSAL;
 use trantor_protocol::text::{AiLine, GuiEvent, GuiRefusal, GuiRequest, write_ai_line, write_gui_event};
 use trantor_time::{NANOS, RealSpan, RealTime};
 
 use super::Engine;
-use super::admin::{AdminRefusal, AdminRequest};
 use super::deadlines::Timer;
 use crate::burst::{Answer, AnswerKind, ground, inventory, level, position, write_teams};
 use crate::limits;
@@ -15,7 +14,7 @@ use crate::session::{Inbox, Observer, Request, Role, TokenShown};
 use crate::shell::{CloseReason, ConnId};
 
 impl Engine {
-    pub(super) fn start(&mut self, now: RealTime) -> Result<(), AdminRefusal> {
+    pub(super) fn start(&mut self, now: RealTime) -> Result<(), Refusal> {
         self.pace.start(now)?;
         if let Some(duration) = self.config.match_duration {
             self.timers
@@ -87,7 +86,7 @@ impl Engine {
     fn join(&mut self, conn: ConnId, team: Option<TeamId>) {
         let handled = match team {
             Some(team) => self.apply_quietly(GameInput::Join { team }),
-            None => Handled::Refused(Refusal::UnknownTeam),
+            None => Handled::Refused(GameRefusal::UnknownTeam),
         };
         let Handled::Joined(agent) = handled else {
             self.greeting_failed(conn);
@@ -197,7 +196,7 @@ impl Engine {
                     lock_step.look_at(&self.game, self.minds.as_deref(), agent);
                 }
             }
-            Handled::Refused(Refusal::QueueFull) => self.counters.commands_dropped += 1,
+            Handled::Refused(GameRefusal::QueueFull) => self.counters.commands_dropped += 1,
             handled => unreachable!("an agent with a session lives and plays: {handled:?}"),
         }
     }
@@ -249,13 +248,13 @@ impl Engine {
             GuiRequest::Inventory(id) => inventory(agent(id)?),
             GuiRequest::Frequency => GuiEvent::Frequency(self.pace.clock().frequency()),
             GuiRequest::SetFrequency(frequency) => {
-                let request = AdminRequest::SetFrequency(frequency.get());
-                if let Err(reason) = self.control(conn, &request, now) {
+                let request = Control::SetFrequency(frequency.get());
+                if let Err(reason) = self.control_by_viewer(conn, &request, now) {
                     self.counters.gui_refused += 1;
                     // The sheet has no word for why; an operator's word is shown to people.
                     self.sessions.push_at_once(conn, |outbox| {
                         write_gui_event(outbox, ids, &GuiEvent::BadParameter);
-                        write_gui_event(outbox, ids, &GuiEvent::Message(reason.as_bytes()));
+                        write_gui_event(outbox, ids, &GuiEvent::Message(reason.to_string().as_bytes()));
                     });
                 }
                 return Ok(());

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use trantor_game::{AdminAction, Agent, Delays, history};
-use trantor_model::{AgentId, Command, Lag, Show, ShownBy, TeamId};
+use trantor_game::{Agent, Delays, history};
+use trantor_model::{AgentId, Command, Control, Lag, Show, ShownBy, TeamId};
 use trantor_protocol::limits::{HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, LINKS_SHOWN_MAX};
 use trantor_protocol::wire::{
     ClientHello, FeedEntry, History, LagState, LinkState, LinkTotals, ScorePoint, ServerHello, ServerStats,
@@ -18,7 +18,6 @@ use trantor_time::tick_clock::TICK_PERIOD;
 use trantor_time::{Frequency, NANOS, RealSpan, RealTime, Tick, TickClock, TimerId};
 
 use super::Engine;
-use super::admin::AdminRequest;
 use super::deadlines::Timer;
 use super::operators::WRONG_TOKEN;
 use crate::limits;
@@ -65,15 +64,7 @@ impl Engine {
                 observer.watched = agent.map(|agent| Watched { agent, sent: None });
                 None
             }
-            ToServer::SetFrequency { frequency } => Some(AdminRequest::SetFrequency(frequency)),
-            ToServer::Pause => Some(AdminRequest::Pause),
-            ToServer::Resume => Some(AdminRequest::Resume),
-            ToServer::Step(kind) => Some(AdminRequest::Step(kind.into())),
-            ToServer::Seek { at } => Some(AdminRequest::Seek(at)),
-            ToServer::SetLag { lag } => Some(AdminRequest::Act(AdminAction::SetLag { lag })),
-            ToServer::SetTeamLag { team, lag } => {
-                Some(AdminRequest::Act(AdminAction::SetTeamLag { team, lag }))
-            }
+            ToServer::Control(request) => Some(request),
         };
         if let Some(request) = request {
             self.viewer_request(conn, &request, number, now);
@@ -166,12 +157,13 @@ impl Engine {
         send(&mut self.sessions, conn, &message);
     }
 
-    fn viewer_request(&mut self, conn: ConnId, request: &AdminRequest, number: u64, now: RealTime) {
-        if let Err(reason) = self.control(conn, request, now) {
+    fn viewer_request(&mut self, conn: ConnId, request: &Control, number: u64, now: RealTime) {
+        if let Err(refusal) = self.control_by_viewer(conn, request, now) {
+            let reason = refusal.to_string();
             self.counters.messages_refused += 1;
             self.send_message_at_once(conn, now, &ToClient::Refused { number, reason });
         } else if let Some(observer) = self.sessions.observer_mut(conn) {
-            observer.has_stepped |= matches!(request, AdminRequest::Step(_));
+            observer.has_stepped |= matches!(request, Control::Step(_));
         }
     }
 

@@ -5,13 +5,13 @@
 
 use std::fmt;
 
-use trantor_game::{Game, GameEvent, GameInput, Handled};
-use trantor_model::{AgentId, Show, ShownBy};
+use trantor_game::{Game, GameEvent};
+use trantor_model::{AgentId, Control, Refusal, Show, ShownBy};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use super::MindGroupState;
 use super::table::{Host, Minds, WAKE_SPACING};
-use crate::{AdminRequest, Client, LockStepState};
+use crate::{Client, LockStepState};
 
 /// Decisions in a row at one instant, each after an answer: more than any script asks, and no endless loop.
 const ROUNDS_MAX: usize = 256;
@@ -61,15 +61,12 @@ pub trait Scenario {
     /// Takes in an event; the game is as it is after the step that the event is of. Decides nothing.
     fn perceive(&mut self, game: &Game, event: &GameEvent);
 
-    /// Decides at the time of the game, without acting: at the beginning, after an event or an answer, and when
-    /// [`Self::wake_at`] is due.
-    fn decide(&mut self, game: &Game);
+    /// Decides at the time of the game: appends to `acts` what it does, in order. Called at the beginning, after an event or an
+    /// answer, and when [`Self::wake_at`] is due.
+    fn decide(&mut self, game: &Game, acts: &mut Vec<ScenarioAct>);
 
-    /// The next thing that it has decided to do; what a request says may depend on what is seen now.
-    fn next_act(&mut self, seen: &dyn OperatorView) -> Option<ScenarioAct>;
-
-    /// Takes in what came of a request. Decides nothing.
-    fn answered(&mut self, request: u64, answer: Result<(), String>);
+    /// Takes in the answer of an act. Decides nothing.
+    fn answered(&mut self, _act: u64, _answer: Result<String, String>) {}
 
     /// When it wants to decide again without an event.
     fn wake_at(&self) -> Option<GameTime>;
@@ -78,24 +75,33 @@ pub trait Scenario {
 /// One thing that a scenario does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScenarioAct {
-    /// Requests something as an operator does, one after the other until one is refused. Only what changes the game, the
-    /// speed and what viewers are shown is carried out: [`AdminRequest::Act`], [`AdminRequest::SetFrequency`] and
-    /// [`AdminRequest::Say`].
-    Request {
-        /// Names the requests.
+    /// Requests something as an operator does. Only what changes the game, the speed and what viewers are shown is carried out:
+    /// [`Control::Act`], [`Control::SetFrequency`] and [`Control::Say`].
+    Control {
+        /// Names the act: it is answered, [`Scenario::answered`] with this number.
         id: u64,
         /// What.
-        requests: Vec<AdminRequest>,
+        request: Control,
+    },
+    /// A line of the operator's console, which may lead to such requests.
+    Line {
+        /// As above.
+        id: u64,
+        /// The line.
+        line: String,
     },
     /// Shows something to viewers of ours.
     Show(Show),
-    /// It has been answered without the engine, and decides again.
-    Answered,
 }
+
+/// Reads a line of a scenario, by what is seen when it is carried out: its requests, which are made one after the other until
+/// one is refused, and then what is answered.
+pub type ReadLine = fn(&dyn OperatorView, &str) -> Result<(Vec<Control>, String), String>;
 
 /// The scenario of a game, and when it is woken.
 pub(super) struct Director {
     scenario: Box<dyn Scenario>,
+    read_line: ReadLine,
     /// The pending wake-up; `None` before the agents of the start have joined.
     pub(super) wake: Option<GameTime>,
     woken_at: Option<GameTime>,
@@ -118,9 +124,10 @@ impl fmt::Debug for Director {
 }
 
 impl Director {
-    pub(super) fn new(scenario: Box<dyn Scenario>) -> Self {
+    pub(super) fn new(scenario: Box<dyn Scenario>, read_line: ReadLine) -> Self {
         Self {
             scenario,
+            read_line,
             wake: None,
             woken_at: None,
             state: State::Waiting,
@@ -152,17 +159,21 @@ impl Director {
     }
 
     fn decide(&mut self, host: &mut impl Host, minds: &Minds) {
+        let mut acts = Vec::new();
         for _ in 0..ROUNDS_MAX {
-            self.scenario.decide(host.game());
+            self.scenario.decide(host.game(), &mut acts);
             let mut has_answers = false;
-            while let Some(act) = self.scenario.next_act(&Seen { host, minds }) {
+            for act in acts.drain(..) {
                 match act {
                     ScenarioAct::Show(show) => host.show(ShownBy::Server, show),
-                    ScenarioAct::Answered => has_answers = true,
-                    ScenarioAct::Request { id, requests } => {
+                    ScenarioAct::Control { id, request } => {
                         has_answers = true;
-                        let mut requests = requests.into_iter();
-                        let answer = requests.try_for_each(|request| carry_out(host, request));
+                        let done = carry_out(host, request).map_err(|refusal| refusal.to_string());
+                        self.scenario.answered(id, done.map(|()| String::new()));
+                    }
+                    ScenarioAct::Line { id, line } => {
+                        has_answers = true;
+                        let answer = self.carry_out_line(host, minds, &line);
                         self.scenario.answered(id, answer);
                     }
                 }
@@ -172,6 +183,13 @@ impl Director {
             }
         }
         self.schedule(host.game());
+    }
+
+    fn carry_out_line(&self, host: &mut impl Host, minds: &Minds, line: &str) -> Result<String, String> {
+        let (requests, answer) = (self.read_line)(&Seen { host, minds }, line)?;
+        let mut requests = requests.into_iter();
+        let done = requests.try_for_each(|request| carry_out(host, request));
+        done.map(|()| answer).map_err(|refusal| refusal.to_string())
     }
 
     /// Sets the wake-up, after anything that may have moved it.
@@ -219,12 +237,9 @@ impl<H: Host> OperatorView for Seen<'_, H> {
     }
 }
 
-fn carry_out(host: &mut impl Host, request: AdminRequest) -> Result<(), String> {
+fn carry_out(host: &mut impl Host, request: Control) -> Result<(), Refusal> {
     match request {
-        AdminRequest::Act(action) => match host.hand_in(GameInput::Admin(action)) {
-            Handled::Refused(refusal) => Err(format!("the game refuses: {refusal}")),
-            Handled::Done | Handled::Joined(_) => Ok(()),
-        },
-        other => host.request(other).map_err(|refusal| refusal.to_string()),
+        Control::Act(_) | Control::SetFrequency(_) | Control::Say(_) => host.control(request),
+        _ => Err(Refusal::NotForScenarios),
     }
 }

@@ -11,14 +11,14 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use trantor_game::{Game, GameConfig, GameEvent, GameInput, Handled};
-use trantor_model::{AgentId, Percept, Show, ShownBy, TeamId};
+use trantor_model::{AgentId, Control, Percept, Refusal, Show, ShownBy, TeamId};
 use trantor_strategy::{SignalCodec, agent_seed, agents_at_most};
 use trantor_time::{GameSpan, GameTime};
 
 use super::built_in::BuiltIn;
-use super::scenario::{Director, Scenario};
+use super::scenario::{Director, ReadLine, Scenario};
 use super::{Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, PaceState, Published};
-use crate::{AdminRefusal, AdminRequest, Client};
+use crate::Client;
 
 /// Wake-ups of one instant that are carried out together: enough for minds that compute elsewhere to do so side by side, few
 /// enough for a pass to be cut short between them.
@@ -44,8 +44,8 @@ pub(crate) trait Host {
     /// Open connections, for a scenario.
     fn clients(&self) -> Vec<Client>;
 
-    /// Changes the speed, or says something, for a scenario.
-    fn request(&mut self, request: AdminRequest) -> Result<(), AdminRefusal>;
+    /// Carries out what a scenario requests.
+    fn control(&mut self, request: Control) -> Result<(), Refusal>;
 }
 
 /// All minds of a game.
@@ -157,8 +157,8 @@ impl Minds {
         self.agents_max = most;
     }
 
-    pub(crate) fn direct(&mut self, scenario: Box<dyn Scenario>) {
-        self.director = Some(Director::new(scenario));
+    pub(crate) fn direct(&mut self, scenario: Box<dyn Scenario>, read_line: ReadLine) {
+        self.director = Some(Director::new(scenario, read_line));
     }
 
     pub(crate) fn add(&mut self, config: &GameConfig, group: MindGroup) {

@@ -1,8 +1,7 @@
 //! Text viewers that join get a large world in pieces, while the game runs.
 
 use trantor_engine::{EngineConfig, RefillNews};
-use trantor_game::AdminAction;
-use trantor_model::{AgentId, Counts, Direction, TeamId, Tile};
+use trantor_model::{AdminAction, AgentId, Counts, Direction, TeamId, Tile};
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 

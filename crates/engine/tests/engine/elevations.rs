@@ -5,8 +5,7 @@
 
 use crate::harness::{Bench, game_config};
 use trantor_engine::EngineConfig;
-use trantor_game::AdminAction;
-use trantor_model::{AgentId, Counts, Direction, Level, Resource, Tile};
+use trantor_model::{AdminAction, AgentId, Counts, Direction, Level, Resource, Tile};
 use trantor_time::RealSpan;
 
 fn bare(width: u32, height: u32) -> Bench {

@@ -1,8 +1,7 @@
 //! Frame viewers: how they join and leave, their snapshot on credit, and overload. Single messages are in the transcripts.
 
-use trantor_engine::{Control, EngineConfig, limits};
-use trantor_game::AdminAction;
-use trantor_model::{AgentId, Counts, Resource, Tile};
+use trantor_engine::{ControlAccess, EngineConfig, limits};
+use trantor_model::{AdminAction, AgentId, Control, Counts, Resource, Tile};
 use trantor_protocol::wire::{ClientHello, ToServer, WIRE_VERSION, write_frame};
 use trantor_time::{Frequency, RealSpan};
 
@@ -132,7 +131,7 @@ fn a_frame_spectator_is_thinned_before_any_is_disconnected() {
     const DELAY: RealSpan = RealSpan::from_secs(30);
     const GRID: RealSpan = RealSpan::from_millis(50);
     let mut config = EngineConfig::new(game_config(5, 5, 500));
-    (config.control, config.spectator_delay) = (Control::Off, DELAY);
+    (config.control, config.spectator_delay) = (ControlAccess::Off, DELAY);
     let mut bench = super::quiet_with(config);
     for number in 0..1_000_usize {
         bench.join("A", ["a", "b"][number % 2]);
@@ -202,7 +201,7 @@ fn a_peer_that_breaks_the_rules_of_the_wire_is_disconnected_with_the_reason() {
     }
     // Instead of the hello.
     for (first, words) in [
-        (framed(ToServer::Pause), "first message"),
+        (framed(ToServer::Control(Control::Pause)), "first message"),
         (hello(WIRE_VERSION + 1), "viewer 9 speaks version"),
     ] {
         let mut bench = bench(2, 2, 1);

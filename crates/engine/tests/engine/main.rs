@@ -13,7 +13,7 @@ mod sessions;
 mod speed;
 
 use trantor_engine::EngineConfig;
-use trantor_game::AdminAction;
+use trantor_model::AdminAction;
 use trantor_time::{Frequency, RealSpan, RealTime};
 
 use harness::{Bench, game_config};

@@ -1,7 +1,5 @@
 //! Minds and a scenario in a server: a match of minds alone has one outcome, whatever carries it out.
 
-use std::collections::VecDeque;
-
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use trantor_engine::leap::{Ended, Leap};
@@ -9,10 +7,11 @@ use trantor_engine::minds::{
     Act, Mind, MindFactory, MindGroup, MindKind, MindRate, MindSource, Newborn, OperatorView, Percept,
     Published, Scenario, ScenarioAct,
 };
-use trantor_engine::{AdminRequest, Engine, EngineConfig, Step};
-use trantor_game::{AdminAction, Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules, Snapshot};
+use trantor_engine::{Engine, EngineConfig};
+use trantor_game::{Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules, Snapshot};
 use trantor_model::{
-    AgentId, Command, Counts, MapSize, Resource, Show, ShownBy, TeamId, Tile, TileMark, Turn,
+    AdminAction, AgentId, Command, Control, Counts, MapSize, Resource, Show, ShownBy, Step, TeamId, Tile,
+    TileMark, Turn,
 };
 use trantor_time::link::{Chance, Order};
 use trantor_time::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
@@ -108,7 +107,7 @@ fn clockwork(born: &Newborn) -> Box<dyn Mind> {
 /// A scenario that sows food for a while at times of its own, changes the speed, and closes and opens teams as agents die.
 struct Sower {
     rng: Pcg32,
-    acts: VecDeque<ScenarioAct>,
+    acts: Vec<ScenarioAct>,
     deaths: u64,
     refused: u64,
     wakes_at: Option<GameTime>,
@@ -118,7 +117,7 @@ impl Sower {
     fn beside(seed: u64) -> Option<Box<dyn Scenario>> {
         let sower = Self {
             rng: Pcg32::new(seed, 3),
-            acts: VecDeque::new(),
+            acts: Vec::new(),
             deaths: 0,
             refused: 0,
             wakes_at: Some(GameTime::ZERO),
@@ -126,9 +125,17 @@ impl Sower {
         (seed % 2 == 1).then(|| Box::new(sower) as Box<dyn Scenario>)
     }
 
-    fn request(&mut self, request: AdminRequest) {
-        let requests = vec![request];
-        self.acts.push_back(ScenarioAct::Request { id: 0, requests });
+    /// Reads its lines, which are speeds. It sees its own instant, and the minds that are just acting.
+    fn read_line(seen: &dyn OperatorView, line: &str) -> Result<(Vec<Control>, String), String> {
+        assert_eq!(seen.pace().now, seen.game().now());
+        assert!(!seen.mind_groups().is_empty());
+        let speed = line.parse().expect("a speed");
+        Ok((vec![Control::SetFrequency(speed)], String::new()))
+    }
+
+    fn request(&mut self, action: AdminAction) {
+        let request = Control::Act(action);
+        self.acts.push(ScenarioAct::Control { id: 0, request });
     }
 }
 
@@ -143,11 +150,12 @@ impl Scenario for Sower {
                 0 => AdminAction::OpenTeam { team },
                 _ => AdminAction::CloseTeam { team },
             };
-            self.request(AdminRequest::Act(action));
+            self.request(action);
         }
     }
 
-    fn decide(&mut self, game: &Game) {
+    fn decide(&mut self, game: &Game, acts: &mut Vec<ScenarioAct>) {
+        acts.append(&mut self.acts);
         let now = game.now();
         if self.wakes_at.is_none_or(|at| at > now) {
             return;
@@ -157,19 +165,14 @@ impl Scenario for Sower {
         let side = u32::from(SIDE);
         let (x, y, speed) = (below(side) as u16, below(side) as u16, 100 + below(1_000));
         let (tile, ground) = (Tile { x, y }, Counts([3, 0, 0, 0, 0, 0, 0]));
-        self.request(AdminRequest::Act(AdminAction::SetGround { tile, ground }));
-        self.request(AdminRequest::SetFrequency(speed));
+        self.request(AdminAction::SetGround { tile, ground });
+        let line = speed.to_string();
+        self.acts.push(ScenarioAct::Line { id: 0, line });
+        acts.append(&mut self.acts);
         self.wakes_at = Some(now + wait).filter(|at| *at < GameTime::from_units(300));
     }
 
-    /// It sees its own instant, and the minds that are just acting.
-    fn next_act(&mut self, seen: &dyn OperatorView) -> Option<ScenarioAct> {
-        assert_eq!(seen.pace().now, seen.game().now());
-        assert!(!seen.mind_groups().is_empty());
-        self.acts.pop_front()
-    }
-
-    fn answered(&mut self, _: u64, answer: Result<(), String>) {
+    fn answered(&mut self, _: u64, answer: Result<String, String>) {
         self.refused += u64::from(answer.is_err());
     }
 
@@ -270,7 +273,7 @@ fn leapt(seed: u64) -> (Outcome, Vec<u8>) {
     let mut leap = Leap::with_groups(config(seed), groups(seed));
     leap.start_recording("test");
     if let Some(scenario) = Sower::beside(seed) {
-        leap.direct(scenario);
+        leap.direct(scenario, Sower::read_line);
     }
     for action in famine(seed) {
         assert_eq!(leap.operate(action), Handled::Done);
@@ -303,7 +306,9 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
     now += ms(5);
     engine.add_minds(groups(seed)).expect("a game has room for minds");
     if let Some(scenario) = Sower::beside(seed) {
-        engine.direct(scenario).expect("a game has room for a scenario");
+        engine
+            .direct(scenario, Sower::read_line)
+            .expect("a game has room for a scenario");
     }
     let mut journal = Vec::new();
     let mut has_begun = false;
@@ -319,7 +324,7 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
         if is_begun && !std::mem::replace(&mut has_begun, true) {
             for action in famine(seed) {
                 engine
-                    .admin(AdminRequest::Act(action), now)
+                    .control(Control::Act(action), now)
                     .expect("an operator may act");
             }
         }
@@ -333,21 +338,19 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
         while engine.poll_output().is_some() {}
         if !lock_step && below(64) == 0 {
             engine
-                .admin(AdminRequest::SetFrequency(frequency - below(frequency / 2)), now)
+                .control(Control::SetFrequency(frequency - below(frequency / 2)), now)
                 .expect("the frequency is in range");
-            engine
-                .admin(AdminRequest::Pause, now)
-                .expect("a game can be paused");
+            engine.control(Control::Pause, now).expect("a game can be paused");
             now += ms(i64::from(below(3_000)));
             engine.begin_pass(now);
-            for step in [Step::Units(below(5)), Step::Event] {
-                let _nothing_due = engine.admin(AdminRequest::Step(step), now);
+            for step in [Step::Units(1 + below(5)), Step::Event] {
+                let _nothing_due = engine.control(Control::Step(step), now);
                 for _ in 0..below(20) {
                     let _fired = engine.fire_next(now);
                 }
             }
             engine
-                .admin(AdminRequest::Resume, now)
+                .control(Control::Resume, now)
                 .expect("a game can be resumed");
         }
     }

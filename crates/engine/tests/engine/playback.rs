@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use trantor_engine::leap::Leap;
 use trantor_engine::minds::MindKind;
-use trantor_engine::{AdminRefusal, AdminRequest, Engine, EngineConfig, PlaybackStart, limits};
-use trantor_game::AdminAction;
+use trantor_engine::{Engine, EngineConfig, PlaybackStart, limits};
 use trantor_game::replay::{IndexedPiece, Recording};
-use trantor_model::{AgentId, TeamId, Tile};
+use trantor_model::{AdminAction, AgentId, Control, Refusal, TeamId, Tile};
 use trantor_protocol::wire::{History, MarkKind, ToServer};
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
@@ -41,9 +40,7 @@ fn recorded_where_eggs_hatch(units_to_hatch: u32) -> Arc<Recording> {
         .collect();
     let mut pieces = vec![Vec::new(); 3];
     for (piece, frequency) in [(0, 100), (1, 300), (2, 1_000)] {
-        bench
-            .admin(AdminRequest::SetFrequency(frequency))
-            .expect("a speed");
+        bench.control(Control::SetFrequency(frequency)).expect("a speed");
         while bench.engine.game_now() < units(1_000 * (piece as i64 + 1)) {
             for (number, agent) in agents.iter().enumerate() {
                 let line = lines[(bench.now.as_nanos() as usize / 1_000 + number * 7) % lines.len()];
@@ -54,8 +51,8 @@ fn recorded_where_eggs_hatch(units_to_hatch: u32) -> Arc<Recording> {
         // It ends before the first agent starves.
         bench.act(AdminAction::SetHunger { enabled: piece == 0 });
         if piece == 1 {
-            bench.admin(AdminRequest::Pause).expect("it runs");
-            bench.admin(AdminRequest::Resume).expect("it stands");
+            bench.control(Control::Pause).expect("it runs");
+            bench.control(Control::Resume).expect("it stands");
             bench.act(AdminAction::Kill { agent: AgentId(3) });
         }
         if piece < 2 {
@@ -115,9 +112,9 @@ fn the_history_of_a_moment_is_sent_wherever_one_comes_from() {
         let begun = history_at(&mut playing(&recording, at, false));
         let mut bench = playing(&recording, 0, false);
         let viewer = bench.watch("V");
-        bench.say(viewer, &ToServer::Pause);
+        bench.say(viewer, &ToServer::Control(Control::Pause));
         assert!(bench.viewer(viewer).history.take().is_some());
-        bench.say(viewer, &ToServer::Seek { at: units(at) });
+        bench.say(viewer, &ToServer::Control(Control::Seek(units(at))));
         let jumped = bench.viewer(viewer).history.take();
         assert_eq!(jumped.as_ref(), Some(&begun), "at {at}");
         let mut bench = playing(&recording, 0, false);
@@ -152,7 +149,7 @@ fn every_viewer_sees_the_world_of_the_moment_of_a_jump() {
         .into_iter()
         .enumerate()
     {
-        bench.say(viewers[number % 2], &ToServer::Seek { at: units(to) });
+        bench.say(viewers[number % 2], &ToServer::Control(Control::Seek(units(to))));
         assert_eq!(bench.engine.game_now(), units(to), "at once");
         let (game, _) = recording.seek(units(to)).expect("it can be played");
         assert_eq!(bench.engine.game().digest(), game.digest());
@@ -174,7 +171,7 @@ fn text_viewers_are_sent_the_difference() {
         for to in [1_500, 40, 2_900, 0, 2_100, 1_999, 10] {
             bench
                 .engine
-                .admin(AdminRequest::Seek(units(to)), bench.now)
+                .control(Control::Seek(units(to)), bench.now)
                 .expect("a recording");
             bench.run_for(ms(70));
             // A new viewer is sent the whole world.
@@ -248,26 +245,26 @@ fn a_game_that_is_followed_is_shown_as_far_as_it_came_and_so_is_the_next() {
         game.assert_is_shown(&mut bench, viewer);
     }
     // At a tenth of the speed as long a time is a tenth of it; while it is paused nothing.
-    bench.say(viewer, &ToServer::SetFrequency { frequency: 10 });
+    bench.say(viewer, &ToServer::Control(Control::SetFrequency(10)));
     game.play(14, &mut bench);
     bench.run_for(ms(700));
     assert_eq!(bench.engine.game_now(), units(427));
-    bench.say(viewer, &ToServer::Pause);
+    bench.say(viewer, &ToServer::Control(Control::Pause));
     bench.run_for(ms(5_000));
     assert_eq!(bench.engine.game_now(), units(427));
-    bench.say(viewer, &ToServer::Resume);
+    bench.say(viewer, &ToServer::Control(Control::Resume));
     bench.run_for(ms(800));
     game.assert_is_shown(&mut bench, viewer);
     // It waits for more, and can be paused before that comes.
-    assert_eq!(bench.admin(AdminRequest::Resume), Err(AdminRefusal::Awaited));
+    assert_eq!(bench.control(Control::Resume), Err(Refusal::Awaited));
     assert!(!bench.engine.is_paused());
-    bench.say(viewer, &ToServer::Pause);
+    bench.say(viewer, &ToServer::Control(Control::Pause));
     assert!(bench.engine.is_paused());
     game.play(7, &mut bench);
     bench.run_for(ms(5_000));
     assert_eq!(bench.engine.game_now(), units(434));
-    bench.say(viewer, &ToServer::Resume);
-    bench.say(viewer, &ToServer::Seek { at: units(3) });
+    bench.say(viewer, &ToServer::Control(Control::Resume));
+    bench.say(viewer, &ToServer::Control(Control::Seek(units(3))));
     bench.run_for(ms(800));
     game.assert_is_shown(&mut bench, viewer);
 
@@ -315,7 +312,7 @@ fn a_jump_among_many_is_sent_piece_by_piece_and_may_be_followed_by_another() {
     for (to, until_next_us) in to.into_iter().zip(pauses_us) {
         bench
             .engine
-            .admin(AdminRequest::Seek(units(to)), bench.now)
+            .control(Control::Seek(units(to)), bench.now)
             .expect("a recording");
         let written = bench.engine.unsent(bench.peers[first].conn).len();
         assert!(

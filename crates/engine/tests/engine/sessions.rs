@@ -1,9 +1,9 @@
 //! Connections: requests and answers in order, the journal before answers, and what browsers send. Input takes effect at the instant
 //! at which it came, also where that lies within a pass, after deadlines that the pass has not carried out yet.
 
-use trantor_engine::{CloseReason, Control, EngineConfig, FiredKind, JournalPressure, limits};
-use trantor_game::{AdminAction, DueKind, Replay};
-use trantor_model::{AgentId, Counts, Direction, Resource, Tile};
+use trantor_engine::{CloseReason, ControlAccess, EngineConfig, FiredKind, JournalPressure, limits};
+use trantor_game::{DueKind, Replay};
+use trantor_model::{AdminAction, AgentId, Counts, Direction, Resource, Tile};
 use trantor_time::{GameTime, RealSpan};
 
 use super::{bench, instants, ms, ns, quiet, quiet_with};
@@ -277,7 +277,7 @@ fn nothing_that_a_web_page_has_a_browser_send_is_obeyed() {
     for (request, is_started) in cases.flat_map(|request| [(request.clone(), true), (request, false)]) {
         for piece_bytes in [1, 100, request.len()] {
             let mut config = EngineConfig::new(game_config(5, 5, 3));
-            config.control = Control::Everyone;
+            config.control = ControlAccess::Everyone;
             config.auto_start = is_started;
             let mut bench = Bench::new(config);
             let page = bench.open("P");
@@ -305,7 +305,7 @@ fn nothing_that_a_web_page_has_a_browser_send_is_obeyed() {
 fn lines_of_operators_have_a_rate_together_and_take_turns() {
     const OPERATORS: usize = 80;
     let mut config = EngineConfig::new(game_config(5, 5, 3));
-    config.control = Control::Everyone;
+    config.control = ControlAccess::Everyone;
     let mut bench = Bench::new(config);
     let floods: Vec<usize> = (0..OPERATORS)
         .map(|number| bench.join(&format!("O{number}"), "ADMIN"))
@@ -356,7 +356,7 @@ fn lines_of_operators_have_a_rate_together_and_take_turns() {
 #[test]
 fn long_lines_and_answers_of_operators_count_as_several() {
     let mut config = EngineConfig::new(game_config(5, 5, 3));
-    config.control = Control::Everyone;
+    config.control = ControlAccess::Everyone;
     let mut bench = Bench::new(config);
     let operator = bench.join("O", "ADMIN");
     let conn = bench.peers[operator].conn;

@@ -1,6 +1,7 @@
 //! Game time against real time: units, changes of speed, pauses, a century.
 
-use trantor_engine::{AdminRequest, EngineConfig, FiredKind};
+use trantor_engine::{EngineConfig, FiredKind};
+use trantor_model::Control;
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use super::{ms, ns, quiet, quiet_with};
@@ -39,7 +40,7 @@ fn back_to_back_commands_leave_no_gap() {
 fn a_sprint_that_is_noticed_late_ends_at_its_unit() {
     let mut bench = quiet(100);
     let began = bench.engine.game_now();
-    bench.admin(AdminRequest::Sprint(1_000)).unwrap();
+    bench.control(Control::Sprint(1_000)).unwrap();
     bench.now += ms(1_100);
     bench.pass(|_, _| {});
     assert_eq!(bench.engine.game_now() - began, GameSpan::from_units(1_100));
@@ -68,7 +69,7 @@ fn ten_thousand_changes_lose_no_time_and_no_order() {
                 .wrapping_add(1_442_695_040_888_963_407);
             let frequency = 1 + (chance >> 40) as u32 % 1_000;
             let gap = ns((chance >> 33) as i64 % 200_000);
-            bench.admin(AdminRequest::SetFrequency(frequency)).unwrap();
+            bench.control(Control::SetFrequency(frequency)).unwrap();
             bench.run_for(gap);
             passed_nu += i128::from(gap.as_nanos()) * i128::from(frequency);
         }
@@ -78,7 +79,7 @@ fn ten_thousand_changes_lose_no_time_and_no_order() {
             passed_nu,
             "game time is the integral of the frequency"
         );
-        bench.admin(AdminRequest::SetFrequency(1_000)).unwrap();
+        bench.control(Control::SetFrequency(1_000)).unwrap();
         bench.run_for(ms(2_000));
         bench
             .take_received()

@@ -1,20 +1,21 @@
 //! An operator changes the world: each action is checked, then done at once.
 
-use trantor_model::{Level, TeamId, Tile};
+use trantor_model::control::OPERATOR_COUNT_MAX;
+use trantor_model::{AdminAction, GameRefusal, Level, TeamId, Tile};
 
 use super::Game;
 use crate::event::{GameEvent, GroundChange, MoveKind};
-use crate::input::{AdminAction, Handled, OPERATOR_COUNT_MAX, Refusal};
+use crate::input::Handled;
 use crate::rules::action::{matures, moved, unripe};
 use crate::rules::{World, hatching, victory};
 
 impl Game {
-    pub(super) fn operate(&mut self, action: AdminAction) -> Result<Handled, Refusal> {
+    pub(super) fn operate(&mut self, action: AdminAction) -> Result<Handled, GameRefusal> {
         self.refuse_if_over()?;
         let (world, events) = (&mut self.world, &mut self.events);
         match action {
             AdminAction::Teleport { agent, tile, facing } => {
-                world.agents.get(agent).ok_or(Refusal::UnknownAgent)?;
+                world.agents.get(agent).ok_or(GameRefusal::UnknownAgent)?;
                 on_map(world, tile)?;
                 world.move_agent(agent, tile);
                 let agent = &mut world.agents[agent];
@@ -22,7 +23,7 @@ impl Game {
                 moved(agent, MoveKind::Placed, events);
             }
             AdminAction::SetLevel { agent, level } => {
-                let changed = world.agents.get_mut(agent).ok_or(Refusal::UnknownAgent)?;
+                let changed = world.agents.get_mut(agent).ok_or(GameRefusal::UnknownAgent)?;
                 let before = std::mem::replace(&mut changed.level, level);
                 self.ledger.level_changed(world, agent, before, self.now);
                 events.push_for_viewers(|| GameEvent::LevelChanged { agent, level });
@@ -35,7 +36,7 @@ impl Game {
                 resource,
                 count,
             } => {
-                let agent = world.agents.get_mut(id).ok_or(Refusal::UnknownAgent)?;
+                let agent = world.agents.get_mut(id).ok_or(GameRefusal::UnknownAgent)?;
                 in_bounds(count)?;
                 let before = agent.inventory;
                 agent.inventory[resource] = count;
@@ -60,18 +61,18 @@ impl Game {
             }
             AdminAction::Kill { agent } => self.kill(agent)?,
             AdminAction::LayEgg { team, tile } => {
-                world.team(team).ok_or(Refusal::UnknownTeam)?;
+                world.team(team).ok_or(GameRefusal::UnknownTeam)?;
                 on_map(world, tile)?;
                 let matures = matures(world, self.now);
                 let egg = hatching::lay_another(world, team, tile, None, matures, events);
                 self.follow_up(unripe(egg, matures));
-                egg.ok_or(Refusal::FullOfEggs)?;
+                egg.ok_or(GameRefusal::FullOfEggs)?;
             }
             AdminAction::SetHunger { enabled } => self.set_hunger(enabled),
             AdminAction::SetRefill { enabled } => self.set_refill(enabled),
             AdminAction::SetLag { lag } => world.in_flight.set_lag(lag)?,
             AdminAction::SetTeamLag { team, lag } => {
-                world.team(team).ok_or(Refusal::UnknownTeam)?;
+                world.team(team).ok_or(GameRefusal::UnknownTeam)?;
                 world.in_flight.set_team_lag(team, lag)?;
             }
             AdminAction::EndMatch => {
@@ -79,12 +80,12 @@ impl Game {
                 self.end();
             }
             AdminAction::OpenTeam { team } | AdminAction::CloseTeam { team } => {
-                world.team(team).ok_or(Refusal::UnknownTeam)?;
+                world.team(team).ok_or(GameRefusal::UnknownTeam)?;
                 world.team_mut(team).is_closed = matches!(action, AdminAction::CloseTeam { .. });
             }
             AdminAction::EndMatchWith { winner } => {
                 if let Some(team) = winner {
-                    world.team(team).ok_or(Refusal::UnknownTeam)?;
+                    world.team(team).ok_or(GameRefusal::UnknownTeam)?;
                 }
                 victory::declare(world, winner.unwrap_or(TeamId::DRAW), events);
                 self.end();
@@ -120,12 +121,12 @@ impl Game {
     }
 }
 
-fn on_map(world: &World, tile: Tile) -> Result<(), Refusal> {
-    world.size.contains(tile).then_some(()).ok_or(Refusal::OffMap)
+fn on_map(world: &World, tile: Tile) -> Result<(), GameRefusal> {
+    world.size.contains(tile).then_some(()).ok_or(GameRefusal::OffMap)
 }
 
-fn in_bounds(count: u32) -> Result<(), Refusal> {
+fn in_bounds(count: u32) -> Result<(), GameRefusal> {
     (count <= OPERATOR_COUNT_MAX)
         .then_some(())
-        .ok_or(Refusal::TooMany)
+        .ok_or(GameRefusal::TooMany)
 }

@@ -509,8 +509,8 @@ mod tests {
 
     use super::*;
     use crate::config::Rules;
-    use crate::input::AdminAction;
     use crate::journal::{Piece, PieceWriter};
+    use trantor_model::AdminAction;
 
     fn game() -> Game {
         Game::new(GameConfig {

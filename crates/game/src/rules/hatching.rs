@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use trantor_model::agent::{EGGS_MAX, EGGS_PER_TEAM_MAX};
 use trantor_model::{AgentId, Counts, Direction, EggId, Level, Resource, TeamId, Tile};
 use trantor_time::GameTime;
 
-use crate::config::GameConfig;
 use crate::event::GameEvent;
 use crate::rules::Events;
 use crate::rules::agents::{Agent, CommandQueue};
@@ -83,7 +83,7 @@ pub(crate) fn lay_anywhere(world: &mut World, team: TeamId, events: &mut Events)
     lay(world, team, tile, None, None, events)
 }
 
-/// Lays one egg more for a team, if the team has fewer than [`GameConfig::EGGS_PER_TEAM_MAX`]; otherwise as [`lay`].
+/// Lays one egg more for a team, if the team has fewer than [`EGGS_PER_TEAM_MAX`]; otherwise as [`lay`].
 pub(crate) fn lay_another(
     world: &mut World,
     team: TeamId,
@@ -92,7 +92,7 @@ pub(crate) fn lay_another(
     matures: Option<GameTime>,
     events: &mut Events,
 ) -> Option<EggId> {
-    let is_full = world.team(team)?.eggs >= GameConfig::EGGS_PER_TEAM_MAX;
+    let is_full = world.team(team)?.eggs >= EGGS_PER_TEAM_MAX;
     let egg = match is_full {
         true => None,
         false => lay(world, team, tile, layer, matures, events),
@@ -110,7 +110,7 @@ pub(crate) fn lay(
     matures: Option<GameTime>,
     events: &mut Events,
 ) -> Option<EggId> {
-    if world.eggs.len() >= GameConfig::EGGS_MAX || world.next_egg == u32::MAX {
+    if world.eggs.len() >= EGGS_MAX || world.next_egg == u32::MAX {
         return None;
     }
     let id = EggId(world.next_egg);

@@ -152,8 +152,8 @@ fn count<T>(list: &[T]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, Rules};
-    use trantor_model::{Command, Percept, TeamId};
+    use crate::{Game, GameConfig, GameEvent, GameInput, Handled, Rules};
+    use trantor_model::{AdminAction, Command, Percept, TeamId};
     use trantor_time::GameTime;
 
     /// Forty agents on one tile look at one instant, and again after something changed out of their sight.

@@ -2,8 +2,8 @@
 //!
 //! Every test that uses it runs under `Game::check` after each step, since debug assertions are on in tests.
 
-use trantor_game::{AdminAction, Game, GameConfig, GameInput, Handled, Rules};
-use trantor_model::{AgentId, Command, Direction, Level, MapSize, TeamId, Tile};
+use trantor_game::{Game, GameConfig, GameInput, Handled, Rules};
+use trantor_model::{AdminAction, AgentId, Command, Direction, Level, MapSize, TeamId, Tile};
 use trantor_time::GameTime;
 
 pub(crate) struct Arena {

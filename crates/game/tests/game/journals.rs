@@ -3,10 +3,8 @@
 use proptest::prelude::*;
 use trantor_game::journal::{CutShort, Ending, Entry, Piece, Record};
 use trantor_game::replay::{DivergenceKind, Verified};
-use trantor_game::{
-    AdminAction, Game, GameConfig, GameInput, Handled, JournalError, Part, PieceWriter, Replay,
-};
-use trantor_model::{AgentId, Command, Resource, TeamId, Turn};
+use trantor_game::{Game, GameConfig, GameInput, Handled, JournalError, Part, PieceWriter, Replay};
+use trantor_model::{AdminAction, AgentId, Command, Resource, TeamId, Turn};
 use trantor_time::GameTime;
 
 use crate::arena::{config, units};

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use proptest::prelude::*;
-use trantor_game::{AdminAction, Game, GameConfig, GameEvent, GameInput, Handled, Lag, LeaveCause, Rules};
+use trantor_game::{Game, GameConfig, GameEvent, GameInput, Handled, Lag, LeaveCause, Rules};
 use trantor_model::{
-    AgentId, Command, CommandKind, Counts, Direction, Level, MapSize, Percept, Resource, TeamId, Tile, Turn,
+    AdminAction, AgentId, Command, CommandKind, Counts, Direction, Level, MapSize, Percept, Resource, TeamId,
+    Tile, Turn,
 };
 use trantor_time::link::{Chance, Order};
 use trantor_time::{GameSpan, GameTime};

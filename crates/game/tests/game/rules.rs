@@ -1,7 +1,7 @@
 //! Rules that no transcript of the engine shows: what agents leave behind, and who leads when time is over.
 
-use trantor_game::{AdminAction, Handled, Refusal};
-use trantor_model::{CommandKind, Direction, Level, TeamId};
+use trantor_game::Handled;
+use trantor_model::{AdminAction, CommandKind, Direction, GameRefusal, Level, TeamId};
 
 use crate::arena::{Arena, config, tile};
 
@@ -25,7 +25,7 @@ fn released_agents_leave_places_where_they_stood() {
             let agent = arena.join(team);
             let born = arena.game.world().agent(agent).expect("it lives");
             assert_eq!(born.tile, tile(3, 4 + team));
-            assert_eq!(arena.try_join(team), Handled::Refused(Refusal::NoPlace));
+            assert_eq!(arena.try_join(team), Handled::Refused(GameRefusal::NoPlace));
         }
     }
 }

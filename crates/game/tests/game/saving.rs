@@ -1,8 +1,8 @@
 //! Snapshots: a restored game continues exactly as the original, and damaged bytes are refused.
 
 use proptest::prelude::*;
-use trantor_game::{AdminAction, Game, SaveError, Snapshot};
-use trantor_model::{AgentId, Command, Counts, Direction, Resource};
+use trantor_game::{Game, SaveError, Snapshot};
+use trantor_model::{AdminAction, AgentId, Command, Counts, Direction, Resource};
 use trantor_time::GameTime;
 
 use crate::arena::{Arena, config, tile, units};

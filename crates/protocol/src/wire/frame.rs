@@ -249,7 +249,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::{ClientHello, StepKind, WIRE_VERSION};
+    use crate::wire::{ClientHello, WIRE_VERSION};
+    use trantor_model::{Control, Step};
 
     fn hello(program: &str) -> ToServer {
         let (version, program) = (WIRE_VERSION, program.to_owned());
@@ -278,8 +279,8 @@ mod tests {
     fn messages_come_back_from_any_pieces() {
         let messages = [
             hello("viewer 1"),
-            ToServer::Pause,
-            ToServer::Step(StepKind::Event),
+            ToServer::Control(Control::Pause),
+            ToServer::Control(Control::Step(Step::Event)),
             ToServer::Goodbye,
         ];
         let mut stream = Vec::new();
@@ -319,11 +320,11 @@ mod tests {
         let refused = write_frame(&mut out, &too_long);
         assert!(matches!(refused, Err(FrameError::TooLong { .. })));
         assert_eq!(out, b"before");
-        let pause = postcard::to_stdvec(&ToServer::Pause).unwrap();
+        let goodbye = postcard::to_stdvec(&ToServer::Goodbye).unwrap();
         let read = |frame: &[u8]| read_frame::<ToServer>(frame);
-        assert_eq!(read(&pause), Ok(ToServer::Pause));
+        assert_eq!(read(&goodbye), Ok(ToServer::Goodbye));
         assert_eq!(
-            read(&[&pause[..], b"!"].concat()),
+            read(&[&goodbye[..], b"!"].concat()),
             Err(FrameError::Trailing { extra: 1 })
         );
         assert_eq!(read(b""), Err(FrameError::Malformed { len: 0 }));

@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    ActionState, AgentId, AgentView, CommandKind, Counts, Direction, EggId, FeedKind, Lag, Level, MapSize,
-    Mark, MatchTotals, Resource, Shown, ShownBy, TeamId, Tile,
+    ActionState, AgentId, AgentView, CommandKind, Control, Counts, Direction, EggId, FeedKind, Lag, Level,
+    MapSize, Mark, MatchTotals, Resource, Shown, ShownBy, TeamId, Tile,
 };
 use trantor_time::link::{Delivery, LinkCounts};
 use trantor_time::{Frequency, GameSpan, GameTime};
@@ -17,7 +17,7 @@ use trantor_time::{Frequency, GameSpan, GameTime};
 pub const WIRE_WORD: &str = "TRANTOR";
 
 /// Raised with every change to a message; both sides must have the same.
-pub const WIRE_VERSION: u16 = 10;
+pub const WIRE_VERSION: u16 = 11;
 
 /// What a viewer says first. Its layout never changes, so that any version can refuse any other in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -419,17 +419,6 @@ pub enum ToServer {
         /// Chosen by the viewer.
         token: u64,
     },
-    /// Asks for another speed, in units a second.
-    SetFrequency {
-        /// `1..=10_000`; anything else is refused.
-        frequency: u32,
-    },
-    /// Asks for game time to stand still.
-    Pause,
-    /// Asks for game time to go on.
-    Resume,
-    /// While paused, asks for game time to be moved on.
-    Step(StepKind),
     /// Gives back credit for this many pieces of bulk data that were processed.
     Credit {
         /// At most as many as were received and not yet credited.
@@ -437,38 +426,12 @@ pub enum ToServer {
     },
     /// The viewer leaves in order.
     Goodbye,
-    /// Asks for a recording to be moved to this moment, backwards or forwards.
-    Seek {
-        /// A moment outside the recording stands for its nearer end.
-        at: GameTime,
-    },
     /// Subscribes to the commands of an agent that wait for their turn; in place of the agent asked for
     /// before.
     Watch {
         /// Which; `None` for no agent any more.
         agent: Option<AgentId>,
     },
-    /// Asks for messages between agents of all teams to travel like this.
-    SetLag {
-        /// `None` for at once.
-        lag: Option<Lag>,
-    },
-    /// The same of one team.
-    SetTeamLag {
-        /// Which.
-        team: TeamId,
-        /// `None` for as the others.
-        lag: Option<Option<Lag>>,
-    },
-}
-
-/// How far a step goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StepKind {
-    /// To the next whole unit.
-    Unit,
-    /// To the next deadline of the game, whatever it is.
-    Event,
-    /// To the end of the first of the actions under way; where there is none, to the next deadline.
-    Action,
+    /// Asks for something about the match, of a server that lets this viewer control it.
+    Control(Control),
 }

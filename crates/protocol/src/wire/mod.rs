@@ -8,7 +8,7 @@
 //! server  History                        what happened before, in short
 //! server  Snapshot* .. SnapshotEnd       the world in pieces, on credit
 //! server  TickBegin, Changes*, TickEnd   every tick while a viewer is connected, numbered without gaps
-//! viewer  Seek                           in a recording: another moment, please
+//! viewer  Control(Seek)                  in a recording: another moment, please
 //! server  Sought, Snapshot* .. SnapshotEnd   the world of that moment
 //! viewer  Watch                          one agent: which commands wait for their turn
 //! server  Waiting, Links                 those, with a tick, when they have changed; its links, while messages take time
@@ -24,7 +24,7 @@ pub use frame::{
 };
 pub use messages::{
     AgentState, Change, ClientHello, ClockAnchor, EggState, FeedEntry, History, LagState, LinkState,
-    LinkTotals, RecordingInfo, RitualState, ScorePoint, ServerHello, ServerStats, SnapshotPart, StepKind,
-    TeamStats, ToClient, ToServer, WIRE_VERSION, WIRE_WORD,
+    LinkTotals, RecordingInfo, RitualState, ScorePoint, ServerHello, ServerStats, SnapshotPart, TeamStats,
+    ToClient, ToServer, WIRE_VERSION, WIRE_WORD,
 };
 pub use trantor_model::{ActionState, Mark, MarkKind};

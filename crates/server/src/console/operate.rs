@@ -6,11 +6,12 @@
 use std::cmp::Reverse;
 
 use trantor_engine::minds::{OperatorView, PaceState};
-use trantor_engine::{AdminRequest, Client, ClientKind, ConnId, Engine, LockStepState, Step};
-use trantor_game::{AdminAction, Delays, Game, GameConfig, Lag, LagTotals};
+use trantor_engine::{Client, ClientKind, ConnId, Engine, LockStepState};
+use trantor_game::{Delays, Game, GameConfig, Lag, LagTotals};
+use trantor_model::control::STEP_UNITS_MAX;
 use trantor_model::lag::{self, LagChange};
 use trantor_model::names::nearest;
-use trantor_model::{AgentId, Direction, Level, Resource, Tile};
+use trantor_model::{AdminAction, AgentId, Control, Direction, Level, Resource, Step, Tile};
 use trantor_time::link::LinkCounts;
 use trantor_time::{GameTime, RealTime};
 
@@ -18,7 +19,6 @@ use super::commands::{self, Line};
 use super::{Answer, picture};
 use crate::minds;
 use crate::names::team_named;
-use crate::scripts::ScenarioLine;
 
 /// Connections in one list: more than a person reads, and a millisecond of the loop's time to write.
 const CLIENTS_SHOWN_MAX: usize = 1_000;
@@ -26,24 +26,27 @@ const CLIENTS_SHOWN_MAX: usize = 1_000;
 /// Links in one list: a screen of a large terminal.
 const LINKS_SHOWN_MAX: usize = 50;
 
-/// Units that one line may step: all deadlines within them are due at once.
-const STEPS_MAX: u32 = 1_000;
-
 /// Carries out a line at `now`.
 ///
 /// # Errors
 /// Why it was not done; nothing has changed then.
 pub fn carry_out(engine: &mut Engine, line: &Line<'_>, now: RealTime) -> Answer {
-    if let Some(request) = time_request(engine, line) {
-        admin(engine, request, now)?;
+    if let Some(request) = time_request(line, engine.is_paused()) {
+        control(engine, request, now)?;
         return Ok(pace(engine));
     }
     if let Some(request) = agent_request(line) {
-        return admin(engine, request, now);
+        return control(engine, request, now).map(|()| String::new());
+    }
+    if let Some(conn) = disconnected(line) {
+        return match engine.disconnect(conn, now) {
+            true => Ok(String::new()),
+            false => Err(format!("there is no connection {conn}")),
+        };
     }
     if let Some(actions) = game_actions(engine.game(), line) {
         for action in actions? {
-            admin(engine, AdminRequest::Act(action), now)?;
+            control(engine, Control::Act(action), now)?;
         }
         return Ok(what_has_changed(engine.game(), line).unwrap_or_default());
     }
@@ -68,63 +71,59 @@ fn wrong_arguments(line: &Line<'_>) -> Answer {
 }
 
 /// Reads a line of a scenario, which has the commands about the game, and may ask for what is around it.
-pub fn scenario_line(seen: &dyn OperatorView, line: &str) -> ScenarioLine {
-    let game = seen.game();
-    let line = match commands::parse(line) {
-        Ok(Some(line)) => line,
-        Ok(None) => return ScenarioLine::Answered(Ok(String::new())),
-        Err(unknown) => return ScenarioLine::Answered(Err(unknown)),
+pub fn scenario_line(seen: &dyn OperatorView, line: &str) -> Result<(Vec<Control>, String), String> {
+    let Some(line) = commands::parse(line)? else {
+        return Ok(Default::default());
     };
     let rate = match (line.name, &line.arguments[..]) {
-        ("tick rate", [hertz]) => number(hertz).map(AdminRequest::SetFrequency),
+        ("tick rate", [hertz]) => number(hertz).map(Control::SetFrequency),
         _ => None,
     };
     if let Some(request) = rate.or_else(|| agent_request(&line)) {
-        return ScenarioLine::Requests(vec![request]);
+        return Ok((vec![request], String::new()));
     }
-    match game_actions(game, &line) {
-        Some(Ok(actions)) => ScenarioLine::Requests(actions.into_iter().map(AdminRequest::Act).collect()),
-        Some(Err(reason)) => ScenarioLine::Answered(Err(reason)),
-        None => ScenarioLine::Answered(view_answer(seen, &line).unwrap_or_else(|| wrong_arguments(&line))),
+    if let Some(actions) = game_actions(seen.game(), &line) {
+        return Ok((actions?.into_iter().map(Control::Act).collect(), String::new()));
     }
+    let answer = view_answer(seen, &line).unwrap_or_else(|| wrong_arguments(&line))?;
+    Ok((Vec::new(), answer))
 }
 
-fn admin(engine: &mut Engine, request: AdminRequest, now: RealTime) -> Answer {
-    let done = engine.admin(request, now);
-    done.map(|()| String::new())
+fn control(engine: &mut Engine, request: Control, now: RealTime) -> Result<(), String> {
+    engine
+        .control(request, now)
         .map_err(|refusal| refusal.to_string())
 }
 
 /// Commands about the speed and the course of time, which are answered with the pace of the game.
-fn time_request(engine: &Engine, line: &Line<'_>) -> Option<AdminRequest> {
+fn time_request(line: &Line<'_>, is_paused: bool) -> Option<Control> {
     Some(match (line.name, &line.arguments[..]) {
-        ("pause", []) => match engine.is_paused() {
-            true => AdminRequest::Resume,
-            false => AdminRequest::Pause,
+        ("pause", []) => match is_paused {
+            true => Control::Resume,
+            false => Control::Pause,
         },
-        ("tick rate", [hertz]) => AdminRequest::SetFrequency(number(hertz)?),
-        ("tick freeze", []) => AdminRequest::Pause,
-        ("tick unfreeze", []) => AdminRequest::Resume,
-        ("tick step", []) => AdminRequest::Step(Step::Units(1)),
-        ("tick step", [word]) if word.eq_ignore_ascii_case("event") => AdminRequest::Step(Step::Event),
-        ("tick step", [word]) if word.eq_ignore_ascii_case("action") => AdminRequest::Step(Step::Action),
+        ("tick rate", [hertz]) => Control::SetFrequency(number(hertz)?),
+        ("tick freeze", []) => Control::Pause,
+        ("tick unfreeze", []) => Control::Resume,
+        ("tick step", []) => Control::Step(Step::Units(1)),
+        ("tick step", [word]) if word.eq_ignore_ascii_case("event") => Control::Step(Step::Event),
+        ("tick step", [word]) if word.eq_ignore_ascii_case("action") => Control::Step(Step::Action),
         ("tick step", [units]) => {
-            let units = number(units).filter(|units| (1..=STEPS_MAX).contains(units))?;
-            AdminRequest::Step(Step::Units(units))
+            let units = number(units).filter(|units| (1..=STEP_UNITS_MAX).contains(units))?;
+            Control::Step(Step::Units(units))
         }
-        ("tick sprint", [units]) => AdminRequest::Sprint(number(units)?),
-        ("seek", [unit]) => AdminRequest::Seek(GameTime::from_units(i64::from(number::<u32>(unit)?))),
-        ("start", []) => AdminRequest::Start,
+        ("tick sprint", [units]) => Control::Sprint(number(units)?),
+        ("seek", [unit]) => Control::Seek(GameTime::from_units(i64::from(number::<u32>(unit)?))),
+        ("start", []) => Control::Start,
         _ => return None,
     })
 }
 
 /// Commands that change agents, connections and rules, and are answered with nothing.
-fn agent_request(line: &Line<'_>) -> Option<AdminRequest> {
+fn agent_request(line: &Line<'_>) -> Option<Control> {
     let action = match (line.name, &line.arguments[..]) {
-        ("kick", [agent]) => return Some(AdminRequest::Kick(agent_id(agent)?)),
-        ("kick", [_, _]) => return disconnected(line).map(AdminRequest::Disconnect),
-        ("say", [_, ..]) => return Some(AdminRequest::Say(line.rest.as_bytes().to_vec())),
+        ("kick", [agent]) => return Some(Control::Kick(agent_id(agent)?)),
+        ("say", [_, ..]) => return Some(Control::Say(line.rest.as_bytes().to_vec())),
         ("end", []) => AdminAction::EndMatch,
         ("tp", [agent, x, y, facing @ ..]) => AdminAction::Teleport {
             agent: agent_id(agent)?,
@@ -161,7 +160,7 @@ fn agent_request(line: &Line<'_>) -> Option<AdminRequest> {
         },
         _ => return None,
     };
-    Some(AdminRequest::Act(action))
+    Some(Control::Act(action))
 }
 
 /// The connection that a line disconnects, if it names one.

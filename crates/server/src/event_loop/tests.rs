@@ -242,7 +242,7 @@ fn an_operator_that_asks_for_much_at_once_gets_it_in_many_passes() {
     let mut event_loop = event_loop(Options {
         width: 200,
         height: 200,
-        control: Control::Loopback,
+        control: ControlAccess::Loopback,
         ..Options::default()
     });
     let mut peer = TcpStream::connect(event_loop.address()).unwrap();

@@ -14,9 +14,10 @@ use std::path::PathBuf;
 use clap::ArgAction;
 use log::LevelFilter;
 use trantor_engine::limits::{self, Limits};
-use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
+use trantor_engine::{ControlAccess, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
+use trantor_model::agent::EGGS_MAX;
 use trantor_model::lag::LagChange;
 use trantor_protocol::limits::{TEXT_FREQUENCY_MAX, TOKEN_FILE_BYTES_MAX};
 use trantor_protocol::text::{Dialect, GuiIds};
@@ -181,7 +182,7 @@ pub struct Options {
     /// Who may change the speed, pause, step and operate: programs of the user who runs it (user), any on this machine
     /// (loopback), by --token-file (token), everyone, or none (off)
     #[arg(long, value_name = "WHO", value_parser = choice(&CONTROLS))]
-    pub control: Control,
+    pub control: ControlAccess,
     /// The token for --control token: the first line of FILE
     #[arg(long, value_name = "FILE", alias = "token_file", value_parser = path("the path of a file"))]
     pub token_file: Option<PathBuf>,
@@ -392,7 +393,7 @@ impl Options {
     /// Checks options that depend on each other. A mistake names two of them, the one to change first.
     fn check_together(&self) -> Result<(), ([&'static str; 2], OptionError)> {
         let clash = |names, written: &str, accepted: &str| Err((names, OptionError::new(written, accepted)));
-        match (self.control == Control::Token, self.token_file.is_some()) {
+        match (self.control == ControlAccess::Token, self.token_file.is_some()) {
             (true, false) => {
                 let needed = "needs token-file, a file with the token in its first line";
                 return clash(["control", "token-file"], "control token", needed);
@@ -414,9 +415,9 @@ impl Options {
             return clash([option, "teams"], option, &unknown_team(team, &self.teams));
         }
         let (teams, each) = (self.teams.len(), self.places_per_team);
-        if each as usize > GameConfig::EGGS_MAX / teams {
+        if each as usize > EGGS_MAX / teams {
             let asked = format!("{teams} teams of {each} places");
-            let most = format!("all teams together have at most {} places", GameConfig::EGGS_MAX);
+            let most = format!("all teams together have at most {} places", EGGS_MAX);
             return clash(["clients", "teams"], &asked, &most);
         }
         Ok(())

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use log::LevelFilter;
 use trantor_cli::values::number;
-use trantor_engine::{Control, RefillNews};
+use trantor_engine::{ControlAccess, RefillNews};
 use trantor_game::GameConfig;
 use trantor_model::lag::{self, LagChange};
 use trantor_model::names::did_you_mean;
@@ -178,12 +178,12 @@ pub(super) const REFILL_NEWS: [(&str, RefillNews); 3] = [
     ("all", RefillNews::All),
     ("none", RefillNews::Nothing),
 ];
-pub(super) const CONTROLS: [(&str, Control); 5] = [
-    ("user", Control::User),
-    ("loopback", Control::Loopback),
-    ("token", Control::Token),
-    ("everyone", Control::Everyone),
-    ("off", Control::Off),
+pub(super) const CONTROLS: [(&str, ControlAccess); 5] = [
+    ("user", ControlAccess::User),
+    ("loopback", ControlAccess::Loopback),
+    ("token", ControlAccess::Token),
+    ("everyone", ControlAccess::Everyone),
+    ("off", ControlAccess::Off),
 ];
 pub(super) const CONSOLES: [(&str, ConsoleInput); 4] = [
     ("auto", ConsoleInput::Auto),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use trantor_engine::minds::{MindSource, Scenario};
 
-use super::{ReadLine, Report, ScriptTotals};
+use super::{Report, ScriptTotals};
 
 const NO_SCRIPTS: &str = "this build has no scripts (it was made without the feature script)";
 
@@ -25,12 +25,7 @@ impl Scripts {
         Err(NO_SCRIPTS.to_owned())
     }
 
-    pub fn scenario(
-        &mut self,
-        _path: &Path,
-        _seed: u64,
-        _read_line: ReadLine,
-    ) -> Result<Box<dyn Scenario>, String> {
+    pub fn scenario(&mut self, _path: &Path, _seed: u64) -> Result<Box<dyn Scenario>, String> {
         Err(NO_SCRIPTS.to_owned())
     }
 

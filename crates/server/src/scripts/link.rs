@@ -19,12 +19,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crossbeam_channel::{Receiver, bounded};
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept, Published};
+use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept, Published, Scenario, ScenarioAct};
+use trantor_game::{Game, GameEvent};
 use trantor_runtime::threads::{self, Thread};
 use trantor_runtime::{RealClock, ThreadClock};
 use trantor_script::limits::HEARD_MAX;
 use trantor_script::{
-    Bytecode, Data, JobWorker, ScenarioAct, ScriptCounts, ScriptError, ScriptEvent, ScriptNews,
+    Bytecode, Data, JobWorker, ScenarioEvents, ScriptCounts, ScriptError, ScriptEvent, ScriptNews,
 };
 use trantor_time::{Clock, GameTime, RealSpan, RealTime};
 
@@ -512,9 +513,10 @@ impl Drop for RemoteMind {
     }
 }
 
-/// A scenario on its thread, with the interface of [`Scenario`].
+/// A scenario on its thread.
 pub(super) struct RemoteScenario {
     link: Rc<Link>,
+    events: ScenarioEvents,
     heard: Vec<Heard>,
     is_asked: bool,
     /// Whether it has decided once: before, it takes every event.
@@ -529,6 +531,7 @@ impl RemoteScenario {
     pub(super) fn new(link: Rc<Link>) -> Self {
         Self {
             link,
+            events: ScenarioEvents::default(),
             heard: Vec::new(),
             is_asked: false,
             has_begun: false,
@@ -539,24 +542,35 @@ impl RemoteScenario {
         }
     }
 
-    pub(super) fn publish(&mut self, published: &Published) {
-        self.published = published.clone();
-    }
-
-    pub(super) fn perceive(&mut self, event: &str, data: Data) {
+    fn event(&mut self, event: &str, data: Data) {
         let is_late = self.is_asked && self.heard.len() >= trantor_script::limits::SCENARIO_HEARD_MAX;
         let is_handled = !self.has_begun || self.handled.iter().any(|name| **name == *event);
         if is_handled && !is_late {
             self.heard.push(Heard::Event(event.into(), data));
         }
     }
+}
 
-    pub(super) fn answer(&mut self, id: u64, is_done: bool, said: &str) {
-        let said = said.into();
-        self.heard.push(Heard::Answer { id, is_done, said });
+impl Scenario for RemoteScenario {
+    fn begin(&mut self, game: &Game) {
+        for (name, data) in self.events.begin(game) {
+            self.event(name, data);
+        }
     }
 
-    pub(super) fn decide(&mut self, now: GameTime, acts: &mut Vec<ScenarioAct>) {
+    fn perceive(&mut self, game: &Game, event: &GameEvent) {
+        if let Some((name, data)) = self.events.read(game, event) {
+            self.event(name, data);
+        }
+    }
+
+    fn answered(&mut self, id: u64, answer: Result<String, String>) {
+        self.heard.push(Heard::Answer { id, answer });
+    }
+
+    fn decide(&mut self, game: &Game, acts: &mut Vec<ScenarioAct>) {
+        let now = game.now();
+        self.published.update_from(game);
         if !self.is_asked {
             let is_due = self.wake_at().is_some_and(|at| at <= now);
             if self.heard.is_empty() && !is_due {
@@ -580,7 +594,7 @@ impl RemoteScenario {
         }
     }
 
-    pub(super) fn wake_at(&self) -> Option<GameTime> {
+    fn wake_at(&self) -> Option<GameTime> {
         let state = self.link.state.borrow();
         if self.is_asked {
             return state.directed.is_some().then_some(GameTime::ZERO);

@@ -17,9 +17,8 @@ use trantor_script::{Bytecode, Script, ScriptCounts, ScriptError, ScriptEvent, S
 
 use super::link::{self, Isolation, Link, Loading, Remote, RemoteScenario};
 use super::request::{LeftOut, Role};
-use super::scenario::{Director, ScriptScenario};
 use super::worker;
-use super::{ReadLine, Report, ScriptTotals, Source};
+use super::{Report, ScriptTotals, Source};
 
 /// What a console line without a known file is answered.
 const NO_SUCH_FILE: &str = "no script of that name runs; script list has them";
@@ -181,29 +180,21 @@ impl Scripts {
         Some((path, outcome))
     }
 
-    pub fn scenario(
-        &mut self,
-        path: &Path,
-        seed: u64,
-        read_line: ReadLine,
-    ) -> Result<Box<dyn Scenario>, String> {
-        let (running, director) = match self.start(path, Role::Scenario { seed })? {
+    pub fn scenario(&mut self, path: &Path, seed: u64) -> Result<Box<dyn Scenario>, String> {
+        let (running, scenario): (_, Box<dyn Scenario>) = match self.start(path, Role::Scenario { seed })? {
             Some(loading) => {
                 let link = loading.finish()?;
-                let director = Director::OnThread(RemoteScenario::new(Rc::clone(&link)));
-                (Running::OnThread(link), director)
+                let scenario = Box::new(RemoteScenario::new(Rc::clone(&link)));
+                (Running::OnThread(link), scenario)
             }
             None => {
                 let loaded = trantor_script::Scenario::load(&shown(path), &read(path)?, seed);
                 let scenario = loaded.map_err(|error| refusal(path, &error))?;
-                (
-                    Running::Here(scenario.script().clone()),
-                    Director::Here(Box::new(scenario)),
-                )
+                (Running::Here(scenario.script().clone()), Box::new(scenario))
             }
         };
         self.add(path, running, true);
-        Ok(Box::new(ScriptScenario::new(director, read_line)))
+        Ok(scenario)
     }
 
     fn add(&mut self, path: &Path, script: Running, is_scenario: bool) {

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 
-use trantor_engine::minds::{Act, Newborn, Percept, Published};
-use trantor_script::{Bytecode, Data, ScenarioAct, ScriptCounts, ScriptError, ScriptEvent};
+use trantor_engine::minds::{Act, Newborn, Percept, Published, ScenarioAct};
+use trantor_script::{Bytecode, Data, ScriptCounts, ScriptError, ScriptEvent};
 use trantor_time::GameTime;
 
 /// What a thread is started for.
@@ -18,7 +18,7 @@ pub(super) enum Role {
 /// What a scenario takes in.
 pub(super) enum Heard {
     Event(Box<str>, Data),
-    Answer { id: u64, is_done: bool, said: Box<str> },
+    Answer { id: u64, answer: Result<String, String> },
 }
 
 /// An agent of a script is born or gone.

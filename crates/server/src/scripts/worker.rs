@@ -10,12 +10,10 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn};
+use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Scenario as _, ScenarioAct};
 use trantor_model::MapSize;
 use trantor_runtime::{RealClock, ThreadClock};
-use trantor_script::{
-    Bytecode, Host, JobWorker, Scenario, ScenarioAct, Script, ScriptEvent, ScriptNews, TimeLimit,
-};
+use trantor_script::{Bytecode, Host, JobWorker, Scenario, Script, ScriptEvent, ScriptNews, TimeLimit};
 use trantor_time::{Clock, GameTime, RealSpan, RealTime, TokenBucket, TokenRate};
 
 use super::Source;
@@ -290,12 +288,12 @@ impl Worker {
                 self.now = now;
                 for heard in heard {
                     match heard {
-                        Heard::Event(name, data) => scenario.perceive(&name, data),
-                        Heard::Answer { id, is_done, said } => scenario.answer(id, is_done, &said),
+                        Heard::Event(name, data) => scenario.event(&name, data),
+                        Heard::Answer { id, answer } => scenario.answer(id, &answer),
                     }
                 }
                 let mut acts = Vec::new();
-                scenario.decide(now, &mut acts);
+                scenario.resume_due(now, &mut acts);
                 let (wake_at, handled) = (
                     scenario.wake_at(),
                     scenario.handled_events().map(Box::from).collect(),

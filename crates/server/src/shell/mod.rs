@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use mio::Token;
 use trantor_engine::limits::Limits;
-use trantor_engine::{Control, Engine};
+use trantor_engine::{ControlAccess, Engine};
 use trantor_model::{Show, ShownBy};
 use trantor_runtime::fault::caught;
 use trantor_runtime::signals::{Signal, Signals};
@@ -180,10 +180,14 @@ impl Shell {
 
     /// Sets who may control the engine, by `token` or by one for programs of this user. Answers whether the token is
     /// another one.
-    pub(crate) fn set_control(&mut self, control: Control, token: Option<trantor_engine::Token>) -> bool {
+    pub(crate) fn set_control(
+        &mut self,
+        control: ControlAccess,
+        token: Option<trantor_engine::Token>,
+    ) -> bool {
         let token = match control {
-            Control::User => self.leave_user_token(),
-            Control::Everyone | Control::Loopback | Control::Token | Control::Off => {
+            ControlAccess::User => self.leave_user_token(),
+            ControlAccess::Everyone | ControlAccess::Loopback | ControlAccess::Token | ControlAccess::Off => {
                 self.user_token = None;
                 token
             }

@@ -1,7 +1,7 @@
 //! Recordings as they lie on the disk: the transcripts show what `trantor-server replay` says of them.
 
-use trantor_game::{AdminAction, Game, GameConfig, GameInput, Handled, PieceWriter, Replay};
-use trantor_model::{Command as AgentCommand, Counts, MapSize, Resource, TeamId, Tile, Turn};
+use trantor_game::{Game, GameConfig, GameInput, Handled, PieceWriter, Replay};
+use trantor_model::{AdminAction, Command as AgentCommand, Counts, MapSize, Resource, TeamId, Tile, Turn};
 use trantor_server::playback::load;
 use trantor_server::replay::read;
 use trantor_time::GameTime;

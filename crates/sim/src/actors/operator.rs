@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use anyhow::{bail, ensure};
 use trantor_client::write_first_line;
 use trantor_engine::EngineConfig;
-use trantor_engine::limits::FREQUENCY_ASKED_MAX;
 use trantor_game::GameConfig;
 use trantor_model::Resource;
+use trantor_model::control::FREQUENCY_ASKED_MAX;
 use trantor_protocol::text::LineCutter;
 use trantor_time::RealTime;
 

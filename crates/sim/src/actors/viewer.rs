@@ -2,12 +2,10 @@
 //! end mark of a tick the client's newest world is compared with the server's world at that tick, whatever the latency.
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use trantor_client::{
-    Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, ProtocolError, Scene,
-};
-use trantor_model::EggId;
+use trantor_client::{Client, ClientConfig, ClientEvent, Language, LinkState, ProtocolError, Scene};
+use trantor_model::{Control, EggId, Step};
 use trantor_protocol::text::{Dialect, LineCutter};
-use trantor_protocol::wire::{FrameCutter, StepKind, ToClient, read_frame};
+use trantor_protocol::wire::{FrameCutter, ToClient, read_frame};
 use trantor_time::{GameTime, RealTime};
 
 use super::{Actor, Birth, CheckResult, Context, lines};
@@ -180,17 +178,13 @@ impl Viewer {
     fn send_random_request(&mut self, rng: &mut Rng) {
         let request = match rng.below(7) {
             // Refused unless a recording is played.
-            6 => {
-                let to = GameTime::from_units(i64::from(rng.below(1_000)));
-                let _refusal = self.client.seek(to);
-                return;
-            }
-            0 => ControlRequest::SetFrequency(rng.between(0, 2_000)),
-            1 => ControlRequest::Pause,
-            2 => ControlRequest::Resume,
-            3 => ControlRequest::Step(StepKind::Unit),
-            4 => ControlRequest::Step(StepKind::Action),
-            _ => ControlRequest::Step(StepKind::Event),
+            6 => Control::Seek(GameTime::from_units(i64::from(rng.below(1_000)))),
+            0 => Control::SetFrequency(rng.between(0, 2_000)),
+            1 => Control::Pause,
+            2 => Control::Resume,
+            3 => Control::Step(Step::Units(1)),
+            4 => Control::Step(Step::Action),
+            _ => Control::Step(Step::Event),
         };
         // A refusal is a valid answer.
         let _refusal = self.client.request(request);

@@ -5,11 +5,9 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use log::LevelFilter;
-use trantor_client::ControlRequest;
+use trantor_model::control::FREQUENCY_ASKED_MAX;
 use trantor_model::names::{did_you_mean, did_you_mean_or};
-use trantor_model::{TeamId, Tile, lag};
-use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
-use trantor_protocol::wire::StepKind;
+use trantor_model::{AdminAction, Control, Step, TeamId, Tile, lag};
 use trantor_render::gpu::Quality;
 use trantor_render::gpu::surface::Fault;
 use trantor_time::{GameTime, Pace, Pacing, Rate, RealSpan, RealTime};
@@ -99,12 +97,15 @@ impl<S> Viewer<S> {
             let team = teams.iter().position(|team| *team.name == **name);
             let meant = || did_you_mean(name, teams.iter().map(|team| &*team.name));
             let team = team.ok_or_else(|| format!("there is no team {name:?}{}", meant()))?;
-            Ok(ControlRequest::SetTeamLag(TeamId(team as u16), *lag))
+            Ok(AdminAction::SetTeamLag {
+                team: TeamId(team as u16),
+                lag: *lag,
+            })
         });
-        let of_all = change.all.map(|lag| Ok(ControlRequest::SetLag(lag)));
-        let requests: Result<Vec<_>, String> = of_all.into_iter().chain(of_teams).collect();
-        for request in requests? {
-            self.run_intent(Intent::Control(request), now)?;
+        let of_all = change.all.map(|lag| Ok(AdminAction::SetLag { lag }));
+        let actions: Result<Vec<_>, String> = of_all.into_iter().chain(of_teams).collect();
+        for action in actions? {
+            self.run_intent(Intent::Control(Control::Act(action)), now)?;
         }
         Ok(String::new())
     }
@@ -257,18 +258,18 @@ fn parse_intent(
     arguments: &[&str],
     usage: impl Fn(String) -> String,
 ) -> Result<Option<Intent>, String> {
-    let step = |kind| Intent::Control(ControlRequest::Step(kind));
+    let step = |kind| Intent::Control(Control::Step(kind));
     Ok(Some(match (name, arguments) {
-        ("speed", ["max"]) => Intent::Control(ControlRequest::SetFrequency(TEXT_FREQUENCY_MAX)),
+        ("speed", ["max"]) => Intent::Control(Control::SetFrequency(FREQUENCY_ASKED_MAX)),
         ("speed", [speed]) => {
-            let speed = within(speed, 1..=TEXT_FREQUENCY_MAX, "a speed is a whole number").map_err(usage)?;
-            Intent::Control(ControlRequest::SetFrequency(speed))
+            let speed = within(speed, 1..=FREQUENCY_ASKED_MAX, "a speed is a whole number").map_err(usage)?;
+            Intent::Control(Control::SetFrequency(speed))
         }
-        ("pause", []) => Intent::Control(ControlRequest::Pause),
-        ("resume", []) => Intent::Control(ControlRequest::Resume),
-        ("step", [] | ["unit"]) => step(StepKind::Unit),
-        ("step", ["action"]) => step(StepKind::Action),
-        ("step", ["event"]) => step(StepKind::Event),
+        ("pause", []) => Intent::Control(Control::Pause),
+        ("resume", []) => Intent::Control(Control::Resume),
+        ("step", [] | ["unit"]) => step(Step::Units(1)),
+        ("step", ["action"]) => step(Step::Action),
+        ("step", ["event"]) => step(Step::Event),
         ("do", [action]) => Intent::Do(find_action(action)?),
         ("quit", []) => Intent::Do(Action::Quit),
         ("goto", [x, y]) => match (x.parse(), y.parse()) {
@@ -276,7 +277,7 @@ fn parse_intent(
             _ => return Err(usage(format!("{x:?} and {y:?} are no tile"))),
         },
         ("seek", [units]) => match units.parse() {
-            Ok(units) => Intent::Seek(GameTime::from_units(units)),
+            Ok(units) => Intent::Control(Control::Seek(GameTime::from_units(units))),
             Err(_) => return Err(usage(format!("{units:?} is no number of units"))),
         },
         ("record", [span, how @ ..]) if how.len() <= 2 => Intent::Record(take(span, how).map_err(usage)?),

@@ -11,8 +11,8 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use trantor_client::{ControlRequest, Recording};
-use trantor_protocol::wire::StepKind;
+use trantor_client::Recording;
+use trantor_model::{Control, Step};
 use trantor_time::{Clock as _, GameSpan, GameTime, RealSpan, RealTime};
 
 use super::{Headless, Studio, quality_of_a_still};
@@ -254,7 +254,7 @@ impl Headless {
 
     fn pause(&mut self) -> anyhow::Result<()> {
         if !self.state.scene().clock.paused {
-            self.ask(ControlRequest::Pause)?;
+            self.ask(Control::Pause)?;
         }
         self.until("a pause", |state| {
             let clock = &state.scene().clock;
@@ -273,7 +273,7 @@ impl Headless {
     }
 
     fn jump(&mut self, to: GameTime) -> anyhow::Result<()> {
-        self.state.source().seek(to).map_err(anyhow::Error::msg)?;
+        self.ask(Control::Seek(to))?;
         self.until("a jump", |state| {
             let recording = state.source().recording();
             recording.is_some_and(|recording| recording.target().is_none())
@@ -281,15 +281,12 @@ impl Headless {
     }
 
     fn step_on(&mut self, units: i64) -> anyhow::Result<()> {
-        (0..units).try_for_each(|_| self.ask(ControlRequest::Step(StepKind::Unit)))
+        (0..units).try_for_each(|_| self.ask(Control::Step(Step::Units(1))))
     }
 
-    fn ask(&mut self, request: ControlRequest) -> anyhow::Result<()> {
+    fn ask(&mut self, request: Control) -> anyhow::Result<()> {
         let now = self.clock.now();
-        self.state
-            .source()
-            .request(request, now)
-            .map_err(anyhow::Error::msg)
+        Ok(self.state.source().request(request, now)?)
     }
 
     fn show_demo(&mut self, plan: &Plan, picture: usize) {

@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, never};
-use trantor_client::{Client, ClientConfig, ClientEvent, ControlRequest, Language, LinkState, Scene};
-use trantor_model::{AgentId, MapSize};
+use trantor_client::{Client, ClientConfig, ClientEvent, Language, LinkState, Scene};
+use trantor_model::{AgentId, Control, MapSize, Refusal};
 use trantor_runtime::threads::{self, Thread};
 use trantor_runtime::user_token::user_token;
 use trantor_runtime::wait::Waker;
@@ -345,14 +345,14 @@ impl Source for Live {
         }
     }
 
-    fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
+    fn request(&mut self, request: Control, now: RealTime) -> Result<(), Refusal> {
         let Some(client) = &mut self.session else {
             return Err(match self.was_won {
-                true => "the match is over".to_owned(),
-                false => "there is no connection".to_owned(),
+                true => Refusal::MatchOver,
+                false => Refusal::NotConnected,
             });
         };
-        client.request(request).map_err(|error| error.to_string())?;
+        client.request(request)?;
         self.tend(now);
         Ok(())
     }

@@ -3,8 +3,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-use trantor_client::{ControlRequest, Language, LinkState};
-use trantor_model::{Counts, MapSize, TeamId, Tile};
+use trantor_client::{Language, LinkState};
+use trantor_model::{Control, Counts, MapSize, Refusal, TeamId, Tile};
 use trantor_protocol::wire::{Change, ServerHello, SnapshotPart, ToClient, WIRE_VERSION, write_frame};
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::Parker;
@@ -209,8 +209,8 @@ fn after_a_victory_the_next_match_is_waited_for() {
     viewer.until_ended(&["the match is over: asking for the next one in "]);
     assert_eq!(viewer.notice(), None);
     let now = viewer.now();
-    let pause = viewer.state.source().request(ControlRequest::Pause, now);
-    assert_eq!(pause, Err("the match is over".to_owned()));
+    let pause = viewer.state.source().request(Control::Pause, now);
+    assert_eq!(pause, Err(Refusal::MatchOver));
 }
 
 /// A server that stands still looks like a cable that was pulled: it is left, and joined as soon as it answers.

@@ -1,11 +1,10 @@
 //! What keys, buttons and typed commands ask for: what is selected, where to look, which moment to see.
 
 use glam::Vec2;
-use trantor_client::{ControlRequest, Recording, SceneAgent};
-use trantor_model::{AgentId, Resource, Tile};
-use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
-use trantor_protocol::wire::StepKind;
-use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
+use trantor_client::{Recording, SceneAgent};
+use trantor_model::control::FREQUENCY_ASKED_MAX;
+use trantor_model::{AgentId, Control, Resource, Step, Tile};
+use trantor_time::{GameSpan, RealSpan, RealTime};
 
 use super::ViewerState;
 use crate::film::recording::Take;
@@ -45,11 +44,11 @@ impl ViewerState {
         let clock = &self.scene.clock;
         let frequency = clock.frequency.max(1);
         match action {
-            Action::Pause if clock.paused => self.control(ControlRequest::Resume, now),
-            Action::Pause => self.control(ControlRequest::Pause, now),
-            Action::StepUnit => self.control(ControlRequest::Step(StepKind::Unit), now),
-            Action::StepEvent => self.control(ControlRequest::Step(StepKind::Event), now),
-            Action::StepAction => self.control(ControlRequest::Step(StepKind::Action), now),
+            Action::Pause if clock.paused => self.control(Control::Resume, now),
+            Action::Pause => self.control(Control::Pause, now),
+            Action::StepUnit => self.control(Control::Step(Step::Units(1)), now),
+            Action::StepEvent => self.control(Control::Step(Step::Event), now),
+            Action::StepAction => self.control(Control::Step(Step::Action), now),
             Action::Faster => self.set_speed(frequency + frequency.div_ceil(2), now),
             Action::Slower => self.set_speed(frequency * 2 / 3, now),
             Action::MuchFaster => self.set_speed(frequency.saturating_mul(10), now),
@@ -108,9 +107,9 @@ impl ViewerState {
                     self.hud.notice(why);
                 }
             }
-            Action::StepBack => self.seek_by(-1),
-            Action::SeekBack => self.seek_by(-SEEK_UNITS),
-            Action::SeekOn => self.seek_by(SEEK_UNITS),
+            Action::StepBack => self.seek_by(-1, now),
+            Action::SeekBack => self.seek_by(-SEEK_UNITS, now),
+            Action::SeekOn => self.seek_by(SEEK_UNITS, now),
             Action::RepeatFrom => self.repeat.begin(self.scene.clock.game),
             Action::RepeatTo => self.repeat.end(self.scene.clock.game),
             Action::RepeatNothing => self.repeat = Repeat::default(),
@@ -127,22 +126,22 @@ impl ViewerState {
         self.settings.save();
     }
 
-    fn control(&mut self, request: ControlRequest, now: RealTime) {
-        if let Err(why) = self.intend(Intent::Control(request), now) {
+    fn control(&mut self, request: Control, now: RealTime) {
+        if let Err(why) = self.request(request, now) {
             self.hud.notice(why);
         }
     }
 
     fn set_speed(&mut self, frequency: u32, now: RealTime) {
-        let frequency = frequency.clamp(1, TEXT_FREQUENCY_MAX);
-        self.control(ControlRequest::SetFrequency(frequency), now);
+        let frequency = frequency.clamp(1, FREQUENCY_ASKED_MAX);
+        self.control(Control::SetFrequency(frequency), now);
     }
 
     /// Moves a recording on or back; several times in a row goes several times as far.
-    fn seek_by(&mut self, units: i64) {
+    fn seek_by(&mut self, units: i64, now: RealTime) {
         let target = self.source.recording().and_then(Recording::target);
         let from = target.unwrap_or(self.scene.clock.game);
-        self.seek(from + GameSpan::from_units(units));
+        self.control(Control::Seek(from + GameSpan::from_units(units)), now);
     }
 
     fn next_agent(&mut self) {
@@ -221,9 +220,8 @@ impl ViewerState {
             }
             Intent::Visit(selection) => self.visit(selection),
             Intent::GoTo(tile) => return self.go_to(tile),
-            Intent::Seek(to) => return self.source.seek(to),
             Intent::Revisit(to, tile) => {
-                self.source.seek(to)?;
+                self.request(Control::Seek(to), now)?;
                 // The way back would lead away from there.
                 self.before_victory = None;
                 if let Some(tile) = tile {
@@ -236,21 +234,17 @@ impl ViewerState {
         Ok(())
     }
 
-    fn request(&mut self, request: ControlRequest, now: RealTime) -> Result<(), String> {
-        self.source.request(request, now)?;
+    fn request(&mut self, request: Control, now: RealTime) -> Result<(), String> {
+        self.source
+            .request(request, now)
+            .map_err(|refusal| refusal.to_string())?;
         // A second key in the same frame goes on from here.
         self.source.fill_speed(&mut self.scene.clock);
         Ok(())
     }
 
-    pub fn seek(&mut self, to: GameTime) {
-        if let Err(why) = self.source.seek(to) {
-            self.hud.notice(why);
-        }
-    }
-
     /// Jumps back at the end of a span that is repeated.
-    pub(super) fn repeat_recording(&mut self) {
+    pub(super) fn repeat_recording(&mut self, now: RealTime) {
         let Some(recording) = self.source.recording() else {
             return;
         };
@@ -259,7 +253,7 @@ impl ViewerState {
         if recording.target().is_none()
             && let Some(to) = self.repeat.jump(shown)
         {
-            self.seek(to);
+            self.control(Control::Seek(to), now);
         }
     }
 

@@ -14,10 +14,10 @@ pub mod viewer;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use trantor_engine::{AdminRefusal, AdminRequest, ConnId, Engine, EngineConfig, FiredKind, Input, Output};
+use trantor_engine::{ConnId, Engine, EngineConfig, FiredKind, Input, Output};
 use trantor_game::replay::{IndexedPiece, Recording};
-use trantor_game::{AdminAction, GameConfig, Replay, Rules};
-use trantor_model::{AgentId, Counts, MapSize, Tile};
+use trantor_game::{GameConfig, Replay, Rules};
+use trantor_model::{AdminAction, AgentId, Control, Counts, MapSize, Refusal, Tile};
 
 use trantor_time::{GameTime, RealSpan, RealTime};
 
@@ -206,14 +206,20 @@ impl Bench {
         self.pass(|_, _| {});
     }
 
-    pub fn admin(&mut self, request: AdminRequest) -> Result<(), AdminRefusal> {
+    pub fn control(&mut self, request: Control) -> Result<(), Refusal> {
         let mut answer = Ok(());
-        self.pass(|engine, now| answer = engine.admin(request, now));
+        self.pass(|engine, now| answer = engine.control(request, now));
         answer
     }
 
+    pub fn disconnect(&mut self, conn: ConnId) -> bool {
+        let mut is_there = false;
+        self.pass(|engine, now| is_there = engine.disconnect(conn, now));
+        is_there
+    }
+
     pub fn act(&mut self, action: AdminAction) {
-        self.admin(AdminRequest::Act(action)).expect("the game allows it");
+        self.control(Control::Act(action)).expect("the game allows it");
     }
 
     /// No ground, no refill: what then lies there was put there.

@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
-use trantor_engine::{AdminRequest, Step};
-use trantor_game::AdminAction;
-use trantor_model::{AgentId, Counts, Direction, Level, Resource, TeamId, Tile, lag};
-use trantor_protocol::wire::{StepKind, ToServer};
+use trantor_model::{
+    AdminAction, AgentId, Control, Counts, Direction, Level, Resource, Step, TeamId, Tile, lag,
+};
+use trantor_protocol::wire::ToServer;
 use trantor_time::GameTime;
 
 use super::script::unescape;
@@ -14,22 +14,22 @@ use super::script::unescape;
 ///
 /// # Panics
 /// If it is not understood: a transcript is part of the program.
-pub fn read_request(request: &str) -> AdminRequest {
+pub fn read_request(request: &str) -> Control {
     let words: Vec<&str> = request.split_whitespace().collect();
     match words[..] {
-        ["start"] => AdminRequest::Start,
-        ["frequency", hertz] => AdminRequest::SetFrequency(number(hertz)),
-        ["pause"] => AdminRequest::Pause,
-        ["resume"] => AdminRequest::Resume,
-        ["step", "unit"] => AdminRequest::Step(Step::Units(1)),
-        ["step", "units", units] => AdminRequest::Step(Step::Units(number(units))),
-        ["step", "action"] => AdminRequest::Step(Step::Action),
-        ["step", "event"] => AdminRequest::Step(Step::Event),
-        ["say", ..] => AdminRequest::Say(unescape(request.trim_start_matches("say "))),
-        ["kick", agent] => AdminRequest::Kick(AgentId(number(agent))),
-        ["seek", unit] => AdminRequest::Seek(GameTime::from_units(number(unit))),
-        ["sprint", units] => AdminRequest::Sprint(number(units)),
-        _ => AdminRequest::Act(read_action(&words)),
+        ["start"] => Control::Start,
+        ["frequency", hertz] => Control::SetFrequency(number(hertz)),
+        ["pause"] => Control::Pause,
+        ["resume"] => Control::Resume,
+        ["step", "unit"] => Control::Step(Step::Units(1)),
+        ["step", "units", units] => Control::Step(Step::Units(number(units))),
+        ["step", "action"] => Control::Step(Step::Action),
+        ["step", "event"] => Control::Step(Step::Event),
+        ["say", ..] => Control::Say(unescape(request.trim_start().trim_start_matches("say "))),
+        ["kick", agent] => Control::Kick(AgentId(number(agent))),
+        ["seek", unit] => Control::Seek(GameTime::from_units(number(unit))),
+        ["sprint", units] => Control::Sprint(number(units)),
+        _ => Control::Act(read_action(&words)),
     }
 }
 
@@ -41,9 +41,6 @@ pub fn read_message(message: &str) -> ToServer {
     let words: Vec<&str> = message.split_whitespace().collect();
     match words[..] {
         ["probe", token] => ToServer::Probe { token: number(token) },
-        ["step", "unit"] => ToServer::Step(StepKind::Unit),
-        ["step", "event"] => ToServer::Step(StepKind::Event),
-        ["step", "action"] => ToServer::Step(StepKind::Action),
         ["credit", items] => ToServer::Credit { items: number(items) },
         ["watch", "none"] => ToServer::Watch { agent: None },
         ["watch", agent] => {
@@ -51,15 +48,7 @@ pub fn read_message(message: &str) -> ToServer {
             ToServer::Watch { agent }
         }
         ["goodbye"] => ToServer::Goodbye,
-        _ => match read_request(message) {
-            AdminRequest::SetFrequency(frequency) => ToServer::SetFrequency { frequency },
-            AdminRequest::Pause => ToServer::Pause,
-            AdminRequest::Resume => ToServer::Resume,
-            AdminRequest::Seek(at) => ToServer::Seek { at },
-            AdminRequest::Act(AdminAction::SetLag { lag }) => ToServer::SetLag { lag },
-            AdminRequest::Act(AdminAction::SetTeamLag { team, lag }) => ToServer::SetTeamLag { team, lag },
-            request => panic!("frame viewers cannot request {request:?}"),
-        },
+        _ => ToServer::Control(read_request(message)),
     }
 }
 

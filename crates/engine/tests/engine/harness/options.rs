@@ -1,7 +1,7 @@
 //! The options at the head of a transcript: those of the server, and two of the transcript's own.
 
 use trantor_engine::limits::Limits;
-use trantor_engine::{Control, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
+use trantor_engine::{ControlAccess, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
@@ -76,15 +76,15 @@ impl Options {
             ("--dialect", ["epitech-2016"]) => config.dialect = Dialect::Epitech2016,
             ("--dialect", ["42"]) => config.dialect = Dialect::French42,
             ("--dialect", ["42en"]) => config.dialect = Dialect::English42,
-            ("--control", ["everyone"]) => config.control = Control::Everyone,
-            ("--control", ["loopback"]) => config.control = Control::Loopback,
-            ("--control", ["off"]) => config.control = Control::Off,
+            ("--control", ["everyone"]) => config.control = ControlAccess::Everyone,
+            ("--control", ["loopback"]) => config.control = ControlAccess::Loopback,
+            ("--control", ["off"]) => config.control = ControlAccess::Off,
             ("--user-token", [token]) => {
-                config.control = Control::User;
+                config.control = ControlAccess::User;
                 config.token = Some(Token::read(token).expect("a token"));
             }
             ("--token", [token]) => {
-                config.control = Control::Token;
+                config.control = ControlAccess::Token;
                 config.token = Some(Token::read(token).expect("a token"));
             }
             ("--spectator-delay", [secs]) => {

@@ -36,7 +36,7 @@
 //! `@7` is a moment in units of game time, `@7.25` too; `@70ms` and `@60s` are real time since the start.
 //! What is received between two actions stands after the first of them, in order of time, then of peers.
 
-use trantor_engine::{AdminRequest, Engine, EngineConfig, PlaybackStart};
+use trantor_engine::{Engine, EngineConfig, PlaybackStart};
 use trantor_game::{Game, Snapshot};
 use trantor_time::{GameTime, RealSpan, RealTime};
 
@@ -163,9 +163,13 @@ impl Transcript {
         self.write(line);
         if let Some(name) = action.strip_prefix("admin disconnect ") {
             let conn = self.bench.peers[self.bench.peer(name)].conn;
-            self.admin(AdminRequest::Disconnect(conn));
+            if !self.bench.disconnect(conn) {
+                self.write(&format!("# refused: there is no connection {conn}"));
+            }
         } else if let Some(request) = action.strip_prefix("admin ") {
-            self.admin(read_request(request));
+            if let Err(refusal) = self.bench.control(read_request(request)) {
+                self.write(&format!("# refused: {refusal}"));
+            }
         } else if let Some(names) = action.strip_prefix("figures ") {
             self.show_figures(names);
         } else if let Some(options) = action.strip_prefix("reload ") {
@@ -248,12 +252,6 @@ impl Transcript {
     fn write(&mut self, line: &str) {
         self.written += line;
         self.written += "\n";
-    }
-
-    fn admin(&mut self, request: AdminRequest) {
-        if let Err(refusal) = self.bench.admin(request) {
-            self.write(&format!("# refused: {refusal}"));
-        }
     }
 
     /// Writes down what was received.

@@ -1,9 +1,8 @@
 //! The card of time: the rate, slider, pause, steps and presets.
 
 use egui::{Align, Button, Color32, DragValue, Layout, RichText, Slider, Stroke, TextStyle, Ui, vec2};
-use trantor_client::ControlRequest;
-use trantor_protocol::limits::TEXT_FREQUENCY_MAX;
-use trantor_protocol::wire::StepKind;
+use trantor_model::control::FREQUENCY_ASKED_MAX;
+use trantor_model::{Control, Step};
 
 use super::PanelContext;
 use super::icons::{self, Icon, Pen};
@@ -37,7 +36,7 @@ fn rate(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             style.visuals.override_text_color = Some(color);
             style.visuals.widgets.inactive.weak_bg_fill = Color32::TRANSPARENT;
             style.visuals.widgets.inactive.bg_stroke = Stroke::NONE;
-            let field = DragValue::new(&mut frequency).range(0..=TEXT_FREQUENCY_MAX);
+            let field = DragValue::new(&mut frequency).range(0..=FREQUENCY_ASKED_MAX);
             let field = field
                 .update_while_editing(false)
                 .custom_formatter(|rate, _| match rate {
@@ -57,15 +56,15 @@ fn rate(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 fn set_frequency(cx: &mut PanelContext<'_>, frequency: u32) {
-    let frequency = frequency.clamp(1, TEXT_FREQUENCY_MAX);
-    cx.request(Intent::Control(ControlRequest::SetFrequency(frequency)));
+    let frequency = frequency.clamp(1, FREQUENCY_ASKED_MAX);
+    cx.request(Intent::Control(Control::SetFrequency(frequency)));
 }
 
 fn slider(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     ui.spacing_mut().slider_width = ui.available_width();
     let current = cx.scene().clock.frequency;
-    let mut frequency = current.clamp(1, TEXT_FREQUENCY_MAX);
-    let slider = Slider::new(&mut frequency, 1..=TEXT_FREQUENCY_MAX)
+    let mut frequency = current.clamp(1, FREQUENCY_ASKED_MAX);
+    let slider = Slider::new(&mut frequency, 1..=FREQUENCY_ASKED_MAX)
         .logarithmic(true)
         .show_value(false);
     let response = ui.add_enabled(current > 0, slider);
@@ -82,29 +81,24 @@ fn buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.spacing_mut().item_spacing.x = 4.0;
         ui.spacing_mut().button_padding = vec2(2.0, 0.0);
         let (icon, tip, request) = match is_paused {
-            true => (icons::PLAY, "resume", ControlRequest::Resume),
-            false => (icons::PAUSE, "pause", ControlRequest::Pause),
+            true => (icons::PLAY, "resume", Control::Resume),
+            false => (icons::PAUSE, "pause", Control::Pause),
         };
         if button(ui, cx, ("pause", icon, tip), 32.0, true) {
             cx.request(Intent::Control(request));
         }
         for (name, icon, tip, kind) in [
-            ("step-unit", icons::STEP_UNIT, "one unit", StepKind::Unit),
-            (
-                "step-event",
-                icons::STEP_EVENT,
-                "to the next event",
-                StepKind::Event,
-            ),
+            ("step-unit", icons::STEP_UNIT, "one unit", Step::Units(1)),
+            ("step-event", icons::STEP_EVENT, "to the next event", Step::Event),
             (
                 "step-action",
                 icons::STEP_ACTION,
                 "to the end of an action",
-                StepKind::Action,
+                Step::Action,
             ),
         ] {
             if button(ui, cx, (name, icon, tip), 26.0, is_paused) {
-                cx.request(Intent::Control(ControlRequest::Step(kind)));
+                cx.request(Intent::Control(Control::Step(kind)));
             }
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

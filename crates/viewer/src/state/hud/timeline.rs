@@ -7,7 +7,8 @@
 
 use egui::{Align, Align2, Color32, Context, Layout, Margin, Order, Painter, Rect, RichText, Sense, Shape};
 use egui::{Rangef, Stroke, Ui, pos2, remap_clamp, vec2};
-use trantor_client::{ControlRequest, Recording};
+use trantor_client::Recording;
+use trantor_model::Control;
 use trantor_protocol::wire::{Mark, MarkKind};
 use trantor_time::{Frequency, GameTime};
 
@@ -97,7 +98,7 @@ fn recorded_speed(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording)
     };
     let words = RichText::new(words).size(10.0);
     if recorded != USUAL_SPEED && ui.add(theme::toggle(&cx.colors, false, words)).clicked() {
-        cx.request(Intent::Control(ControlRequest::SetFrequency(speed)));
+        cx.request(Intent::Control(Control::SetFrequency(speed)));
     }
 }
 
@@ -135,7 +136,7 @@ fn line(ui: &mut Ui, cx: &mut PanelContext<'_>, recording: &Recording, shown: Ga
     if let Some(pointer) = response.interact_pointer_pos()
         && (response.clicked() || response.dragged())
     {
-        cx.request(Intent::Seek(moment_at(pointer.x)));
+        cx.request(Intent::Control(Control::Seek(moment_at(pointer.x))));
     }
     if let Some(pointer) = response.hover_pos() {
         let units = moment_at(pointer.x).whole_units();
