@@ -12,7 +12,6 @@ use log::LevelFilter;
 use trantor_cli::values::number;
 use trantor_engine::{Control, RefillNews};
 use trantor_game::GameConfig;
-use trantor_model::lag::{self, LagChange};
 use trantor_model::names::did_you_mean;
 use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
@@ -62,12 +61,15 @@ pub(super) fn lag_limit() -> impl Reader<OrNone<RealSpan>> {
     })
 }
 
-pub(super) fn lag() -> impl Reader<LagChange> {
-    |text: &str| lag::read_change(text).map_err(|error| format!("valid: {error}"))
+pub(super) fn minds() -> impl Reader<MindSpecs> {
+    |text: &str| minds::read_all(text).map_err(|accepted| format!("must be {accepted}"))
 }
 
-pub(super) fn minds() -> impl Reader<MindSpecs> {
-    minds::read_all
+pub(super) fn team_name() -> impl Reader<String> {
+    |name: &str| match check_team_name(name) {
+        Ok(()) => Ok(name.to_owned()),
+        Err(fault) => Err(fault.to_string()),
+    }
 }
 
 pub(super) fn frequency() -> impl Reader<Frequency> {
