@@ -8,6 +8,7 @@
 
 #![allow(missing_docs, reason = "a program: items whose names say all have no comment")]
 
+pub mod archive;
 pub mod autosave;
 pub mod background;
 pub mod cli;

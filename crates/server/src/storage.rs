@@ -18,6 +18,7 @@ use trantor_game::journal::{CutShort, Ending};
 use trantor_game::{Game, Replay, replay};
 use trantor_time::RealTime;
 
+use crate::archive;
 use crate::autosave::{Autosave, ResumeError, newest_good};
 use crate::recorder::{self, Recorder, pieces_of};
 use crate::replay::read_from;
@@ -127,7 +128,7 @@ fn roll_forward(files: &dyn Files, saved: &Game, recordings: &Path) -> Option<(G
 fn play_from(files: &dyn Files, saved: &Game, run: &Path) -> Result<Option<Game>, String> {
     let pieces = pieces_of(files, run).map_err(|error| error.to_string())?;
     // A crash may leave a piece both packed and not; the packed one is whole.
-    let is_packed_too = |path: &Path| pieces.iter().any(|other| other.path == store::packed(path));
+    let is_packed_too = |path: &Path| pieces.iter().any(|other| other.path == archive::packed(path));
     let paths = pieces
         .iter()
         .map(|piece| &piece.path)

@@ -23,6 +23,7 @@ use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_runtime::files::read_regular_text;
 use trantor_time::{Frequency, RealSpan};
 
+use crate::archive::Keep;
 use crate::conn::KeepAlive;
 use crate::minds::{MindSpec, MindSpecs};
 use crate::names::unknown_team;
@@ -35,7 +36,7 @@ use values::{
     host_names, lag_limit, log_filter, minds, path, period, record_keep, seconds, seconds_or_never,
     socket_address, switch, team_name,
 };
-pub use values::{ConsoleInput, LogFilter, RecordKeep};
+pub use values::{ConsoleInput, LogFilter};
 
 /// A value that 0 switches off. An alias, since clap takes an `Option` for a flag that may be left out.
 pub type OrNone<T> = Option<T>;
@@ -169,7 +170,7 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Remove the oldest recordings in DIR beyond so many bytes (10GB), so many days (30d) or both (10GB,30d)
     #[arg(long, value_name = "BOUNDS", value_parser = record_keep())]
-    pub record_keep: RecordKeep,
+    pub record_keep: Keep,
     /// How the game is saved, and whether it goes on from a save.
     #[command(flatten)]
     pub save: SaveOptions,

@@ -5,10 +5,11 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use trantor_server::archive::Keep;
 use trantor_server::cli::{Asked, parse};
 use trantor_server::headless::simulate;
+use trantor_server::options::Options;
 use trantor_server::options::settings::{self, Resolved, is_common, names};
-use trantor_server::options::{Options, RecordKeep};
 use trantor_time::RealSpan;
 
 const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
@@ -77,7 +78,8 @@ fn values_are_read_in_the_unit_of_their_option() {
         lag_limit: Some(RealSpan::from_millis(100)),
         keep_alive: None,
         ends_at_win: true,
-        record_keep: RecordKeep {
+        record_keep: Keep {
+            count: None,
             bytes: Some(10_000_000_000),
             age: Some(Duration::from_secs(30 * 24 * 60 * 60)),
         },
