@@ -18,6 +18,7 @@ pub mod descriptors;
 pub mod event_loop;
 pub mod export;
 pub mod headless;
+mod http;
 pub mod listener;
 pub mod live;
 pub mod logging;
