@@ -2,6 +2,7 @@
 //!
 //! When anything is written, packed or synced is for [`super`] to say.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -228,13 +229,18 @@ pub fn runs_in(files: &dyn Files, directory: &Path) -> io::Result<Vec<PathBuf>> 
         .collect())
 }
 
-/// The pieces of a run, in order. Of one that is there packed and unpacked, the packed one is last, and whole.
-pub fn pieces_of(files: &dyn Files, run: &Path) -> io::Result<Vec<Entry>> {
-    let pieces = PIECES.list(files, run)?.into_iter();
-    Ok(pieces
-        .map(|(_, piece)| piece)
-        .filter(|piece| piece.is_file)
-        .collect())
+/// The pieces of a run, in order. Of one that is there packed and unpacked it is the packed one, which is whole.
+pub fn pieces_of(files: &dyn Files, run: &Path) -> io::Result<Vec<PathBuf>> {
+    let pieces = piece_files(files, run)?.into_iter();
+    let last_of_each: BTreeMap<_, _> = pieces.map(|(number, piece)| (number, piece.path)).collect();
+    Ok(last_of_each.into_values().collect())
+}
+
+/// The files of a run's pieces, in order; of one number the packed one is last.
+fn piece_files(files: &dyn Files, run: &Path) -> io::Result<Vec<(u64, Entry)>> {
+    let mut pieces = PIECES.list(files, run)?;
+    pieces.retain(|(_, piece)| piece.is_file);
+    Ok(pieces)
 }
 
 /// Pieces of the run being written that always stay: the one being written, and the one before it, which may be about to be
@@ -264,28 +270,28 @@ pub(super) fn tidy_old(files: &dyn Files, keep: Keep, recordings: &Path, current
 
 /// What can be removed, the oldest first: runs, and pieces of `current`.
 fn parts(files: &dyn Files, recordings: &Path, current: &Path) -> io::Result<Vec<Part>> {
-    let newest = |pieces: &[Entry]| pieces.iter().map(|piece| piece.modified).max();
+    let newest = |pieces: &[(u64, Entry)]| pieces.iter().map(|(_, piece)| piece.modified).max();
     // The piece being written is as new as the clock; whether that is right does not matter.
-    let Some(now) = newest(&pieces_of(files, current)?) else {
+    let Some(now) = newest(&piece_files(files, current)?) else {
         return Ok(Vec::new());
     };
     let age = |modified: SystemTime| now.duration_since(modified).unwrap_or_default();
     let mut parts = Vec::new();
     for run in runs_in(files, recordings)? {
-        let pieces = pieces_of(files, &run)?;
+        let pieces = piece_files(files, &run)?;
         if run == current {
             let kept = pieces.len().saturating_sub(PIECES_KEPT);
-            parts.extend(pieces.into_iter().enumerate().map(|(place, piece)| Part {
+            parts.extend(pieces.into_iter().enumerate().map(|(place, (_, piece))| Part {
                 age: age(piece.modified),
                 stays: place >= kept,
                 ..Part::of(piece)
             }));
         } else if let Some(modified) = newest(&pieces) {
             parts.push(Part {
-                bytes: pieces.iter().map(|piece| piece.bytes).sum(),
+                bytes: pieces.iter().map(|(_, piece)| piece.bytes).sum(),
                 age: age(modified),
                 stays: is_held(files, &run),
-                files: pieces.into_iter().map(|Entry { path, .. }| path).collect(),
+                files: pieces.into_iter().map(|(_, piece)| piece.path).collect(),
                 path: run,
             });
         }
