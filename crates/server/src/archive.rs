@@ -81,9 +81,7 @@ impl Names {
         let mut ours: Vec<_> = entries
             .filter_map(|entry| Some((self.number(entry.name())?, entry)))
             .collect();
-        ours.sort_by(|(number, entry), (other_number, other)| {
-            (number, &entry.path).cmp(&(other_number, &other.path))
-        });
+        ours.sort_by_cached_key(|(number, entry)| (*number, entry.path.clone()));
         Ok(ours)
     }
 
