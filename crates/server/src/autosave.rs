@@ -13,12 +13,11 @@ use std::sync::Arc;
 
 use trantor_game::{Game, Snapshot};
 
-use crate::store::{self, Files, OpenFile};
+use crate::archive::{self, Archive, Keep, Part, SAVES};
+use crate::store::{self, Entry, Files};
 
 /// The timer's name, as it stands in logs and metrics.
 pub const TIMER: &str = "db_save";
-
-const SAVE: &str = ".trs";
 
 /// The highest number of a save that others are counted on from: half of all numbers follow it. Where a file has a higher
 /// one, which none of ours can have, no save could be the newest.
@@ -29,8 +28,8 @@ const SAVE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 #[derive(Debug)]
 pub struct Autosave {
-    files: Arc<dyn Files>,
-    directory: PathBuf,
+    /// Held as long as this server saves there: two would remove each other's saves.
+    archive: Arc<Archive>,
     keep: usize,
     next_number: u64,
     /// The digest of the newest save that this server wrote.
@@ -41,8 +40,6 @@ pub struct Autosave {
     /// Whether to save again once the save that is under way is written.
     is_wanted: bool,
     stats: SaveStats,
-    /// Held as long as this server saves there: two would remove each other's saves.
-    _lock: OpenFile,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +55,7 @@ pub struct SaveStats {
 /// A captured state on its way to the disk.
 #[derive(Debug)]
 pub(crate) struct SaveTask {
-    files: Arc<dyn Files>,
+    archive: Arc<Archive>,
     state: Arc<Snapshot>,
     path: PathBuf,
     keep: usize,
@@ -73,22 +70,20 @@ impl Autosave {
     /// [`io::ErrorKind::WouldBlock`] if another server saves there.
     pub fn new(files: Arc<dyn Files>, directory: &Path, keep: usize) -> io::Result<Self> {
         files.create_directories(directory)?;
-        let lock = store::lock(&*files, directory)?;
+        let archive = Archive::hold(&files, directory, &SAVES)?;
         store::remove_asides(&*files, directory)?;
         // The first save may be a day away, and what cannot be saved is to be known now.
         store::try_writing(&*files, directory)?;
-        let newest = match saves_in(&*files, directory)?.pop() {
-            Some((number, path)) if number > NUMBER_MAX => {
-                let name = path.file_name().unwrap_or_default().display();
-                return Err(io::Error::other(format!(
-                    "no save could follow {name}; move it away"
-                )));
-            }
-            newest => newest.map_or(0, |(number, _)| number),
-        };
+        let newest = SAVES.newest(&*files, directory)?;
+        if newest > NUMBER_MAX {
+            let path = archive.path(newest);
+            let name = path.file_name().unwrap_or_default().display();
+            return Err(io::Error::other(format!(
+                "no save could follow {name}; move it away"
+            )));
+        }
         Ok(Self {
-            files,
-            directory: directory.to_owned(),
+            archive: Arc::new(archive),
             keep: keep.max(1),
             next_number: newest + 1,
             on_disk: None,
@@ -96,7 +91,6 @@ impl Autosave {
             captured: None,
             is_wanted: false,
             stats: SaveStats::default(),
-            _lock: lock,
         })
     }
 
@@ -118,7 +112,7 @@ impl Autosave {
     }
 
     pub fn directory(&self) -> &Path {
-        &self.directory
+        &self.archive.directory
     }
 
     pub fn stats(&self) -> SaveStats {
@@ -155,7 +149,7 @@ impl Autosave {
                 self.stats.failures += 1;
                 log::error!(
                     "{}: the game could not be saved: {error}",
-                    self.directory.display()
+                    self.directory().display()
                 );
             }
         }
@@ -182,12 +176,10 @@ impl Autosave {
     }
 
     fn task(&mut self, state: Arc<Snapshot>) -> SaveTask {
-        let path = self
-            .directory
-            .join(format!("save-{:010}{SAVE}", self.next_number));
+        let path = self.archive.path(self.next_number);
         self.next_number += 1;
         SaveTask {
-            files: Arc::clone(&self.files),
+            archive: Arc::clone(&self.archive),
             state,
             path,
             keep: self.keep,
@@ -207,17 +199,15 @@ impl SaveTask {
         if self.on_disk == Some(digest) {
             return Ok(None);
         }
-        let files = &*self.files;
+        let files = &*self.archive.files;
         store::write_whole(files, &self.path, &self.state.encode())?;
-        let directory = self.path.parent().expect("a save lies in a directory");
-        let saves = saves_in(files, directory)?;
-        let too_old = saves.len().saturating_sub(self.keep);
-        for (_, path) in &saves[..too_old] {
-            // The save that was to be written is written.
-            if let Err(error) = files.remove(path) {
-                log::warn!("{}: cannot be removed: {error}", path.display());
-            }
-        }
+        let saves = self.archive.list()?.into_iter();
+        let keep = Keep {
+            count: Some(self.keep),
+            ..Keep::default()
+        };
+        // The save that was to be written is written, whether or not old ones can be removed.
+        archive::sweep(files, keep, saves.map(|(_, save)| Part::of(save)).collect());
         Ok(Some(digest))
     }
 }
@@ -234,11 +224,11 @@ pub enum ResumeError {
 
 /// The game of the newest good save in `directory`, and its file; `None` if there are no saves at all.
 pub fn newest_good(files: &dyn Files, directory: &Path) -> Result<Option<(Game, PathBuf)>, ResumeError> {
-    let saves = match saves_in(files, directory) {
+    let saves = match SAVES.list(files, directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         saves => saves.map_err(|error| ResumeError::Io(directory.to_owned(), error))?,
     };
-    for (_, path) in saves.iter().rev() {
+    for (_, Entry { path, .. }) in saves.iter().rev() {
         match load(files, path) {
             Ok(game) => return Ok(Some((game, path.clone()))),
             Err(why) => log::warn!("{}: {why}; trying the one before", path.display()),
@@ -264,17 +254,6 @@ fn load(files: &dyn Files, path: &Path) -> Result<Game, String> {
     Snapshot::decode(&bytes)
         .and_then(Game::restore)
         .map_err(|error| error.to_string())
-}
-
-/// The saves in a directory, by their numbers.
-fn saves_in(files: &dyn Files, directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
-    let number = |name: &str| name.strip_prefix("save-")?.strip_suffix(SAVE)?.parse().ok();
-    let entries = files.list(directory)?.into_iter();
-    let mut saves: Vec<(u64, PathBuf)> = entries
-        .filter_map(|entry| Some((number(entry.name())?, entry.path)))
-        .collect();
-    saves.sort();
-    Ok(saves)
 }
 
 #[cfg(test)]
@@ -313,7 +292,7 @@ mod tests {
     }
 
     fn numbers(directory: &Path) -> Vec<u64> {
-        let saves = saves_in(&SystemFiles, directory).unwrap();
+        let saves = SAVES.list(&SystemFiles, directory).unwrap();
         saves.iter().map(|(number, _)| *number).collect()
     }
 

@@ -16,7 +16,7 @@ use trantor_cli::help;
 use trantor_protocol::text::Dialect;
 
 use crate::console::remote::ConsoleAsked;
-use crate::headless::SimAsked;
+use crate::headless;
 use crate::options::settings::{
     self, CONFIG, Environment, RUST_LOG, Resolved, SAMPLE, apply_file, find, flags, is_common, names,
 };
@@ -399,7 +399,7 @@ fn whole_command() -> Command {
         config_command(),
         ConsoleAsked::command(),
         replay_command().name("replay"),
-        help::with_ranges(SimAsked::command()),
+        help::with_ranges(headless::command()),
         TypesAsked::command(),
     ];
     documented(command()).subcommands(others)

@@ -16,17 +16,16 @@ use trantor_cli::values::whole;
 use trantor_engine::leap::{Ended, Leap};
 use trantor_engine::minds::{MindGroup, MindKind};
 use trantor_game::journal::MAGIC;
-use trantor_game::{GameConfig, Handled, Rules};
-use trantor_model::lag::{self, LagChange};
-use trantor_model::{Level, MapSize, MatchTotals, TeamId, TeamTotals};
-use trantor_protocol::{TeamNameError, check_team_name};
+use trantor_game::{GameConfig, Handled};
+use trantor_model::lag::LagChange;
+use trantor_model::{Level, MatchTotals, TeamId, TeamTotals};
 use trantor_runtime::files::check_overwrite;
 use trantor_runtime::{RealClock, standard_error};
 use trantor_time::{Clock, GameSpan, GameTime};
 
 use crate::console::operate::{lag_actions, scenario_line};
-use crate::minds::{self, MindSpec};
-use crate::options::{OptionError, PROGRAM, explain};
+use crate::minds;
+use crate::options::{GameOptions, OptionError, PROGRAM, explain, settings};
 use crate::replay::progress_bar;
 use crate::scripts::Scripts;
 use crate::twins::{self, Difference};
@@ -48,54 +47,16 @@ const UNITS_MAX: u64 = 100_000_000_000;
     allow_negative_numbers = true
 )]
 pub(crate) struct SimAsked {
-    /// What all chance is drawn from
-    #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = whole::<u64>(0, u64::MAX))]
-    seed: u64,
-    /// Columns of the map
-    #[arg(
-        long,
-        short = 'x',
-        visible_alias = "x",
-        value_name = "NUMBER",
-        default_value = "20"
-    )]
-    #[arg(value_parser = whole::<u32>(1, 1_000))]
-    width: u32,
-    /// Rows of the map
-    #[arg(
-        long,
-        short = 'y',
-        visible_alias = "y",
-        value_name = "NUMBER",
-        default_value = "20"
-    )]
-    #[arg(value_parser = whole::<u32>(1, 1_000))]
-    height: u32,
-    /// Places each team starts with; all are taken
-    #[arg(long, short, value_name = "NUMBER", default_value = "6", value_parser = whole::<u32>(1, 100_000))]
-    clients: u32,
+    #[command(flatten)]
+    game: GameOptions,
     /// Agents that a mind has its team grow to at most [default: twice the places, at least 24]
     #[arg(long, value_name = "NUMBER", value_parser = whole::<usize>(1, 100_000))]
     team_size_max: Option<usize>,
-    /// Team names
-    #[arg(long, short = 'n', value_name = "NAME", num_args = 1.., action = ArgAction::Set)]
-    #[arg(default_values = ["red", "blue"], value_parser = team_name)]
-    teams: Vec<String>,
     /// Who plays each team, from weak to strong: trivial, random, solo, duo, quartet, sextet or team; the last also plays
-    /// the teams behind it
+    /// the teams behind it; not together with --mind
     #[arg(long, value_name = "MIND", num_args = 1.., action = ArgAction::Set)]
-    #[arg(default_value = "team", value_parser = minds::built_in)]
+    #[arg(default_value = "team", conflicts_with = "mind", value_parser = minds::built_in)]
     minds: Vec<MindKind>,
-    /// Agents of one team by kind, number and rate, in place of --minds; may be repeated; docs/minds.md
-    #[arg(long, value_name = minds::USAGE, conflicts_with = "minds", action = ArgAction::Append)]
-    #[arg(value_parser = mind_spec)]
-    mind: Vec<MindSpec>,
-    /// How broadcasts travel: off, radio, noisy, or settings, as the server's --lag
-    #[arg(long, value_name = "SETTINGS", num_args = 1.., action = ArgAction::Set, default_value = "off")]
-    lag: Vec<String>,
-    /// Script that runs beside the game and acts as an operator; docs/scripting.md
-    #[arg(long, value_name = "FILE")]
-    scenario: Option<PathBuf>,
     /// Stop at this game time if no team has won
     #[arg(long, value_name = "UNITS|win", default_value = "win", value_parser = until)]
     until: Until,
@@ -110,14 +71,6 @@ pub(crate) struct SimAsked {
 /// A value of `--until`; `None`: until nothing is due any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Until(Option<GameTime>);
-
-fn team_name(name: &str) -> Result<String, TeamNameError> {
-    check_team_name(name).map(|()| name.to_owned())
-}
-
-fn mind_spec(word: &str) -> Result<MindSpec, String> {
-    minds::read(word).map_err(|accepted| format!("must be {accepted}"))
-}
 
 fn until(word: &str) -> Result<Until, String> {
     if word == "win" {
@@ -188,9 +141,12 @@ pub enum SimError {
     Different(String),
 }
 
-/// The options of a simulation.
+/// The options of a simulation. Those that it shares with the server have the same defaults, but for the seed.
 pub fn command() -> Command {
-    SimAsked::command()
+    settings::with_defaults(SimAsked::command())
+        .mut_arg("seed", |arg| arg.default_value("1"))
+        .mut_arg("width", |arg| arg.visible_alias("x"))
+        .mut_arg("height", |arg| arg.visible_alias("y"))
 }
 
 /// Plays what `arguments` ask for, of which the first is `sim`. Answers the summary, or a help text.
@@ -200,7 +156,7 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
         let asks_for_help = place == 1 && (word == "help" || word == "-help");
         if asks_for_help { "--help".into() } else { word }
     });
-    let command = help::with_ranges(SimAsked::command());
+    let command = help::with_ranges(command());
     let matches = command.clone().try_get_matches_from(words);
     let asked = match matches.and_then(|matches| SimAsked::from_arg_matches(&matches)) {
         Ok(asked) => asked,
@@ -228,27 +184,22 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
 impl SimAsked {
     fn leap(&self, cast: &mut Cast) -> Result<Leap, OptionError> {
         let refused = |option: &'static str| move |why| OptionError::new(format!("{WORD}: {option}"), why);
-        let written = self.lag.join(" ");
-        let lag = lag::read_change(&written)
-            .map_err(|error| OptionError::new(format!("{WORD}: --lag {written}"), error.to_string()))?;
-        let config = GameConfig {
-            size: MapSize::new(self.width, self.height).expect("the parser keeps to the range"),
-            teams: self.teams.clone(),
-            places_per_team: self.clients,
-            seed: self.seed,
-            rules: Rules {
-                lock_step: true,
-                lag: lag.all.flatten(),
-                ..Rules::default()
-            },
-        };
-        let (minds, teams) = (self.minds.len(), self.teams.len());
+        let lag = self.game.lag().map_err(|error| error.within(WORD))?;
+        let mut config = self.game.config(self.game.seed.expect("it has a default"), &lag);
+        config.rules.lock_step = true;
+        let (minds, teams) = (self.minds.len(), config.teams.len());
         if minds > teams {
             let why = format!("{minds} minds for {teams} teams: name a mind for each team at most");
             return Err(OptionError::new(format!("{WORD}: --minds"), why));
         }
-        if let Some(most) = self.team_size_max.filter(|most| *most < self.clients as usize) {
-            let why = format!("{} places for each team are all taken at the start", self.clients);
+        if let Some(most) = self
+            .team_size_max
+            .filter(|most| *most < config.places_per_team as usize)
+        {
+            let why = format!(
+                "{} places for each team are all taken at the start",
+                config.places_per_team
+            );
             return Err(OptionError::new(format!("{WORD}: --team-size-max {most}"), why));
         }
         config
@@ -256,13 +207,13 @@ impl SimAsked {
             .map_err(|error| OptionError::new(WORD, error.to_string()))?;
         let actions = lag_actions(&config, &LagChange { all: None, ..lag }).map_err(refused("--lag"))?;
         let scenario = |scripts: &mut Scripts| {
-            let scenario = self.scenario.as_ref();
+            let scenario = self.game.scenario.as_ref();
             let scenario = scenario.map(|file| scripts.scenario(file, config.seed));
             scenario.transpose().map_err(refused("--scenario"))
         };
         let groups = |scripts: &mut Scripts| -> Result<Vec<MindGroup>, String> {
-            self.mind
-                .iter()
+            self.game
+                .minds()
                 .map(|mind| mind.group(&config, scripts))
                 .collect()
         };
@@ -406,7 +357,7 @@ fn first_to(totals: &MatchTotals, config: &GameConfig) -> BTreeMap<u8, First> {
 
 /// Kinds by team, or groups as they were asked for with what they did.
 fn minds_of(asked: &SimAsked, leap: &Leap) -> Vec<String> {
-    match asked.mind.is_empty() {
+    match asked.game.mind.is_empty() {
         true => asked.minds.iter().map(|kind| kind.name().to_owned()).collect(),
         false => leap
             .mind_groups()
@@ -444,7 +395,9 @@ mod tests {
         assert_eq!(first["units"], 300);
         assert_eq!(first["ended"], "time");
         assert_eq!((&first["width"], &first["height"]), (&8.into(), &9.into()));
-        assert_ne!(first["digest"], fields(&CALL.replace("7", "8"))["digest"]);
+        for other in [CALL.replace("7", "8"), format!("{CALL} --egg-hatch 600")] {
+            assert_ne!(first["digest"], fields(&other)["digest"], "{other}");
+        }
     }
 
     /// Whoever plays the journal of a match again counts what the match counted.

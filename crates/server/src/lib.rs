@@ -8,6 +8,7 @@
 
 #![allow(missing_docs, reason = "a program: items whose names say all have no comment")]
 
+pub mod archive;
 pub mod autosave;
 pub mod background;
 pub mod cli;
@@ -17,6 +18,7 @@ pub mod descriptors;
 pub mod event_loop;
 pub mod export;
 pub mod headless;
+mod http;
 pub mod listener;
 pub mod live;
 pub mod logging;

@@ -18,12 +18,11 @@ use trantor_game::{Delays, DueKind, LagTotals};
 use trantor_time::{NANOS, RealSpan};
 
 use crate::autosave::Autosave;
-use crate::passes::{Histogram, LoopStats, REAL_KINDS, StageTotals, bounds_seconds};
+use crate::passes::{Histogram, LoopStats, REAL_KINDS, bounds_seconds};
 use crate::recorder::Recorder;
 use crate::scripts::ScriptTotals;
 use crate::shell::Shell;
-use crate::shell::jobs::JobStats;
-use crate::shell::timers::{TimerStats, Timers};
+use crate::shell::timers::Timers;
 
 const PREFIX: &str = "trantor";
 
@@ -162,6 +161,17 @@ impl Table {
     }
 }
 
+/// What one or more families are about, by the values of a label.
+struct By<T> {
+    label: &'static str,
+    rows: Vec<(&'static str, T)>,
+}
+
+fn by<T>(label: &'static str, rows: impl IntoIterator<Item = (&'static str, T)>) -> By<T> {
+    let rows = rows.into_iter().collect();
+    By { label, rows }
+}
+
 /// A row of the table that is yet to get its name and value.
 struct Row<'a> {
     table: &'a mut Table,
@@ -180,6 +190,20 @@ impl Row<'_> {
 
     fn gauge(self, name: &'static str, value: f64) {
         self.add(name, Value::Gauge(value));
+    }
+
+    /// A sample for each row, under the row's name.
+    fn family<T>(self, name: &'static str, kind: MetricType, by: &By<T>, of: fn(&T) -> f64) {
+        let samples = by.rows.iter().map(|(row, value)| (*row, of(value)));
+        self.add(name, Value::Family(kind, by.label, samples.collect()));
+    }
+
+    fn counters<T>(self, name: &'static str, by: &By<T>, of: fn(&T) -> f64) {
+        self.family(name, MetricType::Counter, by, of);
+    }
+
+    fn gauges<T>(self, name: &'static str, by: &By<T>, of: fn(&T) -> f64) {
+        self.family(name, MetricType::Gauge, by, of);
     }
 
     fn histogram(self, name: &'static str, of: &Histogram) {
@@ -218,10 +242,7 @@ fn collect_passes(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
     } else {
         0.0
     };
-    let by_stage = |of: fn(&StageTotals) -> f64| {
-        let samples = own.stages.iter().map(|stage| (stage.name, of(stage)));
-        Value::Family(MetricType::Counter, "stage", samples.collect())
-    };
+    let stages = by("stage", own.stages.iter().map(|stage| (stage.name, stage)));
     m.help("Time since the start, sleeping included")
         .gauge("uptime_seconds", uptime);
     m.help("Passes of the server's loop")
@@ -235,9 +256,9 @@ fn collect_passes(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
     m.help("Duration of passes")
         .histogram("loop_pass_seconds", &own.pass_time);
     m.help("Items that the stages of passes did")
-        .add("loop_stage_items", by_stage(|stage| stage.items as f64));
+        .counters("loop_stage_items", &stages, |stage| stage.items as f64);
     m.help("Time that the stages of passes took")
-        .add("loop_stage_seconds", by_stage(|stage| seconds(stage.time)));
+        .counters("loop_stage_seconds", &stages, |stage| seconds(stage.time));
     m.help("Average duration of a pass")
         .gauge("loop_pass_average_seconds", seconds(own.pass_average()));
     m.help("Longest pass")
@@ -256,11 +277,9 @@ fn collect_deadlines(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
         .into_iter()
         .zip(stats.counters.fired);
     let deadlines = of_game.chain(REAL_KINDS.into_iter().zip(own.real_deadlines));
-    let by_kind = deadlines.map(|(kind, count)| (kind.name(), count as f64));
-    m.help("Deadlines that fired, by kind").add(
-        "deadlines",
-        Value::Family(MetricType::Counter, "kind", by_kind.collect()),
-    );
+    let deadlines = by("kind", deadlines.map(|(kind, count)| (kind.name(), count)));
+    m.help("Deadlines that fired, by kind")
+        .counters("deadlines", &deadlines, |count| *count as f64);
     m.help("How late deadlines fired")
         .histogram("deadline_lateness_seconds", &own.deadline_lateness);
     let Spans {
@@ -276,12 +295,11 @@ fn collect_deadlines(m: &mut Table, own: &LoopStats, stats: &EngineStats) {
         ("0.999", p999_ns),
         ("1", max_ns),
     ];
-    let quantiles = quantiles.map(|(quantile, ns)| (quantile, ns as f64 / 1e9));
+    let quantiles = by("quantile", quantiles);
     m.help("How late deadlines fired since the start, by quantile")
-        .add(
-            "deadline_lateness_quantile_seconds",
-            Value::Family(MetricType::Gauge, "quantile", quantiles.into()),
-        );
+        .gauges("deadline_lateness_quantile_seconds", &quantiles, |ns| {
+            *ns as f64 / 1e9
+        });
 }
 
 fn collect_loop(m: &mut Table, shell: &Shell, stats: &EngineStats) {
@@ -310,33 +328,23 @@ fn collect_loop(m: &mut Table, shell: &Shell, stats: &EngineStats) {
 
 /// By the names of `timer list`.
 fn collect_timers(m: &mut Table, timers: &Timers) {
-    let by_name = |kind: MetricType, of: fn(&TimerStats) -> f64| {
-        let samples = timers.stats().map(|(name, stats)| (name, of(stats)));
-        Value::Family(kind, "timer", samples.collect())
-    };
+    let by_name = by("timer", timers.stats());
     m.help("Named timers that are set")
         .gauge("timers_set", timers.set_count() as f64);
-    m.help("Runs of a named timer").add(
-        "timer_runs",
-        by_name(MetricType::Counter, |timer| timer.runs as f64),
-    );
+    m.help("Runs of a named timer")
+        .counters("timer_runs", &by_name, |it| it.runs as f64);
     m.help("Periods for which a named timer did not run: it was late, or had a reason")
-        .add(
-            "timer_skipped",
-            by_name(MetricType::Counter, |timer| timer.skipped as f64),
-        );
-    m.help("Runs of a named timer that failed").add(
-        "timer_errors",
-        by_name(MetricType::Counter, |timer| timer.errors as f64),
-    );
-    m.help("Longest run of a named timer").add(
-        "timer_duration_max_seconds",
-        by_name(MetricType::Gauge, |timer| seconds(timer.duration_max)),
-    );
-    m.help("Latest run of a named timer").add(
-        "timer_lateness_max_seconds",
-        by_name(MetricType::Gauge, |timer| seconds(timer.lateness_max)),
-    );
+        .counters("timer_skipped", &by_name, |it| it.skipped as f64);
+    m.help("Runs of a named timer that failed")
+        .counters("timer_errors", &by_name, |it| it.errors as f64);
+    m.help("Longest run of a named timer")
+        .gauges("timer_duration_max_seconds", &by_name, |it| {
+            seconds(it.duration_max)
+        });
+    m.help("Latest run of a named timer")
+        .gauges("timer_lateness_max_seconds", &by_name, |it| {
+            seconds(it.lateness_max)
+        });
 }
 
 fn collect_sockets(m: &mut Table, shell: &Shell) {
@@ -456,16 +464,12 @@ fn collect_lag(m: &mut Table, engine: &Engine) {
         ("line_full", counts.line_full),
         ("crowded_out", crowded_out),
     ];
-    let ends = ends.map(|(end, count)| (end, count as f64));
     m.help("1 while messages between agents take time (--lag)")
         .gauge("lag_on", u8::from(is_on).into());
     m.help("Messages sent on links between agents, one for each hearer")
         .counter("lag_messages_sent", counts.sent);
     m.help("Messages and copies that arrived, and messages that did not, by reason")
-        .add(
-            "lag_messages",
-            Value::Family(MetricType::Counter, "outcome", ends.into()),
-        );
+        .counters("lag_messages", &by("outcome", ends), |count| *count as f64);
     m.help("Messages that arrive twice")
         .counter("lag_messages_copied", counts.duplicated);
     m.help("Messages and copies in flight")
@@ -478,73 +482,33 @@ fn collect_lag(m: &mut Table, engine: &Engine) {
 
 /// What the workers do, by name.
 fn collect_jobs(m: &mut Table, shell: &Shell) {
-    let stats = shell.jobs.stats();
-    let by_name = |of: fn(&JobStats) -> f64| stats.iter().map(|(name, stats)| (*name, of(stats))).collect();
-    let mut family = |help, kind, name, values| {
-        m.help(help).add(name, Value::Family(kind, "name", values));
-    };
-    let counter = MetricType::Counter;
-    let gauge = MetricType::Gauge;
-    family(
-        "Jobs done off the loop",
-        counter,
-        "jobs",
-        by_name(|stats| stats.runs as f64),
-    );
-    family(
-        "Jobs that failed",
-        counter,
-        "job_failures",
-        by_name(|stats| stats.failed as f64),
-    );
-    family(
-        "Jobs refused, since one of the name was under way",
-        counter,
-        "jobs_refused",
-        by_name(|stats| stats.refused as f64),
-    );
-    family(
-        "Jobs that wait for a worker",
-        gauge,
-        "jobs_waiting",
-        by_name(|stats| stats.waiting as f64),
-    );
-    family(
-        "Jobs that a worker is at",
-        gauge,
-        "jobs_running",
-        by_name(|stats| stats.running as f64),
-    );
-    family(
-        "Time that jobs took",
-        counter,
-        "job_seconds",
-        by_name(|stats| seconds(stats.took)),
-    );
-    family(
-        "The longest job",
-        gauge,
-        "job_max_seconds",
-        by_name(|stats| seconds(stats.took_max)),
-    );
-    family(
-        "The longest wait for a worker",
-        gauge,
-        "job_wait_max_seconds",
-        by_name(|stats| seconds(stats.waited_max)),
-    );
-    let now = shell.now;
-    let oldest = stats
+    let jobs = by("name", shell.jobs.stats());
+    m.help("Jobs done off the loop")
+        .counters("jobs", &jobs, |job| job.runs as f64);
+    m.help("Jobs that failed")
+        .counters("job_failures", &jobs, |job| job.failed as f64);
+    m.help("Jobs refused, since one of the name was under way")
+        .counters("jobs_refused", &jobs, |job| job.refused as f64);
+    m.help("Jobs that wait for a worker")
+        .gauges("jobs_waiting", &jobs, |job| job.waiting as f64);
+    m.help("Jobs that a worker is at")
+        .gauges("jobs_running", &jobs, |job| job.running as f64);
+    m.help("Time that jobs took")
+        .counters("job_seconds", &jobs, |job| seconds(job.took));
+    m.help("The longest job")
+        .gauges("job_max_seconds", &jobs, |job| seconds(job.took_max));
+    m.help("The longest wait for a worker")
+        .gauges("job_wait_max_seconds", &jobs, |job| seconds(job.waited_max));
+    let ages = jobs
+        .rows
         .iter()
-        .map(|(name, stats)| (*name, seconds(stats.oldest_age(now))));
-    m.help("How long the oldest job has waited").add(
-        "jobs_oldest_seconds",
-        Value::Family(gauge, "name", oldest.collect()),
-    );
+        .map(|(name, job)| (*name, job.oldest_age(shell.now)));
+    m.help("How long the oldest job has waited")
+        .gauges("jobs_oldest_seconds", &by("name", ages), |age| seconds(*age));
 }
 
 fn collect_scripts(m: &mut Table, totals: &ScriptTotals) {
-    let errors = vec![("run", totals.errors as f64), ("source", totals.mistakes as f64)];
+    let errors = by("kind", [("run", totals.errors), ("source", totals.mistakes)]);
     m.help("Scripts of minds and scenarios that are loaded")
         .gauge("scripts_loaded", totals.loaded as f64);
     m.help("Scripts that failed too often or took too long, and wait for an operator")
@@ -554,10 +518,7 @@ fn collect_scripts(m: &mut Table, totals: &ScriptTotals) {
     m.help(
         "Errors of scripts: routines that failed (run), and changed files that were not taken over (source)",
     )
-    .add(
-        "script_errors",
-        Value::Family(MetricType::Counter, "kind", errors),
-    );
+    .counters("script_errors", &errors, |count| *count as f64);
     m.help("Decisions of scripts that took too long, which the match did not wait for")
         .counter("script_late_decisions", totals.late);
     m.help("Memory of the scripts' virtual machines")
@@ -566,22 +527,21 @@ fn collect_scripts(m: &mut Table, totals: &ScriptTotals) {
 
 fn collect_minds(m: &mut Table, engine: &Engine, lateness: &Histogram) {
     let kinds = MindKind::ALL.map(MindKind::name).into_iter().chain(["script"]);
-    let by_kind = |of: fn(&MindGroupState) -> f64| {
-        let sum = |kind: &'static str| {
+    let groups = by(
+        "kind",
+        kinds.map(|kind| {
             let is_of = |group: &&MindGroupState| group.source.name().split(':').next() == Some(kind);
-            let groups = engine.mind_groups().filter(is_of);
-            (kind, groups.map(of).sum())
-        };
-        kinds.clone().map(sum).collect()
-    };
-    let living = by_kind(|group| f64::from(group.living));
-    let decisions = by_kind(|group| group.decisions as f64);
-    m.help("Agents with minds in the server")
-        .add("minds", Value::Family(MetricType::Gauge, "kind", living));
-    m.help("Decisions of minds").add(
-        "mind_decisions",
-        Value::Family(MetricType::Counter, "kind", decisions),
+            (kind, engine.mind_groups().filter(is_of).collect::<Vec<_>>())
+        }),
     );
+    m.help("Agents with minds in the server")
+        .gauges("minds", &groups, |groups| {
+            groups.iter().map(|it| f64::from(it.living)).sum()
+        });
+    m.help("Decisions of minds")
+        .counters("mind_decisions", &groups, |groups| {
+            groups.iter().map(|it| it.decisions as f64).sum()
+        });
     m.help("Minds whose decision is overdue by a whole period of their rate")
         .gauge("minds_starved", engine.minds_starved() as f64);
     m.help("How late minds decided that have a rate or asked to be woken")
@@ -628,11 +588,8 @@ fn collect_sessions(m: &mut Table, stats: &EngineStats) {
         .into_iter()
         .zip(counters.closed);
     let closed = closed.chain([("by_peer", counters.closed_by_peer)]);
-    let by_reason = closed.map(|(reason, count)| (reason, count as f64));
-    m.help("Sessions closed, by reason").add(
-        "sessions_closed",
-        Value::Family(MetricType::Counter, "reason", by_reason.collect()),
-    );
+    m.help("Sessions closed, by reason")
+        .counters("sessions_closed", &by("reason", closed), |count| *count as f64);
     let wait_p99 = stats.outbox_waits.p99_ns as f64 / 1e9;
     m.help("Connected agents")
         .gauge("sessions_agents", stats.agents as f64);

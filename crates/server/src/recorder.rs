@@ -33,7 +33,7 @@ use trantor_time::{RealSpan, RealTime};
 
 use self::run::{Run, pack, tidy_old, tidy_up};
 pub use self::run::{pieces_of, runs_in};
-use crate::options::RecordKeep;
+use crate::archive::Keep;
 use crate::store::{Files, OpenFile};
 
 /// The disk job that packs a finished piece, by its name in logs.
@@ -59,7 +59,7 @@ const SAVE_ROOM_SAVES: u64 = 4;
 /// Sizes and spans of a recorder. Only the simulation has other spans than the default.
 #[derive(Clone, Copy, Debug)]
 pub struct RecorderConfig {
-    pub keep: RecordKeep,
+    pub keep: Keep,
     /// Bytes after which a piece ends. A replay begins at a piece, so it bounds what a jump has to play: some hundred
     /// thousand commands, which take a blink.
     pub piece_bytes: u64,
@@ -77,7 +77,7 @@ pub struct RecorderConfig {
 impl Default for RecorderConfig {
     fn default() -> Self {
         Self {
-            keep: RecordKeep::default(),
+            keep: Keep::default(),
             piece_bytes: 1024 * 1024,
             piece_snapshots: 8,
             sync_span: RealSpan::from_secs(5),
@@ -96,7 +96,7 @@ pub struct Recorder {
     run: Option<Run>,
     retry_at: RealTime,
     /// The number of the latest run. If that is removed, the next one has another name: jobs may still be about its pieces.
-    last_run: u32,
+    last_run: u64,
     /// Size of the latest snapshot that a piece began with, which is as large as a save.
     snapshot_bytes: u64,
     to_pack: VecDeque<PathBuf>,
@@ -135,7 +135,7 @@ impl Recorder {
         files.create_directories(directory)?;
         tidy_up(&*files, directory)?;
         let run = Run::create(&files, directory, 0)?;
-        tidy_old(&*files, config.keep, directory, &run.directory);
+        tidy_old(&*files, config.keep, directory, run.directory());
         Ok(Self {
             files,
             directory: directory.to_owned(),
@@ -154,7 +154,7 @@ impl Recorder {
     }
 
     /// Keeps so much from now on: old recordings are removed when a piece is packed.
-    pub(crate) fn set_keep(&mut self, keep: RecordKeep) {
+    pub(crate) fn set_keep(&mut self, keep: Keep) {
         self.config.keep = keep;
     }
 
@@ -164,7 +164,7 @@ impl Recorder {
 
     /// The directory of the run being recorded, if one is.
     pub fn run(&self) -> Option<&Path> {
-        self.run.as_ref().map(|run| &*run.directory)
+        self.run.as_ref().map(Run::directory)
     }
 
     /// When [`Self::pass`] has to be called, if the engine does not wake the loop before.
@@ -314,7 +314,7 @@ impl Recorder {
     /// Ends the run if it was removed, or would take the room that saves need.
     fn check_run(&mut self, engine: &mut Engine, now: RealTime, saves: Option<&Path>) {
         let Some(run) = &self.run else { return };
-        let place = run.directory.display();
+        let place = run.directory().display();
         if run.is_removed() {
             log::warn!(
                 "{place}: it was removed: what happened in it is lost, and recording goes on in another run"

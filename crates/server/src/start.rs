@@ -38,7 +38,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
         );
     }
     let address = options.listen_address();
-    let seed = options.seed.unwrap_or_else(seed_from_system);
+    let seed = options.game.seed.unwrap_or_else(seed_from_system);
     let mut config = options.engine_config(seed);
     config.token = options.token()?;
     let directory = options.save.directory.as_deref();
@@ -79,7 +79,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     // Of all teams it is one of the rules; a game that is resumed keeps its own.
     let lag = LagChange {
         all: None,
-        ..options.lag.clone()
+        ..options.lag()
     };
     let made = EventLoop::new(listen(address)?, |now| {
         if let Some(game) = saved {
@@ -131,8 +131,10 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     });
     let engine = &mut event_loop.shell.engine;
     // A match that is over has no place for them.
-    if let Some(minds) = options.mind.as_ref().filter(|_| engine.game().winner().is_none()) {
-        let groups = minds.groups(engine.game().config(), &mut scripts);
+    if !options.game.mind.is_empty() && engine.game().winner().is_none() {
+        let config = engine.game().config();
+        let groups = options.game.minds().map(|mind| mind.group(config, &mut scripts));
+        let groups: Result<Vec<_>, _> = groups.collect();
         let groups = groups.map_err(|error| anyhow!("--mind: {error}"))?;
         let asked: u32 = groups.iter().map(|group| group.count).sum();
         let joined = engine.add_minds(groups)?;
@@ -140,7 +142,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
             log::warn!("{joined} of {asked} minds have joined: there were places for no more, see --clients");
         }
     }
-    if let Some(file) = &options.scenario {
+    if let Some(file) = &options.game.scenario {
         let seed = event_loop.shell.engine.game().config().seed;
         let scenario = scripts
             .scenario(file, seed)

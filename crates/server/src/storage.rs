@@ -126,15 +126,8 @@ fn roll_forward(files: &dyn Files, saved: &Game, recordings: &Path) -> Option<(G
 /// The game at the end of a run; `None` if the run does not pass through `saved`.
 fn play_from(files: &dyn Files, saved: &Game, run: &Path) -> Result<Option<Game>, String> {
     let pieces = pieces_of(files, run).map_err(|error| error.to_string())?;
-    // A crash may leave a piece both packed and not; the packed one is whole.
-    let is_packed_too = |path: &Path| pieces.iter().any(|other| other.path == store::packed(path));
-    let paths = pieces
-        .iter()
-        .map(|piece| &piece.path)
-        .filter(|path| !is_packed_too(path));
-    let paths: Vec<&PathBuf> = paths.collect();
-    let rolled = replay::roll_forward(saved, paths.len(), |place| {
-        open(files, paths[place])
+    let rolled = replay::roll_forward(saved, pieces.len(), |place| {
+        open(files, &pieces[place])
             .inspect_err(|why| log::warn!("{why}: what happened in this piece is lost"))
             .ok()?
     })?;
@@ -142,7 +135,7 @@ fn play_from(files: &dyn Files, saved: &Game, run: &Path) -> Result<Option<Game>
         && let Some(Ending::CutOff { whole_bytes, why }) = rolled.ending
         && !matches!(why, CutShort::Nothing | CutShort::Torn)
     {
-        let file = paths[rolled.piece].display();
+        let file = pieces[rolled.piece].display();
         log::warn!("{file}: at byte {whole_bytes}, {why}: what happened after it is lost");
     }
     Ok(rolled.map(|rolled| rolled.game))

@@ -12,20 +12,6 @@ use std::time::SystemTime;
 
 use trantor_runtime::files::{open_regular, open_to_hold};
 
-/// The suffix of a journal piece while it is written.
-pub const JOURNAL: &str = ".trj";
-
-/// The prefix of a journal piece's name, before its number.
-pub const PIECE: &str = "piece-";
-
-/// The suffix of a finished piece, packed with zstd.
-pub const COMPRESSED: &str = ".trj.zst";
-
-/// The name that a piece has once it is packed.
-pub(crate) fn packed(piece: &Path) -> PathBuf {
-    piece.with_extension(COMPRESSED.trim_start_matches('.'))
-}
-
 /// The extension of a file that is not whole yet.
 const ASIDE: &str = "aside";
 

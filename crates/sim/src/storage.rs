@@ -338,15 +338,8 @@ impl Storage {
         }
     }
 
-    /// The pieces of a run, those that are packed in their packed form only.
     fn pieces(&self, run: &Path) -> Result<Vec<PathBuf>> {
-        let pieces = pieces_of(&self.disk, run)?.into_iter().map(|piece| piece.path);
-        let entries = self.disk.list(run)?;
-        let is_there = |path: PathBuf| entries.iter().any(|entry| entry.path == path);
-        let is_packed = |piece: &PathBuf| {
-            piece.to_string_lossy().ends_with(".trj") && is_there(piece.with_extension("trj.zst"))
-        };
-        Ok(pieces.filter(|piece| !is_packed(piece)).collect())
+        Ok(pieces_of(&self.disk, run)?)
     }
 
     fn open(&self, piece: &Path) -> Result<Replay> {

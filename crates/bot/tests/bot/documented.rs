@@ -33,12 +33,13 @@ fn shown_on(page: &str, server: SocketAddr) -> Child {
 /// Runs the first Python block of a page until a text viewer receives `event`. Lock-step makes the game independent of the
 /// machine's load.
 fn plays_until(page: &str, event: &str) {
-    let server = serve(&Options {
-        teams: vec!["red".to_owned()],
-        places_per_team: 1,
+    let mut options = Options {
         lock_step: true,
         ..Options::default()
-    });
+    };
+    options.game.teams = vec!["red".to_owned()];
+    options.game.places_per_team = 1;
+    let server = serve(&options);
     let viewer = viewer(server.address());
     let _bot = Bot(shown_on(page, server.address()));
     assert!(

@@ -28,10 +28,9 @@ fn number(report: &serde_json::Value, name: &str) -> f64 {
 
 #[test]
 fn agents_and_viewers_of_both_kinds_are_served_and_measured() {
-    let server = serve(&Options {
-        places_per_team: 10,
-        ..Options::default()
-    });
+    let mut options = Options::default();
+    options.game.places_per_team = 10;
+    let server = serve(&options);
     let flags = "-a 20 --text-viewers 2 --frame-viewers 2 -f 500 -d 0.7 --warm-up 0.2";
     let (status, report, stderr) = found(start(server.address(), flags));
     assert_eq!(status, 0, "{stderr}");

@@ -34,13 +34,13 @@ fn end_of(server: &Background) -> Option<(String, i128)> {
 
 /// A game of two teams of six; `split` spreads the agents of the first over processes.
 fn played(split: &[u32]) -> (String, i128) {
-    let server = serve(&Options {
-        width: 10,
-        height: 10,
-        places_per_team: 6,
+    let mut options = Options {
         lock_step: true,
         ..Options::default()
-    });
+    };
+    (options.game.width, options.game.height) = (10, 10);
+    options.game.places_per_team = 6;
+    let server = serve(&options);
     let mut processes: Vec<Child> = split
         .iter()
         .map(|&agents| bots(server.address(), "red", agents))

@@ -239,12 +239,12 @@ fn the_console_shows_the_loops_own_figures_by_their_names() {
 /// Drawing a map takes milliseconds, and an operator may ask for hundreds at once.
 #[test]
 fn an_operator_that_asks_for_much_at_once_gets_it_in_many_passes() {
-    let mut event_loop = event_loop(Options {
-        width: 200,
-        height: 200,
+    let mut options = Options {
         control: ControlAccess::Loopback,
         ..Options::default()
-    });
+    };
+    (options.game.width, options.game.height) = (200, 200);
+    let mut event_loop = event_loop(options);
     let mut peer = TcpStream::connect(event_loop.address()).unwrap();
     let lines = format!("ADMIN\n{}tick rate 200\n", "map\n".repeat(100));
     peer.write_all(lines.as_bytes()).unwrap();

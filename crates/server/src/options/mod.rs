@@ -18,14 +18,15 @@ use trantor_engine::{ControlAccess, EngineConfig, FoodTold, PlacesTold, RefillNe
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_model::agent::EGGS_MAX;
-use trantor_model::lag::LagChange;
+use trantor_model::lag::{self, LagChange};
 use trantor_protocol::limits::{TEXT_FREQUENCY_MAX, TOKEN_FILE_BYTES_MAX};
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_runtime::files::read_regular_text;
 use trantor_time::{Frequency, RealSpan};
 
+use crate::archive::Keep;
 use crate::conn::KeepAlive;
-pub use crate::minds::MindSpecs;
+use crate::minds::{MindSpec, MindSpecs};
 use crate::names::unknown_team;
 
 pub(crate) use error::{COMMANDS, explain, spelt};
@@ -33,10 +34,10 @@ pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
 use trantor_cli::values::{choice, number, whole};
 use values::{
     CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, fits, frequency,
-    host_names, lag, lag_limit, log_filter, minds, path, period, record_keep, seconds, seconds_or_never,
-    socket_address, switch,
+    host_names, lag_limit, log_filter, minds, path, period, record_keep, seconds, seconds_or_never,
+    socket_address, switch, team_name,
 };
-pub use values::{ConsoleInput, LogFilter, RecordKeep};
+pub use values::{ConsoleInput, LogFilter};
 
 /// A value that 0 switches off. An alias, since clap takes an `Option` for a flag that may be left out.
 pub type OrNone<T> = Option<T>;
@@ -93,25 +94,9 @@ pub struct Options {
     /// Address to listen on; 0.0.0.0 or :: for every network this machine is in
     #[arg(long, value_name = "ADDRESS", value_parser = address())]
     pub bind: IpAddr,
-    /// Columns of the map
-    #[arg(short = 'x', long, value_name = "TILES", value_parser = whole::<u16>(1, 1_000))]
-    pub width: u16,
-    /// Rows of the map
-    #[arg(short = 'y', long, value_name = "TILES", value_parser = whole::<u16>(1, 1_000))]
-    pub height: u16,
-    /// Team names, up to the next option
-    #[arg(short = 'n', long, value_name = "NAME", num_args = 1.., aliases = ["names", "name"])]
-    pub teams: Vec<String>,
-    /// Places (eggs) each team starts with
-    #[arg(short = 'c', long = "clients", value_name = "PLACES", alias = "places", value_parser = whole::<u32>(1, 100_000))]
-    pub places_per_team: u32,
-    /// Seed of all random numbers; the same seed makes the same world
-    #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>(0, u64::MAX))]
-    pub seed: Option<u64>,
-    /// Agents without a connection: trivial, random, solo, duo, quartet, sextet, team (plays to win) or script:FILE; may be
-    /// repeated; docs/minds.md
-    #[arg(long, value_name = crate::minds::USAGE, value_parser = minds())]
-    pub mind: Option<MindSpecs>,
+    /// The game itself.
+    #[command(flatten)]
+    pub game: GameOptions,
     /// End the match after this long, counted anew with --resume; the leading team wins
     #[arg(long, value_name = "SECONDS", aliases = ["match_duration", "game-duration", "game_duration"])]
     #[arg(value_parser = seconds(1, MATCH_SECONDS_MAX))]
@@ -141,26 +126,6 @@ pub struct Options {
     #[arg(long, value_name = ON_OFF, action = ArgAction::Set, value_parser = switch())]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     pub precise: bool,
-    /// List eggs in Look
-    #[arg(long, value_name = TRUE_FALSE, alias = "display_eggs", action = ArgAction::Set)]
-    #[arg(value_parser = switch())]
-    pub display_eggs: bool,
-    /// Let Eject destroy the eggs on its tile
-    #[arg(long, value_name = ON_OFF, alias = "eject_eggs", action = ArgAction::Set, value_parser = switch())]
-    pub eject_eggs: bool,
-    /// Units until a laid egg is a place; 0 for at once, 600 as in the older rules
-    #[arg(long = "egg-hatch", value_name = "UNITS", alias = "egg_hatch", value_parser = whole::<u32>(0, 1_000_000))]
-    pub egg_hatch_units: u32,
-    /// Give a team its place back when a player dies or leaves
-    #[arg(long, value_name = ON_OFF, alias = "respawn_slots", action = ArgAction::Set, value_parser = switch())]
-    pub respawn_slots: bool,
-    /// Script that runs beside the game and acts as an operator does: a scenario
-    #[arg(long, value_name = "FILE", value_parser = path("the path of a file"))]
-    pub scenario: Option<PathBuf>,
-    /// How broadcasts travel between players: off for at once, radio, noisy, or settings such as speed=2 latency=5 jitter=3
-    /// range=10 loss=5% copies=1% bandwidth=64 order=any (tiles, units, bytes a unit), also for what a team sends: radio red:off
-    #[arg(long, value_name = "SETTINGS", num_args = 1.., value_parser = lag())]
-    pub lag: LagChange,
     /// Protocol of players: Epitech's of today or until 2016, or School 42's in French (42) or English (42en)
     #[arg(long, value_name = "WORDS", value_parser = choice(&DIALECTS))]
     pub dialect: Dialect,
@@ -206,7 +171,7 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Remove the oldest recordings in DIR beyond so many bytes (10GB), so many days (30d) or both (10GB,30d)
     #[arg(long, value_name = "BOUNDS", value_parser = record_keep())]
-    pub record_keep: RecordKeep,
+    pub record_keep: Keep,
     /// How the game is saved, and whether it goes on from a save.
     #[command(flatten)]
     pub save: SaveOptions,
@@ -216,6 +181,85 @@ pub struct Options {
     /// Least level logged on standard error, for all (info) or by module (warn,trantor_engine=trace)
     #[arg(long, value_name = "LEVEL", value_parser = log_filter())]
     pub log: LogFilter,
+}
+
+/// What is played, by the server and by `sim`.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
+pub struct GameOptions {
+    /// Columns of the map
+    #[arg(short = 'x', long, value_name = "TILES", value_parser = whole::<u16>(1, 1_000))]
+    pub width: u16,
+    /// Rows of the map
+    #[arg(short = 'y', long, value_name = "TILES", value_parser = whole::<u16>(1, 1_000))]
+    pub height: u16,
+    /// Team names, up to the next option
+    #[arg(short = 'n', long, value_name = "NAME", num_args = 1.., action = ArgAction::Set)]
+    #[arg(aliases = ["names", "name"], value_parser = team_name())]
+    pub teams: Vec<String>,
+    /// Places (eggs) each team starts with
+    #[arg(short = 'c', long = "clients", value_name = "PLACES", alias = "places", value_parser = whole::<u32>(1, 100_000))]
+    pub places_per_team: u32,
+    /// Seed of all random numbers; the same seed makes the same world
+    #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>(0, u64::MAX))]
+    pub seed: Option<u64>,
+    /// Agents without a connection: trivial, random, solo, duo, quartet, sextet, team (plays to win) or script:FILE; may be
+    /// repeated; docs/minds.md
+    #[arg(long, value_name = crate::minds::USAGE, action = ArgAction::Append, value_parser = minds())]
+    pub mind: Vec<MindSpecs>,
+    /// List eggs in Look
+    #[arg(long, value_name = TRUE_FALSE, alias = "display_eggs", action = ArgAction::Set)]
+    #[arg(value_parser = switch())]
+    pub display_eggs: bool,
+    /// Let Eject destroy the eggs on its tile
+    #[arg(long, value_name = ON_OFF, alias = "eject_eggs", action = ArgAction::Set, value_parser = switch())]
+    pub eject_eggs: bool,
+    /// Units until a laid egg is a place; 0 for at once, 600 as in the older rules
+    #[arg(long = "egg-hatch", value_name = "UNITS", alias = "egg_hatch", value_parser = whole::<u32>(0, 1_000_000))]
+    pub egg_hatch_units: u32,
+    /// Give a team its place back when a player dies or leaves
+    #[arg(long, value_name = ON_OFF, alias = "respawn_slots", action = ArgAction::Set, value_parser = switch())]
+    pub respawn_slots: bool,
+    /// Script that runs beside the game and acts as an operator does: a scenario
+    #[arg(long, value_name = "FILE", value_parser = path("the path of a file"))]
+    pub scenario: Option<PathBuf>,
+    /// How broadcasts travel between players: off for at once, radio, noisy, or settings such as speed=2 latency=5 jitter=3
+    /// range=10 loss=5% copies=1% bandwidth=64 order=any (tiles, units, bytes a unit), also for what a team sends: radio red:off
+    #[arg(long, value_name = "SETTINGS", num_args = 1.., action = ArgAction::Set)]
+    lag: Vec<String>,
+}
+
+impl GameOptions {
+    /// The game, with `seed` for its random numbers and [`Self::lag`] of all teams.
+    pub fn config(&self, seed: u64, lag: &LagChange) -> GameConfig {
+        GameConfig {
+            size: MapSize::new(u32::from(self.width), u32::from(self.height))
+                .expect("the sides were checked"),
+            teams: self.teams.clone(),
+            places_per_team: self.places_per_team,
+            seed,
+            rules: Rules {
+                eject_eggs: self.eject_eggs,
+                egg_hatch_units: self.egg_hatch_units,
+                respawn_places: self.respawn_slots,
+                eggs_in_sight: self.display_eggs,
+                // What is due at one instant has one order, so that minds and a scenario have one outcome at any speed.
+                lock_step: !self.mind.is_empty() || self.scenario.is_some(),
+                lag: lag.all.flatten(),
+            },
+        }
+    }
+
+    /// How broadcasts travel. Its words are read together, which no parser of one value can.
+    pub fn lag(&self) -> Result<LagChange, OptionError> {
+        let words = self.lag.join(" ");
+        lag::read_change(&words)
+            .map_err(|error| OptionError::new(format!("--lag {words}"), error.to_string()))
+    }
+
+    /// All entries of `--mind`.
+    pub fn minds(&self) -> impl Iterator<Item = &MindSpec> {
+        self.mind.iter().flat_map(|minds| &minds.0)
+    }
 }
 
 /// The [`Limits`] that can be chosen.
@@ -317,24 +361,14 @@ impl Options {
         SocketAddr::new(self.bind, self.port)
     }
 
+    /// How broadcasts travel, as it was checked when it was set.
+    pub fn lag(&self) -> LagChange {
+        self.game.lag().expect("the words were checked")
+    }
+
     /// The configuration of the engine, with `seed` for its random numbers.
     pub fn engine_config(&self, seed: u64) -> EngineConfig {
-        let game = GameConfig {
-            size: MapSize::new(u32::from(self.width), u32::from(self.height))
-                .expect("the sides were checked"),
-            teams: self.teams.clone(),
-            places_per_team: self.places_per_team,
-            seed,
-            rules: Rules {
-                eject_eggs: self.eject_eggs,
-                egg_hatch_units: self.egg_hatch_units,
-                respawn_places: self.respawn_slots,
-                eggs_in_sight: self.display_eggs,
-                // What is due at one instant has one order, so that minds and a scenario have one outcome at any speed.
-                lock_step: self.mind.is_some() || self.scenario.is_some(),
-                lag: self.lag.all.flatten(),
-            },
-        };
+        let game = self.game.config(seed, &self.lag());
         EngineConfig {
             frequency: self.frequency,
             auto_start: self.auto_start,
@@ -408,13 +442,13 @@ impl Options {
             let needed = "needs save, the directory to go on from";
             return clash(["resume", "save"], "resume", needed);
         }
-        let lags = self.lag.teams.iter().map(|(team, _)| ("lag", team));
-        let minds = self.mind.iter().flat_map(|minds| &minds.0);
-        let mut named = lags.chain(minds.map(|mind| ("mind", &mind.team)));
-        if let Some((option, team)) = named.find(|(_, team)| !self.teams.contains(team)) {
-            return clash([option, "teams"], option, &unknown_team(team, &self.teams));
+        let (game, lag) = (&self.game, self.lag());
+        let lags = lag.teams.iter().map(|(team, _)| ("lag", team));
+        let mut named = lags.chain(game.minds().map(|mind| ("mind", &mind.team)));
+        if let Some((option, team)) = named.find(|(_, team)| !game.teams.contains(team)) {
+            return clash([option, "teams"], option, &unknown_team(team, &game.teams));
         }
-        let (teams, each) = (self.teams.len(), self.places_per_team);
+        let (teams, each) = (game.teams.len(), game.places_per_team);
         if each as usize > EGGS_MAX / teams {
             let asked = format!("{teams} teams of {each} places");
             let most = format!("all teams together have at most {} places", EGGS_MAX);

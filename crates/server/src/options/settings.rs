@@ -17,6 +17,7 @@ use toml::de::{DeTable, ValueDeserializer};
 use trantor_cli::help;
 use trantor_cli::mistake::nearest_flag;
 use trantor_game::GameConfig;
+use trantor_model::lag;
 use trantor_runtime::files::read_regular_text;
 
 use super::values::{LogFilter, ON_OFF, TRUE_FALSE, team_names_fault};
@@ -31,26 +32,50 @@ pub(crate) const SAMPLE: &str = include_str!("../../../../assets/config/server.t
 
 /// The options as the sample has them; those that are off by default are comments there.
 pub(super) static DEFAULTS: LazyLock<Options> = LazyLock::new(|| {
-    let sample: toml::Table = SAMPLE.parse().expect("the sample is TOML");
-    let flags = sample.iter().flat_map(|(name, value)| {
-        let words = words_of(name, value).expect("the sample has words, numbers and switches");
-        std::iter::once(format!("--{name}")).chain(words)
-    });
-    let matches = ALL.clone().get_matches_from(flags);
+    let matches = with_defaults(ALL.clone()).get_matches_from([""; 0]);
     Options::from_arg_matches(&matches).expect("the sample has every option that is not off")
 });
 
+/// The words of each default.
+static DEFAULT_WORDS: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
+    let sample: toml::Table = SAMPLE.parse().expect("the sample is TOML");
+    let words = sample.into_iter().map(|(name, value)| {
+        let words = match value {
+            toml::Value::Boolean(is_on) if takes(&name, &[ON_OFF]) => {
+                Some(vec![if is_on { "on" } else { "off" }.to_owned()])
+            }
+            value => words_of(&name, &value),
+        };
+        (name, words.expect("the sample has words, numbers and switches"))
+    });
+    words.collect()
+});
+
+/// The command with the defaults of the options that it has in common with the server.
+pub(crate) fn with_defaults(command: Command) -> Command {
+    command.mut_args(
+        |arg| match arg.get_long().and_then(|name| DEFAULT_WORDS.get(name)) {
+            Some(words) => arg
+                .required(false)
+                .default_values(words.iter().map(String::as_str)),
+            None => arg,
+        },
+    )
+}
+
 const TEAMS: &str = "teams";
+const LAG: &str = "lag";
 
 /// The option that adds up when it is repeated.
 const MIND: &str = "mind";
 
-/// Headings of the help text, each with its first option.
-const HEADINGS: [(&str, &str); 9] = [
+/// Headings of the help text, with the option that each begins at.
+const HEADINGS: [(&str, &str); 10] = [
     ("port", "Network"),
     ("width", "Game"),
-    ("frequency", "Time"),
     ("display-eggs", "Rules"),
+    ("match-duration", "Game"),
+    ("frequency", "Time"),
     ("dialect", "Protocol"),
     ("control", "Control"),
     ("connections-limit", "Limits"),
@@ -80,6 +105,12 @@ fn name_of(arg: &'static Arg) -> &'static str {
 
 fn arg_of(name: &str) -> Option<&'static Arg> {
     ALL.get_arguments().find(|arg| name_of(arg) == name)
+}
+
+/// Whether the help calls the value of an option so.
+fn takes(name: &str, placeholders: &[&str]) -> bool {
+    let values = arg_of(name).and_then(Arg::get_value_names).unwrap_or_default();
+    values.iter().any(|value| placeholders.contains(&value.as_str()))
 }
 
 pub(crate) fn short(name: &str) -> Option<char> {
@@ -113,14 +144,9 @@ pub(crate) fn flags() -> impl Iterator<Item = Arg> {
 
 /// What the help says of each option besides its purpose: its values and its default.
 pub(crate) fn notes() -> impl Iterator<Item = (&'static str, String)> {
-    let sample: toml::Table = SAMPLE.parse().expect("the sample is TOML");
-    ALL.get_arguments().flat_map(move |arg| {
+    ALL.get_arguments().flat_map(|arg| {
         let name = name_of(arg);
-        let words = sample.get(name).and_then(|value| words_of(name, value));
-        let placeholder = arg.get_value_names().unwrap_or_default();
-        let is_on_off = placeholder.iter().any(|placeholder| *placeholder == ON_OFF);
-        let default = match (words, name) {
-            (Some(words), _) if is_on_off => if words == ["true"] { "on" } else { "off" }.to_owned(),
+        let default = match (DEFAULT_WORDS.get(name), name) {
             (Some(words), _) => words.join(" "),
             (None, "seed") => "random".to_owned(),
             (None, "metrics") => "off".to_owned(),
@@ -151,14 +177,23 @@ fn listed_values(arg: &Arg) -> Option<String> {
 /// # Errors
 /// Why they are not accepted, as the end of an error line; nothing has changed then.
 pub(crate) fn set(options: &mut Options, name: &str, words: &[String]) -> Result<(), String> {
-    if name == TEAMS {
-        if let Some(fault) = team_names_fault(words) {
-            return Err(fault);
+    let joined = words.join(" ");
+    match name {
+        TEAMS => {
+            if let Some(fault) = team_names_fault(words) {
+                return Err(fault);
+            }
+            options.game.teams = words.to_vec();
+            return Ok(());
         }
-        options.teams = words.to_vec();
-        return Ok(());
+        LAG => {
+            lag::read_change(&joined).map_err(|error| format!("lag must be valid: {error}"))?;
+            options.game.lag = vec![joined];
+            return Ok(());
+        }
+        _ => {}
     }
-    let given = format!("--{name}={}", words.join(" "));
+    let given = format!("--{name}={joined}");
     let matches = ALL.clone().try_get_matches_from([given]).map_err(|error| {
         let why = trantor_cli::explain(&error, &ALL, "", &[]).why;
         format!("{name} must be {}", why.strip_prefix("must be ").unwrap_or(&why))
@@ -199,10 +234,7 @@ fn in_file(name: &str, words: &[String]) -> String {
         return format!("[{}]", names.join(", "));
     }
     let word = words.join(" ");
-    let values = arg_of(name).and_then(Arg::get_value_names).unwrap_or_default();
-    let is_switch = values
-        .iter()
-        .any(|value| [ON_OFF, TRUE_FALSE].contains(&value.as_str()));
+    let is_switch = takes(name, &[ON_OFF, TRUE_FALSE]);
     match word.parse::<i64>() {
         Ok(number) => number.to_string(),
         Err(_) if is_switch => (word == "on" || word == "true").to_string(),

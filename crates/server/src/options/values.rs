@@ -12,13 +12,13 @@ use log::LevelFilter;
 use trantor_cli::values::number;
 use trantor_engine::{ControlAccess, RefillNews};
 use trantor_game::GameConfig;
-use trantor_model::lag::{self, LagChange};
 use trantor_model::names::did_you_mean;
 use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
 use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, OrNone, PERIOD_MS};
+use crate::archive::Keep;
 use crate::minds::{self, MindSpecs};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,12 +62,15 @@ pub(super) fn lag_limit() -> impl Reader<OrNone<RealSpan>> {
     })
 }
 
-pub(super) fn lag() -> impl Reader<LagChange> {
-    |text: &str| lag::read_change(text).map_err(|error| format!("valid: {error}"))
+pub(super) fn minds() -> impl Reader<MindSpecs> {
+    |text: &str| minds::read_all(text).map_err(|accepted| format!("must be {accepted}"))
 }
 
-pub(super) fn minds() -> impl Reader<MindSpecs> {
-    minds::read_all
+pub(super) fn team_name() -> impl Reader<String> {
+    |name: &str| match check_team_name(name) {
+        Ok(()) => Ok(name.to_owned()),
+        Err(fault) => Err(fault.to_string()),
+    }
 }
 
 pub(super) fn frequency() -> impl Reader<Frequency> {
@@ -129,10 +132,10 @@ pub(super) fn host_names() -> impl Reader<Hosts> {
     })
 }
 
-pub(super) fn record_keep() -> impl Reader<RecordKeep> {
+pub(super) fn record_keep() -> impl Reader<Keep> {
     text(
         "all, or bytes from 64MB, or days from 2d, or both with a comma, as in 10GB,30d",
-        RecordKeep::read,
+        read_keep,
     )
 }
 
@@ -279,41 +282,27 @@ const BYTES_MIN: u64 = 64 * 1_000_000;
 /// The least age: saves are at most a day apart, and `--resume` needs the journal since the last one.
 const AGE_MIN: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
-/// How much of the recordings is kept; neither: all of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RecordKeep {
-    pub bytes: Option<u64>,
-    pub age: Option<Duration>,
-}
-
-impl RecordKeep {
-    /// Reads `10GB`, `30d`, or both with a comma between them; `all` is neither.
-    pub fn read(text: &str) -> Option<Self> {
-        let mut keep = Self::default();
-        if text == "all" {
-            return Some(keep);
-        }
-        for part in text.split(',') {
-            let digits = part.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-            let number: u64 = digits.parse().ok()?;
-            let bytes = |unit: u64| number.checked_mul(unit).filter(|bytes| *bytes >= BYTES_MIN);
-            match &part[digits.len()..] {
-                "MB" if keep.bytes.is_none() => keep.bytes = Some(bytes(1_000_000)?),
-                "GB" if keep.bytes.is_none() => keep.bytes = Some(bytes(1_000_000_000)?),
-                "TB" if keep.bytes.is_none() => keep.bytes = Some(bytes(1_000_000_000_000)?),
-                "d" if keep.age.is_none() => {
-                    let age = Duration::from_secs(number.checked_mul(24 * 60 * 60)?);
-                    keep.age = Some(age).filter(|age| *age >= AGE_MIN);
-                    keep.age?;
-                }
-                _ => return None,
+/// Reads `10GB`, `30d`, or both with a comma between them; `all` is neither.
+fn read_keep(text: &str) -> Option<Keep> {
+    let mut keep = Keep::default();
+    if text == "all" {
+        return Some(keep);
+    }
+    for part in text.split(',') {
+        let digits = part.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let number: u64 = digits.parse().ok()?;
+        let bytes = |unit: u64| number.checked_mul(unit).filter(|bytes| *bytes >= BYTES_MIN);
+        match &part[digits.len()..] {
+            "MB" if keep.bytes.is_none() => keep.bytes = Some(bytes(1_000_000)?),
+            "GB" if keep.bytes.is_none() => keep.bytes = Some(bytes(1_000_000_000)?),
+            "TB" if keep.bytes.is_none() => keep.bytes = Some(bytes(1_000_000_000_000)?),
+            "d" if keep.age.is_none() => {
+                let age = Duration::from_secs(number.checked_mul(24 * 60 * 60)?);
+                keep.age = Some(age).filter(|age| *age >= AGE_MIN);
+                keep.age?;
             }
+            _ => return None,
         }
-        Some(keep)
     }
-
-    /// Whether anything is ever removed.
-    pub(crate) fn is_bounded(self) -> bool {
-        self.bytes.is_some() || self.age.is_some()
-    }
+    Some(keep)
 }

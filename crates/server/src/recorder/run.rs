@@ -2,6 +2,7 @@
 //!
 //! When anything is written, packed or synced is for [`super`] to say.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use trantor_engine::JournalBytes;
 use trantor_time::RealTime;
 
 use super::RecorderConfig;
-use crate::options::RecordKeep;
-use crate::store::{self, COMPRESSED, Entry, Files, JOURNAL, OpenFile, PIECE};
+use crate::archive::{self, Archive, JOURNAL, Keep, PIECES, Part, RUNS};
+use crate::store::{self, Entry, Files, OpenFile};
 
 /// How hard zstd tries. Its usual level: a second level of effort saves a few per cent.
 const PACK_LEVEL: i32 = 3;
@@ -29,8 +30,8 @@ const RUN_TRIES_MAX: usize = 64;
 /// record is no recording.
 #[derive(Debug)]
 pub(super) struct Run {
-    files: Arc<dyn Files>,
-    pub(super) directory: PathBuf,
+    /// Its directory, held as long as this run is being recorded.
+    archive: Archive,
     file: OpenFile,
     /// To be synced besides the piece being written: finished pieces, and at first the directory that has the run's.
     pub(super) unsynced: Vec<OpenFile>,
@@ -40,23 +41,20 @@ pub(super) struct Run {
     pub(super) write_at: Option<RealTime>,
     /// When what was written is synced.
     pub(super) sync_at: Option<RealTime>,
-    number: u32,
+    /// Of the piece being written.
+    piece: u64,
     piece_bytes: u64,
     /// Size of the snapshot that the piece begins with.
     pub(super) head_bytes: u64,
-    /// The directory, locked as long as this run is being recorded.
-    lock: OpenFile,
 }
 
 impl Run {
     /// Makes a directory for a run in `directory`, with a number above `last` and above all there, and its first file.
-    pub(super) fn create(files: &Arc<dyn Files>, directory: &Path, last: u32) -> io::Result<Self> {
-        let entries = files.list(directory)?;
-        let numbers = entries.iter().filter_map(|entry| run_number(entry.name()));
-        let last = numbers.max().map_or(last, |number| last.max(number));
+    pub(super) fn create(files: &Arc<dyn Files>, directory: &Path, last: u64) -> io::Result<Self> {
+        let last = RUNS.newest(&**files, directory)?.max(last);
         let mut refused = None;
-        for number in (last + 1..=u32::MAX).take(RUN_TRIES_MAX) {
-            let run = directory.join(run_name(number));
+        for number in (last + 1..=RUNS.number_max).take(RUN_TRIES_MAX) {
+            let run = RUNS.path(directory, number);
             match files
                 .create_directory(&run)
                 .and_then(|()| Self::begin(files, &run))
@@ -82,32 +80,36 @@ impl Run {
 
     /// A run in the directory that was made for it, which is removed again if this fails.
     fn begin(files: &Arc<dyn Files>, directory: &Path) -> io::Result<Self> {
-        let begun = store::lock(&**files, directory)
-            .and_then(|lock| Ok((lock, files.create(&piece_path(directory, 0))?)));
-        let (lock, file) = begun.inspect_err(|_| drop(files.remove_directory(directory)))?;
+        let begun = Archive::hold(files, directory, &PIECES).and_then(|archive| {
+            let first = archive.create(0)?;
+            Ok((archive, first))
+        });
+        let (archive, file) = begun.inspect_err(|_| drop(files.remove_directory(directory)))?;
         Ok(Self {
-            files: Arc::clone(files),
-            directory: directory.to_owned(),
+            archive,
             file,
             unsynced: Vec::new(),
             syncing: None,
             write_at: None,
             sync_at: None,
-            number: 0,
+            piece: 0,
             piece_bytes: 0,
             head_bytes: 0,
-            lock,
         })
     }
 
-    pub(super) fn number(&self) -> u32 {
-        let name = self.directory.file_name().and_then(|name| name.to_str());
-        name.and_then(run_number).unwrap_or(0)
+    pub(super) fn directory(&self) -> &Path {
+        &self.archive.directory
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        let name = self.directory().file_name().and_then(|name| name.to_str());
+        name.and_then(|name| RUNS.number(name)).unwrap_or(0)
     }
 
     /// Whether the directory, or the piece being written, is no longer where it was.
     pub(super) fn is_removed(&self) -> bool {
-        !self.lock.is_at(&self.directory) || !self.file.is_at(&piece_path(&self.directory, self.number))
+        self.archive.is_removed() || !self.file.is_at(&self.archive.path(self.piece))
     }
 
     pub(super) fn is_piece_long(&self, config: &RecorderConfig) -> bool {
@@ -120,10 +122,11 @@ impl Run {
     /// # Errors
     /// What the system says; a part of the bytes may have been written.
     pub(super) fn append(&mut self, journal: &JournalBytes) -> io::Result<Option<PathBuf>> {
-        if journal.piece != self.number {
-            let next = self.files.create(&piece_path(&self.directory, journal.piece))?;
+        let piece = u64::from(journal.piece);
+        if piece != self.piece {
+            let next = self.archive.create(piece)?;
             let finished = std::mem::replace(&mut self.file, next);
-            self.number = journal.piece;
+            self.piece = piece;
             self.piece_bytes = 0;
             match self.unsynced.len() < UNSYNCED_MAX {
                 true => self.unsynced.push(finished),
@@ -136,14 +139,14 @@ impl Run {
             self.head_bytes = count;
         }
         self.piece_bytes += count;
-        Ok(journal.is_last.then(|| piece_path(&self.directory, self.number)))
+        Ok(journal.is_last.then(|| self.archive.path(self.piece)))
     }
 
     /// What is to be synced now: all that is unsynced, the piece being written, and the directory.
     pub(super) fn begin_sync(&mut self) -> Vec<OpenFile> {
         self.sync_at = None;
         self.syncing = Some(self.unsynced.len());
-        let others = [&self.file, &self.lock];
+        let others = [&self.file, &self.archive.lock];
         self.unsynced.iter().chain(others).map(Arc::clone).collect()
     }
 
@@ -157,11 +160,10 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if self.piece_bytes == 0 {
-            let piece = piece_path(&self.directory, self.number);
-            let _left_empty = self
-                .files
-                .remove(&piece)
-                .and_then(|()| self.files.remove_directory(&self.directory));
+            let Archive { files, directory, .. } = &self.archive;
+            let _left_empty = files
+                .remove(&self.archive.path(self.piece))
+                .and_then(|()| files.remove_directory(directory));
         }
     }
 }
@@ -201,7 +203,7 @@ fn tidy_up_run(files: &dyn Files, run: &Path) -> io::Result<()> {
     store::remove_asides(files, run)?;
     let entries = files.list(run)?;
     for Entry { path, bytes, .. } in &entries {
-        let is_packed = || entries.iter().any(|other| other.path == store::packed(path));
+        let is_packed = || entries.iter().any(|other| other.path == archive::packed(path));
         if path.to_string_lossy().ends_with(JOURNAL) && (*bytes == 0 || is_packed()) {
             files.remove(path)?;
         }
@@ -211,142 +213,90 @@ fn tidy_up_run(files: &dyn Files, run: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The number of a run of ours. There is one after it, or nothing could be recorded beside it.
-fn run_number(name: &str) -> Option<u32> {
-    let number = name.strip_prefix("run-")?.parse().ok()?;
-    (name == run_name(number) && number < u32::MAX).then_some(number)
-}
-
-/// Of four digits, or as many as it takes.
-fn run_name(number: u32) -> String {
-    format!("run-{number:04}")
-}
-
 /// Packs a finished piece; the plain file is removed once the packed one is on the disk.
 pub(super) fn pack(files: &dyn Files, piece: &Path) -> io::Result<()> {
     let packed = zstd::stream::encode_all(files.read(piece)?, PACK_LEVEL)?;
-    store::write_whole(files, &store::packed(piece), &packed)?;
+    store::write_whole(files, &archive::packed(piece), &packed)?;
     files.remove(piece)
 }
 
 /// The directories of the runs in `directory`, in order.
 pub fn runs_in(files: &dyn Files, directory: &Path) -> io::Result<Vec<PathBuf>> {
-    Ok(numbered_runs(files, directory)?
-        .into_iter()
-        .map(|(_, run)| run)
+    let runs = RUNS.list(files, directory)?.into_iter();
+    Ok(runs
+        .filter(|(_, run)| !run.is_file)
+        .map(|(_, run)| run.path)
         .collect())
 }
 
-fn numbered_runs(files: &dyn Files, directory: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
-    let entries = files.list(directory)?.into_iter().filter(|entry| !entry.is_file);
-    let mut runs: Vec<_> = entries
-        .filter_map(|entry| Some((run_number(entry.name())?, entry.path)))
-        .collect();
-    runs.sort();
-    Ok(runs)
+/// The pieces of a run, in order. Of one that is there packed and unpacked it is the packed one, which is whole.
+pub fn pieces_of(files: &dyn Files, run: &Path) -> io::Result<Vec<PathBuf>> {
+    let pieces = piece_files(files, run)?.into_iter();
+    let last_of_each: BTreeMap<_, _> = pieces.map(|(number, piece)| (number, piece.path)).collect();
+    Ok(last_of_each.into_values().collect())
 }
 
-/// The pieces of a run, in order. Of one that is there packed and unpacked, the packed one is last, and whole.
-pub fn pieces_of(files: &dyn Files, run: &Path) -> io::Result<Vec<Entry>> {
-    let is_piece = |entry: &Entry| {
-        let is_journal = [JOURNAL, COMPRESSED]
-            .iter()
-            .any(|end| entry.name().ends_with(end));
-        entry.is_file && entry.name().starts_with(PIECE) && is_journal
-    };
-    let mut pieces = files.list(run)?;
-    pieces.retain(is_piece);
-    // A number may have a digit more than those before.
-    pieces.sort_by_cached_key(|piece| (piece.name().find('.'), piece.path.clone()));
+/// The files of a run's pieces, in order; of one number the packed one is last.
+fn piece_files(files: &dyn Files, run: &Path) -> io::Result<Vec<(u64, Entry)>> {
+    let mut pieces = PIECES.list(files, run)?;
+    pieces.retain(|(_, piece)| piece.is_file);
     Ok(pieces)
-}
-
-fn piece_path(directory: &Path, number: u32) -> PathBuf {
-    directory.join(format!("{PIECE}{number:05}{JOURNAL}"))
 }
 
 /// Pieces of the run being written that always stay: the one being written, and the one before it, which may be about to be
 /// packed.
 const PIECES_KEPT: usize = 2;
 
-/// What can be removed at once: a run that ended, or a piece of the one being written.
-#[derive(Debug)]
-struct Part {
-    path: PathBuf,
-    /// Its own path, or those of the pieces of a run.
-    pieces: Vec<PathBuf>,
-    bytes: u64,
-    modified: SystemTime,
-    /// Held by a server that records, or needed.
-    stays: bool,
-}
-
 /// `--record-keep`: removes what is too old beside what is written now, or too much, so that the directory of recordings
 /// stays within bounds. Runs that ended are removed as a whole, the oldest first, so that what is left of others is whole.
 /// Of `current`, the run being written, pieces are removed, never the last ones ([`PIECES_KEPT`]). If that fails, recording
 /// goes on.
-pub(super) fn tidy_old(files: &dyn Files, keep: RecordKeep, recordings: &Path, current: &Path) {
-    if keep.is_bounded()
-        && let Err(error) = remove_old(files, keep, recordings, current)
-    {
-        let shown = recordings.display();
-        log::warn!("{shown}: old recordings cannot be removed: {error}");
+pub(super) fn tidy_old(files: &dyn Files, keep: Keep, recordings: &Path, current: &Path) {
+    if keep == Keep::default() {
+        return;
+    }
+    match parts(files, recordings, current) {
+        Ok(parts) => {
+            for (path, bound) in archive::sweep(files, keep, parts) {
+                log::info!("{}: removed, beyond the {bound} of --record-keep", path.display());
+            }
+        }
+        Err(error) => {
+            let shown = recordings.display();
+            log::warn!("{shown}: old recordings cannot be removed: {error}");
+        }
     }
 }
 
-fn remove_old(files: &dyn Files, keep: RecordKeep, recordings: &Path, current: &Path) -> io::Result<()> {
+/// What can be removed, the oldest first: runs, and pieces of `current`.
+fn parts(files: &dyn Files, recordings: &Path, current: &Path) -> io::Result<Vec<Part>> {
+    let newest = |pieces: &[(u64, Entry)]| pieces.iter().map(|(_, piece)| piece.modified).max();
     // The piece being written is as new as the clock; whether that is right does not matter.
-    let Some(now) = pieces_of(files, current)?
-        .iter()
-        .map(|piece| piece.modified)
-        .max()
-    else {
-        return Ok(());
+    let Some(now) = newest(&piece_files(files, current)?) else {
+        return Ok(Vec::new());
     };
+    let age = |modified: SystemTime| now.duration_since(modified).unwrap_or_default();
     let mut parts = Vec::new();
     for run in runs_in(files, recordings)? {
-        let pieces = pieces_of(files, &run)?;
+        let pieces = piece_files(files, &run)?;
         if run == current {
-            let newest = pieces.len().saturating_sub(PIECES_KEPT);
-            let places = pieces.into_iter().enumerate();
-            parts.extend(places.map(|(place, piece)| Part {
-                path: piece.path.clone(),
-                pieces: vec![piece.path],
-                bytes: piece.bytes,
-                modified: piece.modified,
-                stays: place >= newest,
+            let kept = pieces.len().saturating_sub(PIECES_KEPT);
+            parts.extend(pieces.into_iter().enumerate().map(|(place, (_, piece))| Part {
+                age: age(piece.modified),
+                stays: place >= kept,
+                ..Part::of(piece)
             }));
-        } else if let Some(modified) = pieces.iter().map(|piece| piece.modified).max() {
+        } else if let Some(modified) = newest(&pieces) {
             parts.push(Part {
-                bytes: pieces.iter().map(|piece| piece.bytes).sum(),
-                modified,
+                bytes: pieces.iter().map(|(_, piece)| piece.bytes).sum(),
+                age: age(modified),
                 stays: is_held(files, &run),
-                pieces: pieces.into_iter().map(|Entry { path, .. }| path).collect(),
+                files: pieces.into_iter().map(|(_, piece)| piece.path).collect(),
                 path: run,
             });
         }
     }
-    let mut bytes: u64 = parts.iter().map(|part| part.bytes).sum();
-    for part in parts.iter().filter(|part| !part.stays) {
-        let age = now.duration_since(part.modified).unwrap_or_default();
-        let is_too_old = keep.age.is_some_and(|max| age > max);
-        let is_too_much = keep.bytes.is_some_and(|max| bytes > max);
-        if !is_too_old && !is_too_much {
-            continue;
-        }
-        for piece in &part.pieces {
-            files.remove(piece)?;
-        }
-        // Other files in it stay, and so does then the directory.
-        let _has_more = files.remove_directory(&part.path);
-        bytes -= part.bytes;
-        let why = if is_too_old { "age" } else { "bytes" };
-        log::info!(
-            "{}: removed, beyond the {why} of --record-keep",
-            part.path.display()
-        );
-    }
-    Ok(())
+    Ok(parts)
 }
 
 #[cfg(test)]
@@ -411,11 +361,11 @@ mod tests {
     fn what_has_the_name_of_a_run_keeps_its_number_whatever_it_is() {
         let directory = std::env::temp_dir().join(format!("trantor-numbers-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
-        for number in 1..=2 * RUN_TRIES_MAX as u32 {
-            fs::write(directory.join(run_name(number)), "no directory").unwrap();
+        for number in 1..=2 * RUN_TRIES_MAX as u64 {
+            fs::write(RUNS.path(&directory, number), "no directory").unwrap();
         }
         let run = Run::create(&SystemFiles::shared(), &directory, 0).unwrap();
-        assert_eq!(run.number(), 2 * RUN_TRIES_MAX as u32 + 1);
+        assert_eq!(run.number(), 2 * RUN_TRIES_MAX as u64 + 1);
         drop(run);
         fs::remove_dir_all(&directory).unwrap();
     }
@@ -427,7 +377,7 @@ mod tests {
         let files = SystemFiles::shared();
         let runs = || fs::read_dir(&directory).unwrap().count();
         let run = Run::create(&files, &directory, 0).unwrap();
-        assert!(run.directory.join("piece-00000.trj").exists());
+        assert!(run.directory().join("piece-00000.trj").exists());
         drop(run);
         assert_eq!(runs(), 0, "it ended before anything was recorded");
 
@@ -471,8 +421,12 @@ mod tests {
         }
         (0..4).for_each(|number| drop(piece(3, number, 10)));
         let left = |bytes: Option<u64>, age: Option<Duration>| {
-            let keep = RecordKeep { bytes, age };
-            remove_old(&SystemFiles, keep, &folder, &folder.join("run-0003")).unwrap();
+            let keep = Keep {
+                bytes,
+                age,
+                count: None,
+            };
+            tidy_old(&SystemFiles, keep, &folder, &folder.join("run-0003"));
             ["run-0001", "run-0002", "run-0003"]
                 .map(|run| pieces_of(&SystemFiles, &folder.join(run)).map_or(0, |all| all.len()))
         };

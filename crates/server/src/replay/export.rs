@@ -20,8 +20,8 @@ use trantor_time::link::{Delivery, Loss};
 
 use super::verify::{Checked, Outcome};
 use super::{Worst, files, line};
+use crate::archive::PIECES;
 use crate::options::PROGRAM;
-use crate::store::PIECE;
 
 /// Everything recorded lies before it.
 const END_OF_TIME: GameTime = GameTime::from_nanounits(i128::MAX);
@@ -54,7 +54,7 @@ pub(super) fn run(files: &[PathBuf], named: &[PathBuf]) -> io::Result<Worst> {
 fn run_of(file: &Path) -> String {
     let is_piece = file
         .file_name()
-        .is_some_and(|name| name.to_string_lossy().starts_with(PIECE));
+        .is_some_and(|name| name.to_string_lossy().starts_with(PIECES.prefix));
     let run = match file.parent() {
         Some(run) if is_piece && run != Path::new("") => run,
         _ => file,

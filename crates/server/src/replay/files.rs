@@ -11,7 +11,7 @@ use trantor_game::journal::MAGIC;
 use trantor_runtime::files::open_regular;
 use trantor_runtime::threads;
 
-use crate::store::{COMPRESSED, JOURNAL, packed};
+use crate::archive::{COMPRESSED, JOURNAL, packed};
 
 /// The most bytes of one piece that are read. The recorder ends a piece long before; a whole game of `sim --record` is one
 /// piece, however long it is.

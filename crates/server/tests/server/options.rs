@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use trantor_server::archive::Keep;
 use trantor_server::cli::{Asked, parse};
 use trantor_server::headless::simulate;
+use trantor_server::options::Options;
 use trantor_server::options::settings::{self, Resolved, is_common, names};
-use trantor_server::options::{Options, RecordKeep};
 use trantor_time::RealSpan;
 
 const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
@@ -72,17 +73,18 @@ fn values_are_read_in_the_unit_of_their_option() {
          --record-keep 10GB,30d",
     );
     let mut expected = Options {
-        seed: Some(u64::MAX),
         match_duration: Some(RealSpan::from_secs(10)),
         lag_limit: Some(RealSpan::from_millis(100)),
         keep_alive: None,
         ends_at_win: true,
-        record_keep: RecordKeep {
+        record_keep: Keep {
+            count: None,
             bytes: Some(10_000_000_000),
             age: Some(Duration::from_secs(30 * 24 * 60 * 60)),
         },
         ..Options::default()
     };
+    expected.game.seed = Some(u64::MAX);
     expected.save.every = RealSpan::from_secs(300);
     expected.metrics.address = Some("127.0.0.1:9100".parse().unwrap());
     expected.metrics.hosts = Some(vec!["arena.example".to_owned(), "arena".to_owned()]);
@@ -169,7 +171,7 @@ fn the_sample_file_names_every_option_and_its_examples_hold() {
 
     let mut all = Options::default();
     read_file(&mut all, &uncommented).unwrap();
-    assert_eq!(all.seed, Some(1));
+    assert_eq!(all.game.seed, Some(1));
     assert_eq!(all.metrics.address, Some("127.0.0.1:9100".parse().unwrap()));
     assert_eq!(all.match_duration, Some(RealSpan::from_secs(1200)));
 }
@@ -186,10 +188,8 @@ fn printed_options_are_a_file_of_the_same_options() {
         let mut read_back = Options::default();
         let text = printed(&format!("config print {line}"), &[("TRANTOR_SERVER_WIDTH", "33")]);
         read_file(&mut read_back, &text).unwrap();
-        let expected = Options {
-            width: 33,
-            ..options(line)
-        };
+        let mut expected = options(line);
+        expected.game.width = 33;
         assert_eq!(read_back, expected, "{line:?}");
     }
     assert_eq!(ask_with("config print -f 0", &[]), Err(refusal("-f 0")));
