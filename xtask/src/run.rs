@@ -69,7 +69,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
         "python" => return python::bench().map(|()| ExitCode::SUCCESS),
         "pacing" | "stress" => &["trantor-viewer", "view", "--", name],
         "view" => &["trantor-viewer", "view", "--"],
-        "leap" => &["trantor-engine", "leap", "--"],
+        "leap" => &["trantor-play", "leap", "--"],
         "script" => &["trantor-script", "script", "--"],
         _ => return measure(name, &options.arguments),
     };

@@ -19,12 +19,12 @@ use std::sync::Arc;
 
 use trantor_game::{Game, Snapshot};
 use trantor_model::AgentId;
+use trantor_play::minds::Minds;
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime, TimerQueue, TokenBucket};
 
 use crate::burst::Answer;
 use crate::config::EngineConfig;
 use crate::limits;
-use crate::minds::Minds;
 use crate::replicate::{EncodedLooks, FrameUpdates, TextUpdates};
 use crate::session::{Feed, Role, Sessions};
 use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
@@ -34,8 +34,6 @@ use crate::stats::{Counters, EngineStats, Meters};
 use deadlines::Timer;
 pub use deadlines::{Fired, FiredKind};
 use lock_step::LockStep;
-pub use lock_step::LockStepState;
-pub use operators::{Client, ClientKind};
 use pace::{Pace, Sprint};
 use playback::Playback;
 pub use playback::PlaybackStart;

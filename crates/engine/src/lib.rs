@@ -22,9 +22,7 @@ mod burst;
 mod check;
 mod config;
 mod engine;
-pub mod leap;
 pub mod limits;
-pub mod minds;
 mod replicate;
 mod session;
 mod shell;
@@ -33,8 +31,7 @@ mod snapshot;
 mod stats;
 
 pub use config::{ControlAccess, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
-pub use engine::{
-    Client, ClientKind, Engine, Fired, FiredKind, JournalBytes, JournalPressure, LockStepState, PlaybackStart,
-};
+pub use engine::{Engine, Fired, FiredKind, JournalBytes, JournalPressure, PlaybackStart};
 pub use shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 pub use stats::{Counters, EngineStats, Spans};
+pub use trantor_play::view::{Client, ClientKind, LockStepState};

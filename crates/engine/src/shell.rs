@@ -3,30 +3,10 @@
 //!
 //! Operators' requests have answers and therefore a verb of their own, [`crate::Engine::control`].
 
-use std::fmt;
 use std::net::IpAddr;
 
 use trantor_model::TeamId;
-
-/// Names one connection, for the shell and the engine alike. Chosen by the shell.
-///
-/// `slot` is the connection's place in the shell's table, the smallest free one: the engine keeps its own
-/// table by it. `generation` is raised each time a place is taken again, so that a late event of a closed
-/// connection is not applied to its successor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnId {
-    /// Place in the shell's table.
-    pub slot: u32,
-    /// How often that place was taken before.
-    pub generation: u32,
-}
-
-impl fmt::Display for ConnId {
-    /// As it stands in logs, and is typed by operators: `3.0`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.slot, self.generation)
-    }
-}
+pub use trantor_play::view::ConnId;
 
 /// One thing that happened to a connection.
 #[derive(Clone, Copy, Debug)]

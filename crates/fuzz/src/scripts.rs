@@ -1,7 +1,7 @@
 //! Scripts made of random statements: nothing that they do breaks a limit, and they do the same in every VM.
 
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
 use trantor_model::{Counts, Level, MapSize, Sight};
+use trantor_play::minds::{Act, Mind, MindFactory, Newborn, Percept};
 use trantor_script::limits::{GROWTH_BYTES_MAX, MEMORY_BYTES_MAX, SHOWS_MAX};
 use trantor_script::{Script, ScriptEvent};
 use trantor_time::GameTime;

@@ -8,13 +8,13 @@ use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 
-use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::{Act, MindGroup, MindRate, MindSource};
 use trantor_game::{Agent, Game, GameConfig};
 use trantor_model::{AgentId, Command, Resource, TeamId};
+use trantor_play::leap::{Ended, Leap};
+use trantor_play::minds::{Act, MindGroup, MindRate, MindSource};
+use trantor_play::words::MindSpecs;
 use trantor_server::console::operate::scenario_line;
 use trantor_server::live::LiveServer;
-use trantor_server::minds::MindSpecs;
 use trantor_server::options::PROGRAM;
 use trantor_server::scripts::Scripts;
 use trantor_time::{GameSpan, GameTime, RealSpan};
@@ -211,7 +211,7 @@ impl Arena {
             ..setup.config.clone()
         };
         let mut scripts = Scripts::default();
-        let minds = setup.opponents.groups(&config, &mut scripts)?;
+        let minds = setup.opponents.groups(&config, &mut |file| scripts.minds(file))?;
         let (mut groups, thinking): (Vec<_>, Vec<_>) = minds.into_iter().map(Thinking::measure).unzip();
         let seats = Rc::new(RefCell::new(vec![Seat::default(); setup.seats()]));
         let (mut teams, mut first) = (Vec::new(), 0);

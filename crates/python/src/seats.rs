@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
 use trantor_model::{AgentId, Command};
+use trantor_play::minds::{Act, Mind, MindFactory, Newborn, Percept};
 use trantor_protocol::limits::ANSWER_BYTES_MAX;
 use trantor_protocol::text::{AiLine, Dialect, parse_command, write_ai_line, write_percept};
 use trantor_time::GameTime;

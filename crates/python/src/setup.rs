@@ -6,8 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trantor_game::{GameConfig, Rules};
 use trantor_model::{MapSize, lag};
+use trantor_play::words::{self, MindSpecs};
 use trantor_protocol::check_team_name;
-use trantor_server::minds::{self, MindSpecs};
 use trantor_time::{GameSpan, GameTime, RealSpan};
 
 use crate::arena::{Rewards, SeatTeam, Setup};
@@ -68,7 +68,7 @@ pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Setup> {
 fn checked(fields: Fields) -> Result<Setup, String> {
     let (width, height) = fields.map;
     let size = MapSize::new(width, height).map_err(|error| format!("map: {error}"))?;
-    let specs = fields.opponents.iter().map(|spec| minds::read(spec));
+    let specs = fields.opponents.iter().map(|spec| words::read(spec));
     let specs = specs.collect::<Result<Vec<_>, _>>();
     let opponents = MindSpecs(specs.map_err(|accepted| format!("opponents: {accepted}"))?);
     let mut names = fields.order;
@@ -78,7 +78,7 @@ fn checked(fields: Fields) -> Result<Setup, String> {
             names.push(name.clone());
         }
     }
-    let counts = opponents.0.iter().map(minds::MindSpec::count);
+    let counts = opponents.0.iter().map(words::MindSpec::count);
     let places = fields.teams.iter().map(|team| team.1).chain(counts).max();
     let lag = lag::read_change(&fields.lag).map_err(|error| format!("lag: {error}"))?;
     if !lag.teams.is_empty() {

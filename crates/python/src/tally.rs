@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use pyo3::IntoPyObject;
-use trantor_engine::minds::{Scenario, ScenarioAct};
 use trantor_game::{Carry, Game, GameEvent};
 use trantor_model::{AgentId, Resource, TeamId};
+use trantor_play::minds::{Scenario, ScenarioAct};
 use trantor_time::GameTime;
 
 /// What one team has done.

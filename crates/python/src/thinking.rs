@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use trantor_engine::minds::{Act, Mind, MindFactory, MindGroup, MindSource, Newborn, Percept, Published};
 use trantor_model::TeamId;
+use trantor_play::minds::{Act, Mind, MindFactory, MindGroup, MindSource, Newborn, Percept, Published};
 use trantor_runtime::RealClock;
 use trantor_time::{Clock, GameTime, RealSpan};
 

@@ -9,8 +9,8 @@
 
 use std::time::{Duration, Instant};
 
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept};
 use trantor_model::{AgentId, Command, MapSize};
+use trantor_play::minds::{Act, Mind, MindFactory, Newborn, Percept};
 use trantor_script::Script;
 use trantor_time::{GameSpan, GameTime};
 

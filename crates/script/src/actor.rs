@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
-use trantor_engine::minds::{Act, Mind, Published};
 use trantor_model::{Counts, Level, Percept, Resource, Sight};
+use trantor_play::minds::{Act, Mind, Published};
 use trantor_time::{GameSpan, GameTime, NANOS};
 
 use crate::data::{Data, number};

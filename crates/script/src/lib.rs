@@ -1,6 +1,6 @@
 //! Scripts: minds and scenarios written in Luau, sandboxed, bounded and deterministic.
 //!
-//! A [`Script`] is one file in one VM. As a [`MindFactory`](trantor_engine::minds::MindFactory) it makes a mind for each
+//! A [`Script`] is one file in one VM. As a [`MindFactory`](trantor_play::minds::MindFactory) it makes a mind for each
 //! agent: a coroutine in an environment of its own, which sends commands and is resumed with their answers. A
 //! [`Scenario`] is one coroutine that is sent the events of the game and answers with lines of the operator's console.
 //!

@@ -1,7 +1,7 @@
 //! Scenarios: a script beside the game, which is sent its events and answers as an operator would.
 
-use trantor_engine::minds::{self, Mind as _, Published, ScenarioAct};
 use trantor_game::{Game, GameEvent};
+use trantor_play::minds::{self, Mind as _, Published, ScenarioAct};
 use trantor_time::GameTime;
 
 use crate::actor::{Actor, Answer, Role};

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use trantor_engine::minds::{Mind, MindFactory, Newborn};
 use trantor_model::AgentId;
+use trantor_play::minds::{Mind, MindFactory, Newborn};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::actor::{self, Actor, Role};

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use mlua::{Function, Lua, Table, Value};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use trantor_engine::minds::Published;
 use trantor_model::{
     AgentId, Command, Direction, MapSize, Percept, Resource, Show, Tile, TileMark, Turn, show::shown_text,
 };
+use trantor_play::minds::Published;
 use trantor_strategy::flight::{Flight, IN_FLIGHT_MAX};
 use trantor_time::{GameSpan, GameTime};
 

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::{MindGroup, MindKind, MindRate, MindSource, Scenario as _};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::{MapSize, TeamId};
+use trantor_play::leap::{Ended, Leap};
+use trantor_play::minds::{MindGroup, MindKind, MindRate, MindSource, Scenario as _};
 use trantor_script::{Scenario, Script, ScriptNews};
 use trantor_time::GameTime;
 

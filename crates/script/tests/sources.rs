@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use trantor_engine::minds::{Act, MindFactory, Newborn, Percept};
 use trantor_model::MapSize;
+use trantor_play::minds::{Act, MindFactory, Newborn, Percept};
 use trantor_script::limits::{SOURCE_BYTES_MAX, TEXT_MAX};
 use trantor_script::{Script, ScriptNews};
 use trantor_time::GameTime;

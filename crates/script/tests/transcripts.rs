@@ -12,10 +12,8 @@
 
 use std::fmt::Write as _;
 
-use trantor_engine::minds::{
-    Act, Mind, MindFactory, Newborn, Percept, Published, Scenario as _, ScenarioAct,
-};
 use trantor_model::{AgentId, Command, Counts, Direction, Level, MapSize, Resource, Show, Sight, Tile, Turn};
+use trantor_play::minds::{Act, Mind, MindFactory, Newborn, Percept, Published, Scenario as _, ScenarioAct};
 use trantor_script::{Data, Scenario, Script, ScriptError, ScriptNews};
 use trantor_time::GameTime;
 

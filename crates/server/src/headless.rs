@@ -1,6 +1,6 @@
 //! `trantor-server sim`: a whole game in one go, played by minds of our own, with a summary as JSON.
 //!
-//! No socket is opened and nothing waits: the game leaps from deadline to deadline ([`trantor_engine::leap`]).
+//! No socket is opened and nothing waits: the game leaps from deadline to deadline ([`trantor_play::leap`]).
 //! Only the length of the run is read from a clock, and only to be printed.
 
 use std::collections::BTreeMap;
@@ -13,18 +13,18 @@ use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser}
 use serde::Serialize;
 use trantor_cli::help;
 use trantor_cli::values::whole;
-use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::{MindGroup, MindKind};
 use trantor_game::journal::MAGIC;
 use trantor_game::{GameConfig, Handled};
 use trantor_model::lag::LagChange;
 use trantor_model::{Level, MatchTotals, TeamId, TeamTotals};
+use trantor_play::leap::{Ended, Leap};
+use trantor_play::minds::{MindGroup, MindKind};
+use trantor_play::words;
 use trantor_runtime::files::check_overwrite;
 use trantor_runtime::{RealClock, standard_error};
 use trantor_time::{Clock, GameSpan, GameTime};
 
 use crate::console::operate::{lag_actions, scenario_line};
-use crate::minds;
 use crate::options::{GameOptions, OptionError, PROGRAM, explain, settings};
 use crate::replay::progress_bar;
 use crate::scripts::Scripts;
@@ -55,7 +55,7 @@ pub(crate) struct SimAsked {
     /// Who plays each team, from weak to strong: trivial, random, solo, duo, quartet, sextet or team; the last also plays
     /// the teams behind it; not together with --mind
     #[arg(long, value_name = "MIND", num_args = 1.., action = ArgAction::Set)]
-    #[arg(default_value = "team", conflicts_with = "mind", value_parser = minds::built_in)]
+    #[arg(default_value = "team", conflicts_with = "mind", value_parser = words::built_in)]
     minds: Vec<MindKind>,
     /// Stop at this game time if no team has won
     #[arg(long, value_name = "UNITS|win", default_value = "win", value_parser = until)]
@@ -214,7 +214,7 @@ impl SimAsked {
         let groups = |scripts: &mut Scripts| -> Result<Vec<MindGroup>, String> {
             self.game
                 .minds()
-                .map(|mind| mind.group(&config, scripts))
+                .map(|mind| mind.group(&config, &mut |file| scripts.minds(file)))
                 .collect()
         };
         let mut scenario_of_all = scenario(&mut cast.scripts)?;
@@ -361,7 +361,7 @@ fn minds_of(asked: &SimAsked, leap: &Leap) -> Vec<String> {
         true => asked.minds.iter().map(|kind| kind.name().to_owned()).collect(),
         false => leap
             .mind_groups()
-            .map(|group| minds::shown(leap.game().config(), group))
+            .map(|group| words::shown(leap.game().config(), group))
             .collect(),
     }
 }

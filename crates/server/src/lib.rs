@@ -23,8 +23,6 @@ pub mod listener;
 pub mod live;
 pub mod logging;
 mod metrics;
-pub mod minds;
-mod names;
 pub mod options;
 mod passes;
 pub mod playback;

@@ -12,9 +12,9 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
-use trantor_engine::minds::{MindGroupState, MindKind};
 use trantor_engine::{CloseReason, Counters, Engine, EngineStats, FiredKind, Spans};
 use trantor_game::{Delays, DueKind, LagTotals};
+use trantor_play::minds::{MindGroupState, MindKind};
 use trantor_time::{NANOS, RealSpan};
 
 use crate::autosave::Autosave;

@@ -133,7 +133,10 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
     // A match that is over has no place for them.
     if !options.game.mind.is_empty() && engine.game().winner().is_none() {
         let config = engine.game().config();
-        let groups = options.game.minds().map(|mind| mind.group(config, &mut scripts));
+        let groups = options
+            .game
+            .minds()
+            .map(|mind| mind.group(config, &mut |file| scripts.minds(file)));
         let groups: Result<Vec<_>, _> = groups.collect();
         let groups = groups.map_err(|error| anyhow!("--mind: {error}"))?;
         let asked: u32 = groups.iter().map(|group| group.count).sum();

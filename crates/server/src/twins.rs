@@ -5,11 +5,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use trantor_engine::minds::{
-    Act, Mind, MindFactory, MindSource, Newborn, Percept, Published, Scenario, ScenarioAct,
-};
 use trantor_game::{Game, GameEvent};
 use trantor_model::AgentId;
+use trantor_play::minds::{
+    Act, Mind, MindFactory, MindSource, Newborn, Percept, Published, Scenario, ScenarioAct,
+};
 use trantor_time::GameTime;
 
 /// Allocations that are kept to lie between those of the VMs.

@@ -3,10 +3,10 @@
 //! What became of each stands in `matches.txt`, to the last deadline: every change of the strategy shows there, and how it
 //! plays. `BLESS=1` rewrites the table. Weaker opponents are measured by who beats whom.
 
-use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::MindKind;
 use trantor_game::{GameConfig, Rules};
 use trantor_model::{AdminAction, MapSize, TeamId, lag};
+use trantor_play::leap::{Ended, Leap};
+use trantor_play::minds::MindKind;
 use trantor_time::GameTime;
 
 /// How a match is set up.

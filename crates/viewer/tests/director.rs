@@ -4,10 +4,10 @@
 
 use glam::{Vec2, Vec3};
 use trantor_client::{EffectKind, Scene, SceneEffect, SceneGround, SceneRitual};
-use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::MindKind;
 use trantor_game::{GameConfig, Rules};
 use trantor_model::{Counts, MapSize};
+use trantor_play::leap::{Ended, Leap};
+use trantor_play::minds::MindKind;
 use trantor_render::picture::CameraPose;
 use trantor_time::{GameSpan, GameTime};
 use trantor_viewer::state::director::{Director, Format};

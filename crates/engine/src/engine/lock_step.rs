@@ -15,15 +15,16 @@
 //! joins late is idle from its birth on; one that dies or leaves is not.
 
 use std::collections::BTreeSet;
+use trantor_play::view::LockStepState;
 
 use trantor_game::{Agent, Game, GameEvent, GameInput, Handled, PaceChange};
 use trantor_model::{AgentId, Refusal, TeamId};
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime};
 
 use super::{Engine, Fired};
-use crate::minds::Minds;
 use crate::session::Role;
 use crate::shell::{CloseReason, ConnId};
+use trantor_play::minds::Minds;
 
 /// The agents and places for which the game waits.
 #[derive(Debug)]
@@ -59,23 +60,6 @@ pub(crate) enum Seat {
     Peer(ConnId),
     /// A mind, by its group.
     Mind(usize),
-}
-
-/// How a game in lock-step stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LockStepState {
-    /// It is yet to begin.
-    Gathering {
-        /// Free places of the start.
-        free: usize,
-    },
-    /// An operator or viewer has frozen it, whether it has begun or not.
-    Frozen,
-    /// It continues when no agent is awaited.
-    Playing {
-        /// Awaited agents.
-        awaited: usize,
-    },
 }
 
 impl LockStep {

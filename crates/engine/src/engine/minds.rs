@@ -7,10 +7,11 @@ use trantor_game::{EventFilter, Game, GameInput, Handled};
 use trantor_model::{AgentId, Control, GameRefusal, Refusal, Show, ShownBy, TeamId};
 use trantor_time::{GameTime, RealTime};
 
-use super::{Client, Engine, Fired, FiredKind};
+use super::{Engine, Fired, FiredKind};
 use crate::limits;
-use crate::minds::{Host, MindGroup, MindGroupState, Minds, OperatorView, PaceState, ReadLine, Scenario};
 use crate::shell::CloseReason;
+use trantor_play::minds::{Host, MindGroup, MindGroupState, Minds, OperatorView, ReadLine, Scenario};
+use trantor_play::view::{Client, PaceState};
 
 impl Host for Engine {
     fn game(&self) -> &Game {

@@ -6,10 +6,9 @@
 //! Any peer may watch; [`ControlAccess`] names those that may control. Agents never may: each of their lines is a
 //! command of the text protocol or `ko`.
 
-use std::net::IpAddr;
-
 use trantor_game::{GameInput, Handled};
-use trantor_model::{AdminAction, AgentId};
+use trantor_model::AdminAction;
+use trantor_play::view::{Client, ClientKind};
 use trantor_time::{RealSpan, RealTime};
 
 use super::Engine;
@@ -297,38 +296,4 @@ impl Engine {
             None => format!("connection {conn} ({peer})"),
         }
     }
-}
-
-/// A connected peer, for operators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Client {
-    /// Its connection.
-    pub conn: ConnId,
-    /// Where it comes from.
-    pub peer: IpAddr,
-    /// What it is.
-    pub kind: ClientKind,
-    /// Whether it may control the server.
-    pub may_control: bool,
-    /// Bytes sent or queued that the peer has not read.
-    pub unread_bytes: usize,
-}
-
-/// The kind of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClientKind {
-    /// It waits for the start.
-    Waiting,
-    /// It was greeted, but has not identified itself.
-    Greeted,
-    /// Plays.
-    Agent(AgentId),
-    /// Watches in text.
-    TextViewer,
-    /// Watches in frames.
-    Viewer,
-    /// Operates.
-    Operator,
-    /// Is on its way out.
-    Leaving,
 }

@@ -2,16 +2,16 @@
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use trantor_engine::leap::{Ended, Leap};
-use trantor_engine::minds::{
-    Act, Mind, MindFactory, MindGroup, MindKind, MindRate, MindSource, Newborn, OperatorView, Percept,
-    Published, Scenario, ScenarioAct,
-};
 use trantor_engine::{Engine, EngineConfig};
 use trantor_game::{Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules, Snapshot};
 use trantor_model::{
     AdminAction, AgentId, Command, Control, Counts, MapSize, Resource, Show, ShownBy, Step, TeamId, Tile,
     TileMark, Turn,
+};
+use trantor_play::leap::{Ended, Leap};
+use trantor_play::minds::{
+    Act, Mind, MindFactory, MindGroup, MindKind, MindRate, MindSource, Newborn, OperatorView, Percept,
+    Published, Scenario, ScenarioAct,
 };
 use trantor_time::link::{Chance, Order};
 use trantor_time::{Frequency, GameSpan, GameTime, RealSpan, RealTime};

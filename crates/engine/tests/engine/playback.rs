@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use trantor_engine::leap::Leap;
-use trantor_engine::minds::MindKind;
 use trantor_engine::{Engine, EngineConfig, PlaybackStart, limits};
 use trantor_game::replay::{IndexedPiece, Recording};
 use trantor_model::{AdminAction, AgentId, Control, Refusal, TeamId, Tile};
+use trantor_play::leap::Leap;
+use trantor_play::minds::MindKind;
 use trantor_protocol::wire::{History, MarkKind, ToServer};
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 

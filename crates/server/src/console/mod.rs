@@ -16,12 +16,13 @@ mod picture;
 pub mod remote;
 
 use trantor_engine::{ConnId, OperatorLine};
+use trantor_play::words;
 use trantor_protocol::text::printable;
 
 use self::commands::Line;
 use crate::options::values;
 use crate::shell::{Reply, Shell};
-use crate::{metrics, minds, service_manager};
+use crate::{metrics, service_manager};
 
 pub use crate::shell::Answer;
 
@@ -33,7 +34,7 @@ pub fn carry_out(shell: &mut Shell, from: Option<ConnId>, line: &str, reply: Rep
         Ok(None) => Ok(String::new()),
         Ok(Some(line)) => match (line.name, &line.arguments[..]) {
             ("script reload", [file]) => return shell.reload_script(file, reply),
-            ("mind add", [spec]) => match minds::read(spec) {
+            ("mind add", [spec]) => match words::read(spec) {
                 Ok(spec) => return shell.add_minds(spec, reply),
                 Err(accepted) => Err(format!("type: mind add {accepted}")),
             },

@@ -5,20 +5,20 @@
 
 use std::cmp::Reverse;
 
-use trantor_engine::minds::{OperatorView, PaceState};
-use trantor_engine::{Client, ClientKind, ConnId, Engine, LockStepState};
+use trantor_engine::Engine;
 use trantor_game::{Delays, Game, GameConfig, Lag, LagTotals};
 use trantor_model::control::STEP_UNITS_MAX;
 use trantor_model::lag::{self, LagChange};
 use trantor_model::names::nearest;
 use trantor_model::{AdminAction, AgentId, Control, Direction, Level, Resource, Step, Tile};
+use trantor_play::minds::OperatorView;
+use trantor_play::view::{Client, ClientKind, ConnId, LockStepState, PaceState};
 use trantor_time::link::LinkCounts;
 use trantor_time::{GameTime, RealTime};
 
 use super::commands::{self, Line};
 use super::{Answer, picture};
-use crate::minds;
-use crate::names::team_named;
+use trantor_play::words::{self, team_named};
 
 /// Connections in one list: more than a person reads, and a millisecond of the loop's time to write.
 const CLIENTS_SHOWN_MAX: usize = 1_000;
@@ -436,7 +436,7 @@ fn list_minds(seen: &dyn OperatorView) -> String {
     let (config, groups) = (seen.game().config(), seen.mind_groups());
     let mut text = String::new();
     for group in groups.iter().filter(|group| group.count > 0) {
-        let (asked, living, decisions) = (minds::shown(config, group), group.living, group.decisions);
+        let (asked, living, decisions) = (words::shown(config, group), group.living, group.decisions);
         text += &format!("{asked}: {living} living, {decisions} decisions\n");
     }
     let living: u32 = groups.iter().map(|group| group.living).sum();

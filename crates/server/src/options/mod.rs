@@ -26,8 +26,8 @@ use trantor_time::{Frequency, RealSpan};
 
 use crate::archive::Keep;
 use crate::conn::KeepAlive;
-use crate::minds::{MindSpec, MindSpecs};
-use crate::names::unknown_team;
+use trantor_play::words::unknown_team;
+use trantor_play::words::{MindSpec, MindSpecs};
 
 pub(crate) use error::{COMMANDS, explain, spelt};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
@@ -204,7 +204,7 @@ pub struct GameOptions {
     pub seed: Option<u64>,
     /// Agents without a connection: trivial, random, solo, duo, quartet, sextet, team (plays to win) or script:FILE; may be
     /// repeated; docs/minds.md
-    #[arg(long, value_name = crate::minds::USAGE, action = ArgAction::Append, value_parser = minds())]
+    #[arg(long, value_name = trantor_play::words::USAGE, action = ArgAction::Append, value_parser = minds())]
     pub mind: Vec<MindSpecs>,
     /// List eggs in Look
     #[arg(long, value_name = TRUE_FALSE, alias = "display_eggs", action = ArgAction::Set)]

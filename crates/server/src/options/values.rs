@@ -19,7 +19,7 @@ use trantor_time::{Frequency, RealSpan};
 
 use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, OrNone, PERIOD_MS};
 use crate::archive::Keep;
-use crate::minds::{self, MindSpecs};
+use trantor_play::words::{self, MindSpecs};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConsoleInput {
@@ -63,7 +63,7 @@ pub(super) fn lag_limit() -> impl Reader<OrNone<RealSpan>> {
 }
 
 pub(super) fn minds() -> impl Reader<MindSpecs> {
-    |text: &str| minds::read_all(text).map_err(|accepted| format!("must be {accepted}"))
+    |text: &str| words::read_all(text).map_err(|accepted| format!("must be {accepted}"))
 }
 
 pub(super) fn team_name() -> impl Reader<String> {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trantor_engine::minds::{MindSource, Scenario};
+use trantor_play::minds::{MindSource, Scenario};
 
 use super::{Report, ScriptTotals};
 

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crossbeam_channel::{Receiver, bounded};
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Percept, Published, Scenario, ScenarioAct};
 use trantor_game::{Game, GameEvent};
+use trantor_play::minds::{Act, Mind, MindFactory, Newborn, Percept, Published, Scenario, ScenarioAct};
 use trantor_runtime::threads::{self, Thread};
 use trantor_runtime::{RealClock, ThreadClock};
 use trantor_script::limits::HEARD_MAX;

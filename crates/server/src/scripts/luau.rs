@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use trantor_engine::minds::{MindFactory, MindSource, Scenario};
+use trantor_play::minds::{MindFactory, MindSource, Scenario};
 use trantor_runtime::files::read_regular;
 use trantor_runtime::threads::{self, Thread};
 use trantor_script::limits::SOURCE_BYTES_MAX;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 
-use trantor_engine::minds::{Act, Newborn, Percept, Published, ScenarioAct};
+use trantor_play::minds::{Act, Newborn, Percept, Published, ScenarioAct};
 use trantor_script::{Bytecode, Data, ScriptCounts, ScriptError, ScriptEvent};
 use trantor_time::GameTime;
 

@@ -10,8 +10,8 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use trantor_engine::minds::{Act, Mind, MindFactory, Newborn, Scenario as _, ScenarioAct};
 use trantor_model::MapSize;
+use trantor_play::minds::{Act, Mind, MindFactory, Newborn, Scenario as _, ScenarioAct};
 use trantor_runtime::{RealClock, ThreadClock};
 use trantor_script::{Bytecode, Host, JobWorker, Scenario, Script, ScriptEvent, ScriptNews, TimeLimit};
 use trantor_time::{Clock, GameTime, RealSpan, RealTime, TokenBucket, TokenRate};

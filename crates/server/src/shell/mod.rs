@@ -25,7 +25,6 @@ use crate::autosave::{self, Autosave};
 use crate::conn::{Conns, READ_BYTES_MAX};
 use crate::listener::{Listener, WAITING_MAX};
 use crate::logging::LinesLogged;
-use crate::minds::MindSpec;
 use crate::options::Options;
 use crate::passes::LoopStats;
 use crate::recorder::{self, Recorder, sync_all};
@@ -33,6 +32,7 @@ use crate::scripts::{Bytecode, Report, Scripts};
 use crate::service_manager::ServiceManager;
 use crate::storage::Storage;
 use crate::wait::MioWait;
+use trantor_play::words::MindSpec;
 
 /// Tokens of what is watched besides connections, whose tokens count from zero.
 pub(crate) const TOKEN_LISTENER: Token = Token(usize::MAX - 16);
@@ -377,7 +377,7 @@ impl Shell {
     }
 
     fn add_loaded_minds(&mut self, spec: &MindSpec) -> Answer {
-        let group = spec.group(self.engine.game().config(), &mut self.scripts)?;
+        let group = spec.group(self.engine.game().config(), &mut |file| self.scripts.minds(file))?;
         self.watch_scripts()
             .map_err(|error| format!("script files cannot be watched: {error}"))?;
         let joined = self.engine.add_minds(vec![group]);

@@ -7,11 +7,11 @@ use std::fmt;
 
 use trantor_game::{Game, GameEvent};
 use trantor_model::{AgentId, Control, Refusal, Show, ShownBy};
-use trantor_time::{Frequency, GameSpan, GameTime};
+use trantor_time::GameTime;
 
 use super::MindGroupState;
 use super::table::{Host, Minds, WAKE_SPACING};
-use crate::{Client, LockStepState};
+use crate::view::{Client, PaceState};
 
 /// Decisions in a row at one instant, each after an answer: more than any script asks, and no endless loop.
 const ROUNDS_MAX: usize = 256;
@@ -32,25 +32,6 @@ pub trait OperatorView {
 
     /// What the mind of an agent is called, if it has one.
     fn mind_of(&self, agent: AgentId) -> Option<&str>;
-}
-
-/// How a game proceeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PaceState {
-    /// `None` in a leap, which has no speed.
-    pub frequency: Option<Frequency>,
-    /// `None` unless it is in lock-step.
-    pub lock_step: Option<LockStepState>,
-    /// Whether it was started.
-    pub is_started: bool,
-    /// Whether it is paused.
-    pub is_paused: bool,
-    /// When its sprint ends.
-    pub sprint_until: Option<GameTime>,
-    /// Its time.
-    pub now: GameTime,
-    /// Game time that was given up since the machine could not keep up, if any was.
-    pub slipped: Option<GameSpan>,
 }
 
 /// Runs beside a game.

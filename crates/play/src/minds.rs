@@ -18,8 +18,8 @@ use trantor_model::{AgentId, Command, Direction, MapSize, Show, TeamId, Tile};
 use trantor_time::{GameSpan, GameTime};
 
 pub use built_in::MindKind;
-pub use scenario::{OperatorView, PaceState, ReadLine, Scenario, ScenarioAct};
-pub(crate) use table::{Host, Minds};
+pub use scenario::{OperatorView, ReadLine, Scenario, ScenarioAct};
+pub use table::{Host, Minds};
 
 /// A [`MindGroup`] in a game.
 #[derive(Debug)]

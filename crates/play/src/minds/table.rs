@@ -17,8 +17,8 @@ use trantor_time::{GameSpan, GameTime};
 
 use super::built_in::BuiltIn;
 use super::scenario::{Director, ReadLine, Scenario};
-use super::{Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, PaceState, Published};
-use crate::Client;
+use super::{Act, Mind, MindGroup, MindGroupState, MindRate, MindSource, Newborn, Published};
+use crate::view::{Client, PaceState};
 
 /// Wake-ups of one instant that are carried out together: enough for minds that compute elsewhere to do so side by side, few
 /// enough for a pass to be cut short between them.
@@ -28,7 +28,7 @@ const WAKES_MAX: usize = 64;
 pub(super) const WAKE_SPACING: GameSpan = GameSpan::from_nanounits(100_000_000);
 
 /// The game in which minds act: a leap, or a server.
-pub(crate) trait Host {
+pub trait Host {
     /// The game as it is.
     fn game(&self) -> &Game;
 
@@ -50,7 +50,7 @@ pub(crate) trait Host {
 
 /// All minds of a game.
 #[derive(Debug, Default)]
-pub(crate) struct Minds {
+pub struct Minds {
     groups: Vec<MindGroupState>,
     /// By number of the agent; numbers begin near 0 and are given out in turn.
     slots: Vec<Option<Slot>>,
@@ -143,7 +143,8 @@ struct Timing {
 }
 
 impl Minds {
-    pub(crate) fn new(game: &Game) -> Self {
+    /// No minds yet, for a game.
+    pub fn new(game: &Game) -> Self {
         let config = game.config();
         Self {
             teams: config.teams.iter().map(|_| TeamMinds::default()).collect(),
@@ -153,15 +154,17 @@ impl Minds {
     }
 
     /// Has the minds of a team ask for no more agents than so many, instead of [`agents_at_most`].
-    pub(crate) fn limit_agents(&mut self, most: usize) {
+    pub fn limit_agents(&mut self, most: usize) {
         self.agents_max = most;
     }
 
-    pub(crate) fn direct(&mut self, scenario: Box<dyn Scenario>, read_line: ReadLine) {
+    /// Has a scenario run beside the game, whose lines are read so.
+    pub fn direct(&mut self, scenario: Box<dyn Scenario>, read_line: ReadLine) {
         self.director = Some(Director::new(scenario, read_line));
     }
 
-    pub(crate) fn add(&mut self, config: &GameConfig, group: MindGroup) {
+    /// Adds a group, whose agents join later.
+    pub fn add(&mut self, config: &GameConfig, group: MindGroup) {
         let team = &mut self.teams[usize::from(group.team.0)];
         if let MindSource::BuiltIn(kind) = group.source
             && team.codec.is_none()
@@ -182,7 +185,7 @@ impl Minds {
     }
 
     /// Has the agents of the groups added last take their places: in turn by each team.
-    pub(crate) fn join_all(&mut self, host: &mut impl Host) {
+    pub fn join_all(&mut self, host: &mut impl Host) {
         let waiting = self.waiting();
         let most = waiting.iter().map(Vec::len).max().unwrap_or(0);
         for place in 0..most {
@@ -194,7 +197,7 @@ impl Minds {
     }
 
     /// All agents that were to join have joined, as far as there were places.
-    pub(crate) fn all_joined(&mut self) {
+    pub fn all_joined(&mut self) {
         for group in &mut self.groups {
             group.is_waiting = false;
         }
@@ -204,7 +207,7 @@ impl Minds {
     }
 
     /// By team, the group of each agent that is yet to join.
-    pub(crate) fn waiting(&self) -> Vec<Vec<usize>> {
+    pub fn waiting(&self) -> Vec<Vec<usize>> {
         let mut waiting = vec![Vec::new(); self.teams.len()];
         for (index, group) in self
             .groups
@@ -219,7 +222,7 @@ impl Minds {
     }
 
     /// Notes an event for [`Self::attend_noted`], if that does anything for an event of this kind.
-    pub(crate) fn note(&mut self, event: GameEvent) {
+    pub fn note(&mut self, event: GameEvent) {
         let is_for_minds = matches!(
             event,
             GameEvent::To { .. }
@@ -232,11 +235,13 @@ impl Minds {
         }
     }
 
-    pub(crate) fn has_noted(&self) -> bool {
+    /// Whether there is something for [`Self::attend_noted`].
+    pub fn has_noted(&self) -> bool {
         !self.noted.is_empty()
     }
 
-    pub(crate) fn attend_noted(&mut self, host: &mut impl Host) {
+    /// Passes on what was noted.
+    pub fn attend_noted(&mut self, host: &mut impl Host) {
         let mut noted = std::mem::take(&mut self.noted);
         for event in noted.drain(..) {
             self.attend(host, &event);
@@ -246,7 +251,7 @@ impl Minds {
 
     /// Passes an event to the scenario and to the minds that it is for, one thing at a time as lines are read, and carries out
     /// what they decide.
-    pub(crate) fn attend(&mut self, host: &mut impl Host, event: &GameEvent) {
+    pub fn attend(&mut self, host: &mut impl Host, event: &GameEvent) {
         if let Some(mut director) = self.director.take() {
             director.attend(host, self, event);
             self.director = Some(director);
@@ -268,8 +273,9 @@ impl Minds {
         self.perceived(host, agent);
     }
 
+    /// When the first mind or the scenario is to be woken.
     #[inline]
-    pub(crate) fn next_wake(&self) -> Option<GameTime> {
+    pub fn next_wake(&self) -> Option<GameTime> {
         if self.wakes.is_empty() && self.director.is_none() {
             return None;
         }
@@ -282,14 +288,14 @@ impl Minds {
     }
 
     /// The scenario begins, once the agents of the start have joined.
-    pub(crate) fn begin_scenario(&mut self, game: &Game) {
+    pub fn begin_scenario(&mut self, game: &Game) {
         if let Some(director) = &mut self.director {
             director.begin(game.now());
         }
     }
 
     /// Sets the wake-ups of all minds that can ask for one anew: what they are made from has changed.
-    pub(crate) fn reschedule(&mut self, game: &Game) {
+    pub fn reschedule(&mut self, game: &Game) {
         let made: Vec<AgentId> = self.made.iter().copied().collect();
         for agent in made {
             self.schedule(agent, game.now());
@@ -301,7 +307,7 @@ impl Minds {
 
     /// Carries out the earliest wake-up and others of its instant, the scenario's before those of agents. The game must be at
     /// that instant. Answers how many.
-    pub(crate) fn wake(&mut self, host: &mut impl Host) -> u32 {
+    pub fn wake(&mut self, host: &mut impl Host) -> u32 {
         let is_first = |wake: GameTime| self.wakes.first().is_none_or(|(at, _)| wake <= *at);
         if self.scenario_wake().is_some_and(is_first)
             && let Some(mut director) = self.director.take()
@@ -490,7 +496,8 @@ impl Minds {
         }
     }
 
-    pub(crate) fn carry_out(&mut self, host: &mut impl Host, agent: AgentId, act: Act) {
+    /// An agent does something, as its mind has decided.
+    pub fn carry_out(&mut self, host: &mut impl Host, agent: AgentId, act: Act) {
         match act {
             Act::Command(command) => {
                 let handled = host.hand_in(GameInput::Command { agent, command });
@@ -514,7 +521,7 @@ impl Minds {
     }
 
     /// Takes a place if there is one, and gives the newborn a mind.
-    pub(crate) fn join(&mut self, host: &mut impl Host, index: usize) {
+    pub fn join(&mut self, host: &mut impl Host, index: usize) {
         let team_id = self.groups[index].team;
         let Handled::Joined(agent) = host.hand_in(GameInput::Join { team: team_id }) else {
             return;
@@ -645,7 +652,7 @@ fn first_from(start: GameTime, every: GameSpan, from: GameTime) -> GameTime {
 
 impl Minds {
     /// Takes the youngest of a team, at most so many: how many that are yet to join, and the agents of the others.
-    pub(crate) fn take_youngest(&mut self, team: TeamId, count: usize) -> (usize, Vec<AgentId>) {
+    pub fn take_youngest(&mut self, team: TeamId, count: usize) -> (usize, Vec<AgentId>) {
         let mut left = count;
         let mut unborn = 0;
         let waiting = |group: &&mut MindGroupState| group.team == team && group.is_waiting;
@@ -659,18 +666,19 @@ impl Minds {
         (unborn, members.iter().rev().take(left).copied().collect())
     }
 
-    pub(crate) fn groups(&self) -> &[MindGroupState] {
+    /// All groups, in the order in which they were added.
+    pub fn groups(&self) -> &[MindGroupState] {
         &self.groups
     }
 
     /// What the mind of an agent is called, if it has one.
-    pub(crate) fn name_of(&self, agent: AgentId) -> Option<&str> {
+    pub fn name_of(&self, agent: AgentId) -> Option<&str> {
         let slot = self.slots.get(agent.0 as usize)?.as_ref()?;
         Some(self.groups[slot.group].source.name())
     }
 
     /// Minds whose wake-up was due a whole period of their rate before `now`.
-    pub(crate) fn starved(&self, now: GameTime) -> usize {
+    pub fn starved(&self, now: GameTime) -> usize {
         let is_starved = |(at, agent): &&(GameTime, AgentId)| {
             let slot = self.slots[agent.0 as usize].as_ref();
             let every = slot.and_then(|slot| self.groups[slot.group].rate.every);
@@ -680,15 +688,18 @@ impl Minds {
         overdue.filter(is_starved).count()
     }
 
-    pub(crate) fn living(&self) -> usize {
+    /// Agents with minds that live.
+    pub fn living(&self) -> usize {
         self.teams.iter().map(|team| team.members.len()).sum()
     }
 
-    pub(crate) fn joined(&self) -> u64 {
+    /// Agents with minds that were born so far.
+    pub fn joined(&self) -> u64 {
         self.joined
     }
 
-    pub(crate) fn commands(&self) -> u64 {
+    /// Commands of minds so far that were not dropped.
+    pub fn commands(&self) -> u64 {
         self.commands
     }
 }

@@ -11,11 +11,10 @@ use trantor_model::control::frequency_asked;
 use trantor_model::{AdminAction, AgentId, Control, Refusal, Show, ShownBy, TeamId};
 use trantor_time::GameTime;
 
-use crate::Client;
 use crate::minds::{
-    Act, Host, MindGroup, MindGroupState, MindKind, MindRate, MindSource, Minds, PaceState, ReadLine,
-    Scenario,
+    Act, Host, MindGroup, MindGroupState, MindKind, MindRate, MindSource, Minds, ReadLine, Scenario,
 };
+use crate::view::{Client, PaceState};
 
 /// Why a leap ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

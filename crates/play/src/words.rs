@@ -1,17 +1,15 @@
-//! Minds as words: what `--mind` and the console's `mind add` take, and the groups that come of it.
+//! Players as words: what `--mind` and the console's `mind add` take, and the groups that come of it; and the names of teams.
 
 use std::path::{Path, PathBuf};
 
-use trantor_engine::minds::{MindGroup, MindGroupState, MindKind, MindRate, MindSource};
+use crate::minds::{MindGroup, MindGroupState, MindKind, MindRate, MindSource};
 use trantor_game::GameConfig;
-use trantor_model::names::nearest;
+use trantor_model::TeamId;
+use trantor_model::names::{did_you_mean_or, nearest};
 use trantor_time::GameSpan;
 
-use crate::names::team_named;
-use crate::scripts::Scripts;
-
 /// How one entry is written.
-pub(crate) const USAGE: &str = "TEAM=KIND:COUNT[,every=UNITS][,think=UNITS]";
+pub const USAGE: &str = "TEAM=KIND:COUNT[,every=UNITS][,think=UNITS]";
 
 /// The kind that is not built in.
 const SCRIPT: &str = "script:FILE";
@@ -26,12 +24,17 @@ const EVERY_NANOUNITS: std::ops::RangeInclusive<i128> = 100_000_000..=1_000_000_
 /// Longest thinking, in billionths of a unit: an agent that thinks for longer has starved.
 const THINK_NANOUNITS_MAX: i128 = 10_000_000_000_000;
 
+/// Makes the minds of the script in a file, or says why it cannot be used.
+pub type LoadScript<'a> = dyn FnMut(&Path) -> Result<MindSource, String> + 'a;
+
+/// Entries of `--mind`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MindSpecs(pub Vec<MindSpec>);
 
 /// One entry of `--mind`: agents of a team with minds of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MindSpec {
+    /// The name of the team.
     pub team: String,
     kind: Kind,
     count: u32,
@@ -44,6 +47,10 @@ enum Kind {
     Script(PathBuf),
 }
 
+/// Reads entries between spaces.
+///
+/// # Errors
+/// What is accepted.
 pub fn read_all(text: &str) -> Result<MindSpecs, String> {
     let specs = text.split_whitespace().map(read);
     let specs = MindSpecs(specs.collect::<Result<_, _>>()?);
@@ -53,6 +60,10 @@ pub fn read_all(text: &str) -> Result<MindSpecs, String> {
     }
 }
 
+/// Reads one entry.
+///
+/// # Errors
+/// What is accepted.
 pub fn read(text: &str) -> Result<MindSpec, String> {
     let usage = || format!("{USAGE}, as in red=team:6");
     let mut parts = text.split(',');
@@ -94,7 +105,10 @@ pub fn read(text: &str) -> Result<MindSpec, String> {
 }
 
 /// The built-in mind of that name.
-pub(crate) fn built_in(name: &str) -> Result<MindKind, String> {
+///
+/// # Errors
+/// What is accepted.
+pub fn built_in(name: &str) -> Result<MindKind, String> {
     MindKind::named(name).ok_or_else(|| format!("must be one of {}", known_kinds(name, None)))
 }
 
@@ -120,20 +134,23 @@ impl MindSpec {
     }
 
     /// The file of a script.
-    pub(crate) fn script(&self) -> Option<&Path> {
+    pub fn script(&self) -> Option<&Path> {
         match &self.kind {
             Kind::BuiltIn(_) => None,
             Kind::Script(file) => Some(file),
         }
     }
 
-    /// The group of a game; a script is loaded for it.
-    pub fn group(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<MindGroup, String> {
+    /// The group of a game; `load` makes the minds of a script's file.
+    ///
+    /// # Errors
+    /// The game has no such team, or the script cannot be used.
+    pub fn group(&self, config: &GameConfig, load: &mut LoadScript<'_>) -> Result<MindGroup, String> {
         Ok(MindGroup {
             team: team_named(config, &self.team)?,
             source: match &self.kind {
                 Kind::BuiltIn(kind) => MindSource::BuiltIn(*kind),
-                Kind::Script(file) => scripts.minds(Path::new(file))?,
+                Kind::Script(file) => load(file)?,
             },
             count: self.count,
             rate: self.rate,
@@ -142,9 +159,29 @@ impl MindSpec {
 }
 
 impl MindSpecs {
-    pub fn groups(&self, config: &GameConfig, scripts: &mut Scripts) -> Result<Vec<MindGroup>, String> {
-        self.0.iter().map(|spec| spec.group(config, scripts)).collect()
+    /// The groups of a game.
+    ///
+    /// # Errors
+    /// As [`MindSpec::group`].
+    pub fn groups(&self, config: &GameConfig, load: &mut LoadScript<'_>) -> Result<Vec<MindGroup>, String> {
+        self.0.iter().map(|spec| spec.group(config, load)).collect()
     }
+}
+
+/// The team of that name.
+///
+/// # Errors
+/// There is none: which there are, or the nearest name.
+pub fn team_named(config: &GameConfig, name: &str) -> Result<TeamId, String> {
+    let team = config.team_named(name.as_bytes());
+    team.ok_or_else(|| unknown_team(name, &config.teams))
+}
+
+/// Says that there is no such team, and which there are or which is meant.
+pub fn unknown_team(name: &str, teams: &[String]) -> String {
+    let known = teams.iter().map(String::as_str);
+    let all = format!("there are {}", teams.join(", "));
+    format!("there is no team {name:?}{}", did_you_mean_or(name, known, &all))
 }
 
 /// A group as it is asked for: `red=team:6,every=20`.

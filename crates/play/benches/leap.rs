@@ -1,6 +1,6 @@
 //! How fast a leap is: units of game time and agent actions per second, on one core.
 //!
-//! `cargo bench -p trantor-engine --bench leap` prints one row for each map and each kind of mind. An action is
+//! `cargo bench -p trantor-play --bench leap` prints one row for each map and each kind of mind. An action is
 //! one command, from being thought to being answered. No agent is hungry, so that the number of agents stays.
 //!
 //! What good looks like, for a thousand agents in the same run: minds that play to win make 0.12 of the actions of trivial
@@ -8,10 +8,10 @@
 
 use std::hint::black_box;
 
-use trantor_engine::leap::Leap;
-use trantor_engine::minds::MindKind;
 use trantor_game::{GameConfig, Handled, Rules};
 use trantor_model::{AdminAction, MapSize};
+use trantor_play::leap::Leap;
+use trantor_play::minds::MindKind;
 use trantor_time::{GameSpan, GameTime};
 
 /// How long each row is measured, in milliseconds of processor time.
