@@ -4,8 +4,8 @@
 //! slider asks for many values: only a few requests are on their way, and of those that wait the last one counts. How
 //! time is shown is [`crate::display_clock`]'s, which follows the server and never a prediction.
 
-use trantor_model::{Lag, TeamId};
-use trantor_protocol::wire::{Mark, RecordingInfo, SentNumbers, StepKind, ToServer};
+use trantor_model::{Lag, Mark, TeamId};
+use trantor_protocol::wire::{RecordingInfo, SentNumbers, StepKind, ToServer};
 use trantor_time::{Frequency, GameTime};
 
 use crate::scene::SceneClock;

@@ -6,8 +6,10 @@
 
 use std::collections::VecDeque;
 
-use trantor_model::{AgentId, FeedKind, Resource, RitualOutcome, TeamId, Tile, Who};
-use trantor_protocol::wire::{ActionState, Change, EggState};
+use trantor_model::{
+    ActionState, AgentId, Change, EggState, FeedKind, InventoryChange, Resource, RitualOutcome, TeamId, Tile,
+    Who,
+};
 use trantor_time::link::{Delivery, LinkSettings, Loss};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
@@ -99,7 +101,7 @@ impl Display {
         let (kind, effect) = self.seen(change, seen_at).unwrap_or_default();
         let moved = match *change {
             Change::ActionStarted { agent, .. } => Some((agent, false)),
-            Change::Moved { agent, forced, .. } => Some((agent, forced)),
+            Change::Moved { agent, how, .. } => Some((agent, how.is_forced())),
             _ => None,
         };
         let before = moved.and_then(|(id, _)| self.shown(id, seen_at));
@@ -109,16 +111,17 @@ impl Display {
         }
         if let Change::Sent {
             agent,
+            tile,
             settings,
             deliveries,
             ..
         } = change
         {
-            self.send(at, *agent, settings, deliveries);
+            self.send(at, (*agent, *tile), settings, deliveries);
         }
         if let Some((kind, (x, y), agent)) = effect {
             let text = match change {
-                Change::Said { text, .. } => text.as_slice().into(),
+                Change::Said { text, .. } => text[..].into(),
                 _ => Box::default(),
             };
             let effect = Effect {
@@ -138,14 +141,11 @@ impl Display {
     fn send(
         &mut self,
         now: GameTime,
-        from: AgentId,
+        (from, source): (AgentId, Tile),
         settings: &LinkSettings,
         deliveries: &[(AgentId, Delivery)],
     ) {
         let size = self.world.size();
-        let Some(source) = self.world.agent(from).map(|agent| agent.view.tile) else {
-            return;
-        };
         let mut effects = self.effects.iter_mut().rev();
         let said = effects.find_map(|effect| match (&mut effect.kind, effect.agent) {
             (EffectKind::Broadcast { spread, .. }, Some((id, team))) => {
@@ -232,17 +232,16 @@ impl Display {
             return;
         }
         for ritual in self.world.rituals() {
-            let state = &ritual.state;
             let participants = Span {
                 first: scene.ritual_participants.len() as u32,
-                len: state.participants.len() as u32,
+                len: ritual.participants.len() as u32,
             };
-            scene.ritual_participants.extend_from_slice(&state.participants);
+            scene.ritual_participants.extend_from_slice(&ritual.participants);
             scene.rituals.push(SceneRitual {
-                tile: state.tile,
-                level: state.level,
-                progress: progress(state.start, state.end, now),
-                remaining_units: remaining_units(state.end, now),
+                tile: ritual.tile,
+                level: ritual.level,
+                progress: progress(ritual.start, ritual.end, now),
+                remaining_units: remaining_units(ritual.end, now),
                 participants,
             });
         }
@@ -344,7 +343,7 @@ impl Display {
                 let effect = by(who, EffectKind::Death { level, heading });
                 (FeedKind::Died(who, level), effect)
             }
-            Change::Left { agent } => {
+            Change::Left { agent, .. } => {
                 let (who, level) = (who(agent)?, view(agent)?.level);
                 let heading = pose(who)?.heading;
                 let effect = by(who, EffectKind::Departure { level, heading });
@@ -367,11 +366,11 @@ impl Display {
                 };
                 (FeedKind::Carried(who, resource, taken), by(who, kind))
             }
-            Change::Inventory { agent, inventory, .. } => {
-                let held = view(agent)?.inventory[Resource::Food];
-                let ate = inventory[Resource::Food].checked_add(1) == Some(held);
-                return Some((None, by(who(agent)?, EffectKind::Ate).filter(|_| ate)));
-            }
+            Change::Inventory {
+                agent,
+                why: InventoryChange::Ate,
+                ..
+            } => return Some((None, by(who(agent)?, EffectKind::Ate))),
             Change::Said { agent, ref text } => {
                 let who = who(agent)?;
                 // The span is set when it goes into a scene, the spread when it is known.
@@ -379,7 +378,7 @@ impl Display {
                     text: Span::default(),
                     spread: None,
                 };
-                (FeedKind::Said(who, text.as_slice().into()), by(who, kind))
+                (FeedKind::Said(who, text[..].into()), by(who, kind))
             }
             Change::Ejected { agent } => {
                 let who = who(agent)?;
@@ -406,6 +405,7 @@ impl Display {
                 level,
                 success,
                 ref participants,
+                ..
             } => {
                 let agents = participants
                     .iter()
@@ -420,7 +420,13 @@ impl Display {
                 (FeedKind::Rose(who, level), by(who, EffectKind::Rose { level }))
             }
             Change::Won { team, .. } => (FeedKind::Won(team), None),
-            Change::Moved { .. } | Change::Ground { .. } | Change::Sent { .. } => return None,
+            Change::Moved { .. }
+            | Change::Inventory { .. }
+            | Change::Hunger { .. }
+            | Change::Ground { .. }
+            | Change::Sent { .. }
+            | Change::EggMatured { .. }
+            | Change::Refilled => return None,
         };
         Some((Some(kind), effect))
     }

@@ -1,6 +1,6 @@
 //! Why a connection cannot go on.
 
-use trantor_model::{AgentId, EggId, TeamId, Tile};
+use trantor_model::{AgentId, EggId, RitualId, TeamId, Tile};
 use trantor_protocol::{FrameError, SeqError};
 use trantor_time::GameTime;
 
@@ -90,6 +90,8 @@ pub enum ProtocolError {
     EndsBeforeStart,
     #[error("agent {0:?} is in two elevations")]
     HeldTwice(AgentId),
+    #[error("elevation {0:?} came after others with higher numbers")]
+    RitualOutOfOrder(RitualId),
     #[error("no elevation is under way on tile {0:?}")]
     UnknownRitual(Tile),
 }

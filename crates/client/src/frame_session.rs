@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use trantor_model::show::SHOWN_TEXT_BYTES_MAX;
-use trantor_model::{Shown, ShownBy};
+use trantor_model::{Change, Shown, ShownBy};
 use trantor_protocol::FrameError;
 use trantor_protocol::limits::{
     COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, LINKS_SHOWN_MAX, MARKS_MAX, SHOWN_BYTES_MAX,
 };
 use trantor_protocol::wire::{
-    Change, ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, SnapshotPart,
-    ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
+    ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, SnapshotPart, ToClient,
+    ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
 };
 use trantor_time::{GameTime, RealTime};
 

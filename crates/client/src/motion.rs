@@ -7,8 +7,7 @@
 
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
-use trantor_model::{CommandKind, Direction, MapSize};
-use trantor_protocol::wire::ActionState;
+use trantor_model::{ActionState, CommandKind, Direction, MapSize};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::world::Agent;

@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trantor_model::{
-    AgentId, CommandKind, Counts, Level, MapSize, MatchTotals, Resource, Shown, ShownBy, TeamId, Tile,
+    AgentId, CommandKind, Counts, EggState, Level, MapSize, MatchTotals, Resource, Shown, ShownBy, TeamId,
+    Tile,
 };
-use trantor_protocol::wire::EggState;
 use trantor_time::GameTime;
 use trantor_time::link::LinkSettings;
 

@@ -12,10 +12,10 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, MapSize, Resource, TeamId, Tile, Turn,
+    ActionState, AgentId, AgentView, Change, CommandKind, Counts, Direction, EggId, EggState, GroundChange,
+    InventoryChange, Level, MapSize, MoveKind, Resource, RitualId, RitualState, TeamId, Tile, Turn,
 };
 use trantor_protocol::text::GuiEvent;
-use trantor_protocol::wire::{ActionState, Change, EggState, RitualState};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::error::ProtocolError;
@@ -45,6 +45,8 @@ pub struct TextWorld {
     born: Option<AgentView>,
     /// An egg that hatched, as some servers send before the agent.
     hatched: Option<EggId>,
+    /// Elevations begun: text servers do not number them.
+    rituals_begun: u64,
     /// Which tiles were received, until all were.
     tiles_received: Vec<bool>,
     pub tiles_missing: usize,
@@ -65,6 +67,7 @@ impl TextWorld {
             since: BTreeMap::new(),
             born: None,
             hatched: None,
+            rituals_begun: 0,
             tiles_received: vec![false; size.area()],
             tiles_missing: size.area(),
             ignored: 0,
@@ -110,7 +113,7 @@ impl TextWorld {
             }
             GuiEvent::Said { agent, text } => {
                 self.late_start(agent, CommandKind::Broadcast);
-                let text = text[..text.len().min(SAID_BYTES_MAX)].to_vec();
+                let text = text[..text.len().min(SAID_BYTES_MAX)].into();
                 self.apply(Change::Said { agent, text });
             }
             GuiEvent::RitualStarted {
@@ -228,7 +231,8 @@ impl TextWorld {
             }
         }
         if self.latest.ground()[place] != ground {
-            self.apply(Change::Ground { tile, ground });
+            let why = GroundChange::Admin;
+            self.apply(Change::Ground { tile, ground, why });
         }
     }
 
@@ -243,11 +247,25 @@ impl TextWorld {
     }
 
     fn inventory(&mut self, agent: AgentId, inventory: Counts) {
-        if !self.is_being_born(agent) && self.view(agent).is_none_or(|view| view.inventory != inventory) {
+        if self.is_being_born(agent) {
+            return;
+        }
+        let Some(&view) = self.view(agent) else {
+            self.ignore(&ProtocolError::UnknownAgent(agent));
+            return;
+        };
+        if view.inventory != inventory {
+            let food = Resource::Food;
+            let why = match inventory[food].checked_add(1) == Some(view.inventory[food]) {
+                true => InventoryChange::Ate,
+                false => InventoryChange::Set,
+            };
             self.apply(Change::Inventory {
                 agent,
+                tile: view.tile,
                 inventory,
                 food_ends: None,
+                why,
             });
         }
     }
@@ -299,7 +317,11 @@ impl TextWorld {
             agent,
             tile,
             facing,
-            forced: kind.is_none(),
+            how: match kind {
+                None => MoveKind::Placed,
+                Some(CommandKind::Forward) => MoveKind::Walked,
+                Some(_) => MoveKind::Turned,
+            },
         });
     }
 
@@ -326,6 +348,7 @@ impl TextWorld {
             agent,
             resource,
             taken,
+            tile: view.tile,
             inventory,
             ground,
         });
@@ -347,10 +370,13 @@ impl TextWorld {
             self.started(first, CommandKind::Incantation);
         }
         let (start, end) = (self.now, self.now + units(CommandKind::Incantation));
+        let ritual = RitualId(self.rituals_begun);
+        self.rituals_begun += 1;
         self.apply(Change::RitualStarted(RitualState {
+            ritual,
             tile,
             level,
-            participants: free,
+            participants: free.into(),
             start,
             end,
         }));
@@ -368,6 +394,7 @@ impl TextWorld {
         let ended: Vec<RitualState> = self.rituals_on(tile).filter(is_meant).cloned().collect();
         for ritual in ended {
             self.apply(Change::RitualEnded {
+                ritual: ritual.ritual,
                 tile,
                 level,
                 success,
@@ -378,9 +405,7 @@ impl TextWorld {
 
     fn rituals_on(&self, tile: Tile) -> impl Iterator<Item = &RitualState> {
         let rituals = self.latest.rituals().iter();
-        rituals
-            .map(|ritual| &ritual.state)
-            .filter(move |ritual| ritual.tile == tile)
+        rituals.filter(move |ritual| ritual.tile == tile)
     }
 
     /// An agent begins something now.

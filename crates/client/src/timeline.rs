@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 use std::mem::size_of_val;
 use std::sync::Arc;
 
-use trantor_model::{Counts, FeedKind, Level, MapSize, TeamId};
+use trantor_model::{Change, Counts, FeedKind, Level, MapSize, TeamId};
 use trantor_protocol::limits::{DELIVERIES_MAX, HISTORY_SCORES_MAX};
-use trantor_protocol::wire::{Change, FeedEntry, History, ScorePoint, SnapshotPart};
+use trantor_protocol::wire::{FeedEntry, History, ScorePoint, SnapshotPart};
 use trantor_time::{Frequency, GameTime};
 
 use crate::clock_sync::ServerTime;
@@ -325,7 +325,7 @@ impl Timeline {
         self.pending_bytes -= held_bytes(&change);
         let counted = match &change {
             Change::Joined { agent, .. } => Some(agent.id),
-            Change::Died { agent } | Change::Left { agent } | Change::LevelChanged { agent, .. } => {
+            Change::Died { agent } | Change::Left { agent, .. } | Change::LevelChanged { agent, .. } => {
                 Some(*agent)
             }
             _ => None,
@@ -540,8 +540,9 @@ fn held_bytes(change: &Change) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use trantor_model::{AgentId, AgentView, CommandKind, Direction, Tile};
-    use trantor_protocol::wire::{ActionState, AgentState, RitualState};
+    use trantor_model::{
+        ActionState, AgentId, AgentState, AgentView, CommandKind, Direction, RitualId, RitualState, Tile,
+    };
 
     use super::*;
 
@@ -614,8 +615,9 @@ mod tests {
     fn lists_that_wait_are_bounded_in_bytes() {
         let size = MapSize::new(1, 1).unwrap();
         let mut timeline = Timeline::new(Snapshot::new(size, Vec::new()), 0);
-        let participants = vec![AgentId(7); PENDING_BYTES_MAX / 16];
+        let participants = vec![AgentId(7); PENDING_BYTES_MAX / 16].into();
         let ritual = RitualState {
+            ritual: RitualId(0),
             tile: Tile { x: 0, y: 0 },
             level: Level::FIRST,
             participants,

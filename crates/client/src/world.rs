@@ -7,8 +7,11 @@
 use std::sync::Arc;
 
 use trantor_model::totals::{DEEDS_MAX, NEARBY_MAX};
-use trantor_model::{AgentId, AgentView, Counts, EggId, Level, MapSize, MatchTotals, TeamId, Tile};
-use trantor_protocol::wire::{ActionState, AgentState, Change, EggState, RitualState, SnapshotPart};
+use trantor_model::{
+    ActionState, AgentId, AgentState, AgentView, Change, Counts, EggId, EggState, MapSize, MatchTotals,
+    RitualId, RitualState, TeamId, Tile,
+};
+use trantor_protocol::wire::SnapshotPart;
 use trantor_time::GameTime;
 
 use crate::error::ProtocolError;
@@ -46,8 +49,7 @@ pub struct World {
     ground: Vec<Counts>,
     agents: Table<Agent>,
     eggs: Table<EggState>,
-    rituals: Vec<Ritual>,
-    rituals_begun: u64,
+    rituals: Vec<RitualState>,
     winner: Option<TeamId>,
     /// What the match came to; `None` before its end, and where the server does not send it.
     totals: Option<Arc<MatchTotals>>,
@@ -60,19 +62,10 @@ pub struct Agent {
     pub action: Option<ActionState>,
     /// When the food being digested is used up; `None` where hunger is off or unknown.
     pub food_ends: Option<GameTime>,
-    /// The elevation that holds it: [`Ritual::serial`].
-    pub held_by: Option<u64>,
+    /// The elevation that holds it.
+    pub held_by: Option<RitualId>,
     /// How it is led from where it was shown to where it is.
     pub(crate) blend: Blend,
-}
-
-/// An elevation under way.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ritual {
-    /// Counts elevations from the first; several may share a tile.
-    pub serial: u64,
-    /// Where, who, since when and until when. Those who died or left are taken out.
-    pub state: RitualState,
 }
 
 impl World {
@@ -85,7 +78,6 @@ impl World {
             agents: Table::new(),
             eggs: Table::new(),
             rituals: Vec::new(),
-            rituals_begun: 0,
             winner: None,
             totals: None,
         }
@@ -141,7 +133,7 @@ impl World {
     }
 
     /// Elevations in the order they began.
-    pub fn rituals(&self) -> &[Ritual] {
+    pub fn rituals(&self) -> &[RitualState] {
         &self.rituals
     }
 
@@ -219,7 +211,7 @@ impl World {
                 }
                 self.agents.insert(agent.view.id.0, agent);
             }
-            Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent)?,
+            Change::Died { agent } | Change::Left { agent, .. } => self.remove_agent(agent)?,
             Change::ActionStarted { agent, action } => {
                 check_action(&action)?;
                 self.known(agent)?.action = Some(action);
@@ -228,14 +220,14 @@ impl World {
                 agent,
                 tile,
                 facing,
-                forced,
+                how,
             } => {
                 self.check_tile(tile)?;
                 let agent = self.known(agent)?;
                 agent.view.tile = tile;
                 agent.view.facing = facing;
                 // A push does not end what its victim does; its own step or turn does.
-                if !forced {
+                if !how.is_forced() {
                     agent
                         .action
                         .take_if(|action| is_motion(action) && action.end <= at);
@@ -243,13 +235,13 @@ impl World {
             }
             Change::Carried {
                 agent,
+                tile,
                 inventory,
                 ground,
                 ..
             } => {
-                let agent = self.known(agent)?;
-                agent.view.inventory = inventory;
-                let tile = agent.view.tile;
+                self.check_tile(tile)?;
+                self.known(agent)?.view.inventory = inventory;
                 let place = self.size.index_of(tile);
                 self.ground[place] = ground;
                 return Ok(Some(place));
@@ -258,25 +250,30 @@ impl World {
                 agent,
                 inventory,
                 food_ends,
+                ..
             } => {
                 let agent = self.known(agent)?;
                 agent.view.inventory = inventory;
                 agent.food_ends = food_ends;
             }
-            Change::Said { agent, .. } | Change::Sent { agent, .. } | Change::Ejected { agent } => {
+            Change::Hunger { agent, food_ends } => self.known(agent)?.food_ends = food_ends,
+            Change::Sent { agent, tile, .. } => {
+                self.check_tile(tile)?;
+                self.known(agent)?;
+            }
+            Change::Said { agent, .. } | Change::Ejected { agent } => {
                 self.known(agent)?;
             }
             Change::EggLaid { egg, .. } => self.add_egg(egg)?,
             Change::EggDestroyed { egg } => self.take_egg(egg)?,
+            Change::EggMatured { egg } if self.eggs.get(egg.0).is_none() => {
+                return Err(ProtocolError::UnknownEgg(egg));
+            }
+            Change::EggMatured { .. } | Change::Refilled => {}
             Change::RitualStarted(ref ritual) => self.begin_ritual(ritual.clone())?,
-            Change::RitualEnded {
-                tile,
-                level,
-                ref participants,
-                ..
-            } => self.end_ritual(tile, level, participants)?,
+            Change::RitualEnded { ritual, tile, .. } => self.end_ritual(ritual, tile)?,
             Change::LevelChanged { agent, level } => self.known(agent)?.view.level = level,
-            Change::Ground { tile, ground } => {
+            Change::Ground { tile, ground, .. } => {
                 self.check_tile(tile)?;
                 let place = self.size.index_of(tile);
                 self.ground[place] = ground;
@@ -363,9 +360,10 @@ impl World {
         let agent = self.agents.remove(id.0).ok_or(ProtocolError::UnknownAgent(id))?;
         let ritual = agent
             .held_by
-            .and_then(|serial| self.rituals.iter_mut().find(|ritual| ritual.serial == serial));
+            .and_then(|held_by| self.rituals.iter_mut().find(|it| it.ritual == held_by));
         if let Some(ritual) = ritual {
-            ritual.state.participants.retain(|participant| *participant != id);
+            let others = ritual.participants.iter().copied();
+            ritual.participants = others.filter(|participant| *participant != id).collect();
         }
         Ok(())
     }
@@ -404,60 +402,41 @@ impl World {
             return Err(ProtocolError::EndsBeforeStart);
         }
         check_room(self.rituals.len(), RITUALS_MAX, "elevations")?;
-        let serial = self.rituals_begun;
+        let id = ritual.ritual;
+        if self.rituals.last().is_some_and(|last| last.ritual >= id) {
+            return Err(ProtocolError::RitualOutOfOrder(id));
+        }
         let held = ritual.participants.iter().try_for_each(|&participant| {
             let agent = self.known(participant)?;
             match agent.held_by {
                 Some(_) => Err(ProtocolError::HeldTwice(participant)),
                 None => {
-                    agent.held_by = Some(serial);
+                    agent.held_by = Some(id);
                     Ok(())
                 }
             }
         });
         if held.is_err() {
-            self.release(&ritual.participants, serial);
+            self.release(&ritual);
             return held;
         }
-        self.rituals_begun += 1;
-        self.rituals.push(Ritual {
-            serial,
-            state: ritual,
-        });
+        self.rituals.push(ritual);
         Ok(())
     }
 
-    /// Several elevations may be under way on one tile; it is the one that holds those named, or else, when
-    /// none is named, the oldest of that level that holds none.
-    fn end_ritual(
-        &mut self,
-        tile: Tile,
-        level: Level,
-        participants: &[AgentId],
-    ) -> Result<(), ProtocolError> {
-        let held_by = match participants.first() {
-            Some(&first) => self.known(first)?.held_by,
-            None => None,
-        };
-        let place = self.rituals.iter().position(|ritual| {
-            let is_it = match participants.is_empty() {
-                true => ritual.state.participants.is_empty(),
-                false => held_by == Some(ritual.serial),
-            };
-            is_it && ritual.state.tile == tile && ritual.state.level == level
-        });
-        let ritual = self
-            .rituals
-            .remove(place.ok_or(ProtocolError::UnknownRitual(tile))?);
-        self.release(&ritual.state.participants, ritual.serial);
+    fn end_ritual(&mut self, id: RitualId, tile: Tile) -> Result<(), ProtocolError> {
+        let place = self.rituals.binary_search_by_key(&id, |it| it.ritual);
+        let place = place.map_err(|_| ProtocolError::UnknownRitual(tile))?;
+        let ritual = self.rituals.remove(place);
+        self.release(&ritual);
         Ok(())
     }
 
-    /// Those of `participants` that this elevation holds are free.
-    fn release(&mut self, participants: &[AgentId], serial: u64) {
-        for participant in participants {
+    /// Those whom this elevation holds are free.
+    fn release(&mut self, ritual: &RitualState) {
+        for participant in ritual.participants.iter() {
             if let Some(agent) = self.agents.get_mut(participant.0) {
-                agent.held_by.take_if(|held_by| *held_by == serial);
+                agent.held_by.take_if(|held_by| *held_by == ritual.ritual);
             }
         }
     }

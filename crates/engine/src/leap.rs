@@ -5,10 +5,9 @@
 //! approximation of one: a lock-step server whose agents are the same minds plays the same.
 
 use trantor_game::{
-    AdminAction, EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PaceChange,
-    PieceWriter,
+    AdminAction, EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, PaceChange, PieceWriter,
 };
-use trantor_model::{AgentId, Show, ShownBy, TeamId};
+use trantor_model::{AgentId, LeaveCause, Show, ShownBy, TeamId};
 use trantor_time::GameTime;
 
 use crate::minds::{

@@ -5,10 +5,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_model::{AgentId, FeedKind, Level, RitualOutcome, TeamId, Who};
+use trantor_model::{AgentId, Change, FeedKind, Level, RitualOutcome, TeamId, Who};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::event::GameEvent;
 use crate::game::Game;
 
 /// Events kept: as many as a viewer lists.
@@ -108,29 +107,29 @@ impl History {
         }
     }
 
-    /// Notes an event; `game` is as it is right after it. What comes after a victory is the removal of the agents.
-    pub fn note(&mut self, game: &Game, event: &GameEvent) {
+    /// Notes a change; `game` is as it is right after it. What comes after a victory is the removal of the agents.
+    pub fn note(&mut self, game: &Game, change: &Change) {
         if self.is_over {
             return;
         }
         let at = game.now();
-        let kind = match *event {
-            GameEvent::Joined { ref agent, .. } => {
+        let kind = match *change {
+            Change::Joined { ref agent, .. } => {
                 let who = self.insert(agent.id, agent.team, agent.level);
                 self.score(at);
                 FeedKind::Joined(who)
             }
-            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+            Change::Died { agent } | Change::Left { agent, .. } => {
                 let Some((who, level)) = self.remove(agent) else {
                     return;
                 };
                 self.score(at);
-                match event {
-                    GameEvent::Died { .. } => FeedKind::Died(who, level),
+                match change {
+                    Change::Died { .. } => FeedKind::Died(who, level),
                     _ => FeedKind::Left(who, level),
                 }
             }
-            GameEvent::LevelChanged { agent, level } => {
+            Change::LevelChanged { agent, level } => {
                 let Some((who, _)) = self.remove(agent) else {
                     return;
                 };
@@ -138,22 +137,19 @@ impl History {
                 self.score(at);
                 FeedKind::Rose(who, level)
             }
-            GameEvent::Said { agent, ref text } => {
+            Change::Said { agent, ref text } => {
                 let Some(who) = self.who(agent) else { return };
                 FeedKind::Said(who, text[..text.len().min(SAID_BYTES_MAX)].into())
             }
-            GameEvent::Ejected { agent } => {
+            Change::Ejected { agent } => {
                 let Some(who) = self.who(agent) else { return };
                 FeedKind::Pushed(who)
             }
-            GameEvent::EggLaid { egg, team, tile, .. } => FeedKind::EggLaid(egg, team, tile),
-            GameEvent::RitualStarted {
-                tile,
-                level,
-                ref participants,
-                ..
-            } => FeedKind::RitualStarted(tile, level, participants.len() as u32),
-            GameEvent::RitualEnded {
+            Change::EggLaid { egg, .. } => FeedKind::EggLaid(egg.egg, egg.team, egg.tile),
+            Change::RitualStarted(ref ritual) => {
+                FeedKind::RitualStarted(ritual.tile, ritual.level, ritual.participants.len() as u32)
+            }
+            Change::RitualEnded {
                 tile,
                 level,
                 success,
@@ -164,7 +160,7 @@ impl History {
                 let agents = agents.map(|agent| (agent.id, agent.team, agent.tile));
                 FeedKind::RitualEnded(tile, level, RitualOutcome::new(success, tile, agents))
             }
-            GameEvent::Won { team } => {
+            Change::Won { team, .. } => {
                 self.points.push((at, self.scores()));
                 self.is_over = true;
                 FeedKind::Won(team)
@@ -264,8 +260,7 @@ impl History {
 mod tests {
     use super::*;
     use crate::config::{GameConfig, Rules};
-    use crate::input::LeaveCause;
-    use trantor_model::{AgentView, Counts, Direction, EggId, MapSize, Tile};
+    use trantor_model::{AgentView, Counts, Direction, EggId, LeaveCause, MapSize, Tile};
 
     fn game(teams: usize) -> Game {
         Game::new(GameConfig {
@@ -277,8 +272,8 @@ mod tests {
         })
     }
 
-    fn joined(id: u32, team: u16) -> GameEvent {
-        GameEvent::Joined {
+    fn joined(id: u32, team: u16) -> Change {
+        Change::Joined {
             agent: AgentView {
                 id: AgentId(id),
                 team: TeamId(team),
@@ -288,6 +283,7 @@ mod tests {
                 inventory: Counts::ZERO,
             },
             egg: EggId(id),
+            food_ends: None,
         }
     }
 
@@ -298,12 +294,18 @@ mod tests {
         for id in 0..6 {
             history.note(&game, &joined(id, 1));
             let (agent, level) = (AgentId(id), Level::LAST);
-            history.note(&game, &GameEvent::LevelChanged { agent, level });
+            history.note(&game, &Change::LevelChanged { agent, level });
         }
-        history.note(&game, &GameEvent::Won { team: TeamId(1) });
+        history.note(
+            &game,
+            &Change::Won {
+                team: TeamId(1),
+                totals: None,
+            },
+        );
         let cause = LeaveCause::Dismissed;
         for agent in (0..6).map(AgentId) {
-            history.note(&game, &GameEvent::Left { agent, cause });
+            history.note(&game, &Change::Left { agent, cause });
         }
         let (_, scores) = history.points(GameTime::from_units(999)).last().unwrap();
         assert_eq!(scores, [0, 6 * 8]);
@@ -322,11 +324,11 @@ mod tests {
             let agent = AgentId(unit as u32);
             history.note(&game, &joined(agent.0, 1));
             let cause = LeaveCause::Disconnected;
-            history.note(&game, &GameEvent::Left { agent, cause });
+            history.note(&game, &Change::Left { agent, cause });
             if unit % 100 == 0 {
                 let level = Level::new((unit / 100) as u8).unwrap();
                 let agent = AgentId(0);
-                history.note(&game, &GameEvent::LevelChanged { agent, level });
+                history.note(&game, &Change::LevelChanged { agent, level });
             }
         }
         let points = history.points(game.now());
@@ -345,7 +347,7 @@ mod tests {
             game.advance_to(GameTime::from_units(i64::from(id)));
             history.note(&game, &joined(id, (id % 2) as u16));
             let agent = AgentId(id);
-            history.note(&game, &GameEvent::LevelChanged { agent, level });
+            history.note(&game, &Change::LevelChanged { agent, level });
         }
         let rises = history
             .events()
@@ -364,9 +366,9 @@ mod tests {
                 game.advance_to(GameTime::from_units(20 * i64::from(id)));
                 history.note(&game, &joined(id, (id as usize % teams) as u16));
                 let (agent, text) = (AgentId(id), b"x".repeat(4_000).into());
-                history.note(&game, &GameEvent::Said { agent, text });
+                history.note(&game, &Change::Said { agent, text });
                 let (agent, level) = (AgentId(0), if id % 2 == 0 { Level::LAST } else { Level::FIRST });
-                history.note(&game, &GameEvent::LevelChanged { agent, level });
+                history.note(&game, &Change::LevelChanged { agent, level });
             }
             assert_eq!(history.events().count(), EVENTS_MAX);
             let said = |(_, kind): &&(GameTime, FeedKind)| matches!(kind, FeedKind::Said(_, text) if text.len() == 256);

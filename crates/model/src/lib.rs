@@ -1,8 +1,9 @@
-//! The nouns that both sides speak: ids, positions, directions, resources, levels, commands.
+//! The nouns that both sides speak: ids, positions, directions, resources, levels, commands, changes.
 //!
 //! No rules (those are `trantor-game`) and no bytes (those are `trantor-protocol`): only what the words mean.
 
 pub mod agent;
+pub mod change;
 pub mod command;
 pub mod feed;
 pub mod grid;
@@ -15,6 +16,9 @@ pub mod show;
 pub mod totals;
 
 pub use agent::{AgentId, AgentView, EggId, Sight, TeamId};
+pub use change::{
+    AgentState, Change, EggState, GroundChange, InventoryChange, LeaveCause, MoveKind, RitualId, RitualState,
+};
 pub use command::{ActionState, Command, CommandKind};
 pub use feed::{FeedKind, Mark, MarkKind, RitualOutcome, Who};
 pub use grid::{Direction, MapSize, Tile, Turn};

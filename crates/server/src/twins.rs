@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trantor_engine::minds::{
     Act, Mind, MindFactory, MindSource, Newborn, OperatorView, Percept, Published, Scenario, ScenarioAct,
 };
-use trantor_game::{Game, GameEvent};
-use trantor_model::AgentId;
+use trantor_game::Game;
+use trantor_model::{AgentId, Change};
 use trantor_time::GameTime;
 
 /// Allocations that are kept to lie between those of the VMs.
@@ -193,10 +193,10 @@ impl Scenario for Scenarios {
             .for_each(|scenario| scenario.begin(game));
     }
 
-    fn perceive(&mut self, game: &Game, event: &GameEvent) {
+    fn perceive(&mut self, game: &Game, change: &Change) {
         self.scenarios
             .iter_mut()
-            .for_each(|scenario| scenario.perceive(game, event));
+            .for_each(|scenario| scenario.perceive(game, change));
     }
 
     fn decide(&mut self, game: &Game) {

@@ -54,7 +54,7 @@ impl Picture {
     }
 
     pub(crate) fn of_viewer(world: &trantor_client::world::World) -> Self {
-        let rituals = world.rituals().iter().map(|it| &it.state);
+        let rituals = world.rituals().iter();
         let picture = Self {
             ground: world.ground().to_vec(),
             agents: world

@@ -10,9 +10,9 @@ use trantor_engine::minds::{
     Published, Scenario, ScenarioAct,
 };
 use trantor_engine::{AdminRequest, Engine, EngineConfig, Step};
-use trantor_game::{AdminAction, Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules, Snapshot};
+use trantor_game::{AdminAction, Game, GameConfig, Handled, Lag, Replay, Rules, Snapshot};
 use trantor_model::{
-    AgentId, Command, Counts, MapSize, Resource, Show, ShownBy, TeamId, Tile, TileMark, Turn,
+    AgentId, Change, Command, Counts, MapSize, Resource, Show, ShownBy, TeamId, Tile, TileMark, Turn,
 };
 use trantor_time::link::{Chance, Order};
 use trantor_time::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
@@ -135,8 +135,8 @@ impl Sower {
 impl Scenario for Sower {
     fn begin(&mut self, _: &Game) {}
 
-    fn perceive(&mut self, _: &Game, event: &GameEvent) {
-        if matches!(event, GameEvent::Died { .. }) {
+    fn perceive(&mut self, _: &Game, change: &Change) {
+        if matches!(change, Change::Died { .. }) {
             self.deaths += 1;
             let team = TeamId((self.deaths % 4) as u16);
             let action = match (self.deaths + self.refused) % 2 {

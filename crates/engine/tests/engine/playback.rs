@@ -8,8 +8,8 @@ use trantor_engine::minds::MindKind;
 use trantor_engine::{AdminRefusal, AdminRequest, Engine, EngineConfig, PlaybackStart, limits};
 use trantor_game::AdminAction;
 use trantor_game::replay::{IndexedPiece, Recording};
-use trantor_model::{AgentId, TeamId, Tile};
-use trantor_protocol::wire::{History, MarkKind, ToServer};
+use trantor_model::{AgentId, MarkKind, TeamId, Tile};
+use trantor_protocol::wire::{History, ToServer};
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
 use super::ms;

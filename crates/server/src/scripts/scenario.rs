@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use trantor_engine::minds::{OperatorView, Published, Scenario, ScenarioAct};
-use trantor_game::{Game, GameEvent};
-use trantor_model::{AgentId, TeamId, Tile};
+use trantor_game::Game;
+use trantor_model::{AgentId, Change, TeamId, Tile};
 use trantor_script::{Data, ScenarioAct as Deed};
 use trantor_time::GameTime;
 
@@ -112,19 +112,19 @@ impl Scenario for ScriptScenario {
         }
     }
 
-    fn perceive(&mut self, game: &Game, event: &GameEvent) {
-        let (name, data) = match event {
-            GameEvent::Joined { agent, .. } => return self.born(game, agent.id, agent.team, agent.tile),
-            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+    fn perceive(&mut self, game: &Game, change: &Change) {
+        let (name, data) = match change {
+            Change::Joined { agent, .. } => return self.born(game, agent.id, agent.team, agent.tile),
+            Change::Died { agent } | Change::Left { agent, .. } => {
                 let data = self.of(game, *agent);
                 self.agents.remove(agent);
                 ("death", data)
             }
-            GameEvent::LevelChanged { agent, level } => {
+            Change::LevelChanged { agent, level } => {
                 let level = named([("level", number(level.get().into()))]);
                 ("level", [self.of(game, *agent), level].concat())
             }
-            GameEvent::Moved { agent, tile, .. } => {
+            Change::Moved { agent, tile, .. } => {
                 match self.agents.get_mut(agent) {
                     // A turn.
                     Some((_, at)) if at == tile => return,
@@ -133,19 +133,24 @@ impl Scenario for ScriptScenario {
                 }
                 ("move", [self.of(game, *agent), place(*tile)].concat())
             }
-            GameEvent::Took(carry) => {
-                let resource = named([("resource", Data::from(carry.resource.name()))]);
-                ("take", [self.of(game, carry.agent), resource].concat())
+            Change::Carried {
+                agent,
+                resource,
+                taken: true,
+                ..
+            } => {
+                let resource = named([("resource", Data::from(resource.name()))]);
+                ("take", [self.of(game, *agent), resource].concat())
             }
-            GameEvent::Said { agent, text } => {
+            Change::Said { agent, text } => {
                 let text = named([("text", Data::Text(text[..].into()))]);
                 ("message", [self.of(game, *agent), text].concat())
             }
-            GameEvent::EggLaid { team, tile, .. } => {
-                let team = named([("team", Data::from(game.config().team_name(*team)))]);
-                ("egg", [team, place(*tile)].concat())
+            Change::EggLaid { egg, .. } => {
+                let team = named([("team", Data::from(game.config().team_name(egg.team)))]);
+                ("egg", [team, place(egg.tile)].concat())
             }
-            GameEvent::Won { team } => {
+            Change::Won { team, .. } => {
                 let team = Some(*team).filter(|team| *team != TeamId::DRAW);
                 let team = team.map_or(Data::Nil, |team| Data::from(game.config().team_name(team)));
                 ("win", named([("team", team)]))

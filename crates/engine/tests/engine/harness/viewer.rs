@@ -187,9 +187,9 @@ pub fn assert_same(copy: &Copy, world: &World, now: GameTime) {
     let mut rituals: Vec<_> = rituals
         .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
         .collect();
-    let copied = copy.rituals().iter().map(|it| &it.state);
+    let copied = copy.rituals().iter();
     let mut copied: Vec<_> = copied
-        .map(|it| (it.end, it.tile, it.level, it.participants.clone()))
+        .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
         .collect();
     rituals.sort();
     copied.sort();
