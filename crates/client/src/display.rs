@@ -14,10 +14,9 @@ use trantor_time::link::{Delivery, LinkSettings, Loss};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use crate::error::ProtocolError;
-use crate::motion::{Blend, Pose, is_motion, nanounits, progress};
+use crate::motion::{Blend, Pose, ShownAgent, ShownWorld, nanounits, progress};
 use crate::push_bounded;
 use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneRitual, Span, Spread};
-use crate::world::{Agent, World};
 
 /// Effects shown at once. More cannot be distinguished; the oldest go early.
 const EFFECTS_MAX: usize = 4_096;
@@ -37,7 +36,7 @@ const FOOD_UNITS: f32 = 126.0;
 
 #[derive(Debug)]
 pub struct Display {
-    pub world: World,
+    pub world: ShownWorld,
     /// In the order they were shown; kept by the moment they happened, and turned into ages when a scene is made.
     effects: VecDeque<Effect>,
     /// What is shown at agents when a message reaches them, or would have; in the order of sending.
@@ -79,7 +78,7 @@ pub struct Moment {
 }
 
 impl Display {
-    pub fn new(world: World) -> Self {
+    pub fn new(world: ShownWorld) -> Self {
         Self {
             world,
             effects: VecDeque::new(),
@@ -184,7 +183,7 @@ impl Display {
         let size = self.world.size();
         for agent in self.world.agents_mut() {
             let is_over = |action: ActionState| {
-                is_motion(&action) && action.end < complete && action.end <= moment.seen
+                action.is_motion() && action.end < complete && action.end <= moment.seen
             };
             if !agent.action.is_some_and(is_over) {
                 continue;
@@ -192,7 +191,7 @@ impl Display {
             let before = pose_of(agent, moment.seen);
             agent.action = None;
             let after = Pose::exact(agent, moment.seen);
-            agent.blend =
+            agent.kept =
                 Blend::between(size, before, after, moment.seen, late_blend(moment)).unwrap_or_default();
         }
     }
@@ -200,7 +199,7 @@ impl Display {
     /// Shows all agents where they are.
     pub fn end_blends(&mut self) {
         for agent in self.world.agents_mut() {
-            agent.blend = Blend::default();
+            agent.kept = Blend::default();
         }
     }
 
@@ -295,20 +294,20 @@ impl Display {
             return;
         };
         let after = Pose::exact(agent, now);
-        if after.blended(&agent.blend, now) == before {
+        if after.blended(&agent.kept, now) == before {
             return;
         }
         let mut span = if forced { PUSH_SLIDE } else { late_blend(moment) };
         // One who walks is where it should be when it arrives.
         if let Some(action) = agent
             .action
-            .filter(|action| is_motion(action) && action.end > now)
+            .filter(|action| action.is_motion() && action.end > now)
         {
             span = span.min(action.end - now);
         }
         // In a game that stands still a blend would never end.
         let is_moving = moment.seen < moment.next;
-        agent.blend = Some(span)
+        agent.kept = Some(span)
             .filter(|_| is_moving)
             .and_then(|span| Blend::between(size, before, after, now, span))
             .unwrap_or_default();
@@ -453,11 +452,11 @@ fn scene_effect(
     }
 }
 
-fn pose_of(agent: &Agent, now: GameTime) -> Pose {
-    Pose::exact(agent, now).blended(&agent.blend, now)
+fn pose_of(agent: &ShownAgent, now: GameTime) -> Pose {
+    Pose::exact(agent, now).blended(&agent.kept, now)
 }
 
-fn scene_agent(agent: &Agent, now: GameTime) -> SceneAgent {
+fn scene_agent(agent: &ShownAgent, now: GameTime) -> SceneAgent {
     let pose = pose_of(agent, now);
     let action = agent.action.filter(|action| now < action.end);
     let stock = agent.view.inventory[Resource::Food] as f32 * FOOD_UNITS;

@@ -1,6 +1,6 @@
 //! The decoder of frames: what each message of our servers does, and checks of it as it comes in.
 //!
-//! Agents, eggs and tiles of a change are checked in [`crate::world`] when it is shown. The text of other servers is
+//! Agents, eggs and tiles of a change are checked in [`trantor_model::world`] when it is shown. The text of other servers is
 //! decoded in [`crate::text_session`].
 
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use crate::error::ProtocolError;
 use crate::interface::{ClientEvent, ClientStats};
 use crate::readable::readable;
 use crate::scene::LinkState;
+use crate::scene::TEAMS_MAX;
 use crate::session::Session;
 use crate::timeline::Snapshot;
-use crate::world::TEAMS_MAX;
 
 /// Pieces of a world after which credit is given back: often enough that the default of 20 never runs dry, and not once
 /// for every piece.

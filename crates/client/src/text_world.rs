@@ -14,15 +14,15 @@ use std::sync::Arc;
 use trantor_model::{
     ActionState, AgentId, AgentView, Change, CommandKind, Counts, Direction, EggId, EggState, GroundChange,
     InventoryChange, Level, MapSize, MoveKind, Resource, RitualId, RitualState, TeamId, Tile, Turn,
+    WorldError,
 };
 use trantor_protocol::text::GuiEvent;
 use trantor_time::{GameSpan, GameTime};
 
-use crate::error::ProtocolError;
+use crate::motion::ShownWorld;
 use crate::readable::readable_bytes;
-use crate::scene::TEAM_UNKNOWN;
+use crate::scene::TEAMS_MAX;
 use crate::timeline::SAID_BYTES_MAX;
-use crate::world::{TEAMS_MAX, World};
 
 /// No egg has this number; an agent may hatch from it where the server does not say which.
 const NO_EGG: EggId = EggId(u32::MAX);
@@ -35,7 +35,7 @@ const BEGUN_WITHIN: GameSpan = GameSpan::from_units(7);
 #[derive(Debug)]
 pub struct TextWorld {
     /// As the lines say it is now: what a line means depends on it.
-    pub latest: World,
+    pub latest: ShownWorld,
     /// Changes decoded and not yet taken out, each with its moment.
     pub changes: Vec<(GameTime, Change)>,
     pub teams: Vec<Arc<str>>,
@@ -61,7 +61,7 @@ pub struct TextWorld {
 impl TextWorld {
     pub fn new(size: MapSize) -> Self {
         Self {
-            latest: World::lenient(size),
+            latest: ShownWorld::lenient(size),
             changes: Vec::new(),
             teams: Vec::new(),
             since: BTreeMap::new(),
@@ -133,7 +133,7 @@ impl TextWorld {
                 let layer = layer.filter(|layer| self.view(*layer).is_some());
                 let team = layer
                     .and_then(|layer| self.view(layer))
-                    .map_or(TEAM_UNKNOWN, |view| view.team);
+                    .map_or(TeamId::UNKNOWN, |view| view.team);
                 let egg = EggState { egg, team, tile };
                 self.apply(Change::EggLaid { egg, layer });
             }
@@ -218,7 +218,7 @@ impl TextWorld {
     fn ground(&mut self, tile: Tile, ground: Counts) {
         let size = self.latest.size();
         if !size.contains(tile) {
-            self.ignore(&ProtocolError::OffMap(tile));
+            self.ignore(&WorldError::OffMap(tile));
             return;
         }
         let place = size.index_of(tile);
@@ -251,7 +251,7 @@ impl TextWorld {
             return;
         }
         let Some(&view) = self.view(agent) else {
-            self.ignore(&ProtocolError::UnknownAgent(agent));
+            self.ignore(&WorldError::UnknownAgent(agent));
             return;
         };
         if view.inventory != inventory {
@@ -291,7 +291,7 @@ impl TextWorld {
 
     fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction) {
         let Some(&view) = self.view(agent) else {
-            self.ignore(&ProtocolError::UnknownAgent(agent));
+            self.ignore(&WorldError::UnknownAgent(agent));
             return;
         };
         if (view.tile, view.facing) == (tile, facing) {
@@ -328,7 +328,7 @@ impl TextWorld {
     /// The counts are sent again right after; here they are what they must have become.
     fn carried(&mut self, agent: AgentId, resource: Resource, taken: bool) {
         let Some(&view) = self.view(agent) else {
-            self.ignore(&ProtocolError::UnknownAgent(agent));
+            self.ignore(&WorldError::UnknownAgent(agent));
             return;
         };
         let kind = match taken {
@@ -386,7 +386,7 @@ impl TextWorld {
     /// came with it, as some servers send them for each participant.
     fn ritual_ended(&mut self, tile: Tile, success: bool) {
         let Some(oldest) = self.rituals_on(tile).next() else {
-            self.ignore(&ProtocolError::UnknownRitual(tile));
+            self.ignore(&WorldError::UnknownRitual(tile));
             return;
         };
         let (level, begun_until) = (oldest.level, oldest.start + BEGUN_WITHIN);

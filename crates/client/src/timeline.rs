@@ -21,9 +21,9 @@ use crate::display::{Display, Moment};
 use crate::display_clock::DisplayClock;
 use crate::error::ProtocolError;
 use crate::interface::ClientStats;
+use crate::motion::ShownWorld;
 use crate::push_bounded;
 use crate::scene::{Scene, SceneGround, SceneTeam};
-use crate::world::World;
 
 /// Changes kept until they are shown: about 20 megabytes without [`PENDING_BYTES_MAX`]. At 10,000 agents that all act it is several
 /// delays' worth; a server that sends the far future fills it and gains nothing.
@@ -48,7 +48,7 @@ const QUIET_NS: i64 = 1_000_000_000;
 /// A world as it is loaded, and what came with it.
 #[derive(Debug)]
 pub struct Snapshot {
-    pub world: World,
+    pub world: ShownWorld,
     /// Its ground once more, for the first scene: made piece by piece, since a copy of a million tiles at once would be
     /// seen as a frame that came late. Empty if it was not made.
     pub ground_copy: Vec<Counts>,
@@ -104,7 +104,7 @@ impl Snapshot {
     /// Nothing loaded yet of a world of that size with these teams.
     pub fn new(size: MapSize, teams: Vec<Arc<str>>) -> Self {
         Self {
-            world: World::new(size, teams.len()),
+            world: ShownWorld::new(size, teams.len()),
             ground_copy: Vec::new(),
             at: GameTime::ZERO,
             teams,
@@ -119,13 +119,13 @@ impl Snapshot {
             }
             self.ground_copy.extend_from_slice(tiles);
         }
-        self.world.load(part)
+        Ok(part.load_into(&mut self.world)?)
     }
 
     /// All pieces are here, of the world as it was at game time `at`.
     pub fn finish(&mut self, at: GameTime) -> Result<(), ProtocolError> {
         self.at = at;
-        self.world.finish()
+        Ok(self.world.finish()?)
     }
 }
 
@@ -249,7 +249,7 @@ impl Timeline {
     }
 
     /// A copy of the world with all changes applied that wait, so ahead of what is shown.
-    pub fn newest_world(&self) -> Result<World, ProtocolError> {
+    pub fn newest_world(&self) -> Result<ShownWorld, ProtocolError> {
         let mut world = self.display.world.clone();
         for (at, change) in &self.pending {
             world.apply(*at, change)?;
@@ -330,7 +330,7 @@ impl Timeline {
             }
             _ => None,
         };
-        let place_of = |world: &World| world.agent(counted?).map(|it| (it.view.team, it.view.level));
+        let place_of = |world: &ShownWorld| world.agent(counted?).map(|it| (it.view.team, it.view.level));
         let before = place_of(&self.display.world);
         let (kind, place) = self.display.apply(at, &change, moment).inspect_err(|_| {
             self.pending.clear();
@@ -470,7 +470,7 @@ struct Race {
 }
 
 impl Race {
-    fn of(world: &World, teams: usize) -> Self {
+    fn of(world: &ShownWorld, teams: usize) -> Self {
         let mut race = Self {
             by_level: vec![[0; 8]; teams],
             steps: Vec::new(),
@@ -542,6 +542,7 @@ fn held_bytes(change: &Change) -> usize {
 mod tests {
     use trantor_model::{
         ActionState, AgentId, AgentState, AgentView, CommandKind, Direction, RitualId, RitualState, Tile,
+        WorldError,
     };
 
     use super::*;
@@ -630,7 +631,7 @@ mod tests {
         }
         assert_eq!(
             push(),
-            Err(ProtocolError::UnknownAgent(AgentId(7))),
+            Err(WorldError::UnknownAgent(AgentId(7)).into()),
             "shown early"
         );
         assert_eq!((timeline.pending.len(), timeline.pending_bytes), (0, 0));

@@ -1,4 +1,4 @@
-//! The nouns that both sides speak: ids, positions, directions, resources, levels, commands, changes.
+//! The nouns that both sides speak: ids, positions, directions, resources, levels, commands; and a world with its changes.
 //!
 //! No rules (those are `trantor-game`) and no bytes (those are `trantor-protocol`): only what the words mean.
 
@@ -13,7 +13,9 @@ pub mod names;
 pub mod percept;
 pub mod resource;
 pub mod show;
+mod table;
 pub mod totals;
+pub mod world;
 
 pub use agent::{AgentId, AgentView, EggId, Sight, TeamId};
 pub use change::{
@@ -28,3 +30,4 @@ pub use percept::Percept;
 pub use resource::{Counts, Resource};
 pub use show::{Show, Shown, ShownBy, TileMark};
 pub use totals::{MatchTotals, TeamTotals};
+pub use world::{World, WorldError};

@@ -53,7 +53,7 @@ impl Picture {
         picture.normalised()
     }
 
-    pub(crate) fn of_viewer(world: &trantor_client::world::World) -> Self {
+    pub(crate) fn of_viewer<T: Default>(world: &trantor_model::World<T>) -> Self {
         let rituals = world.rituals().iter();
         let picture = Self {
             ground: world.ground().to_vec(),

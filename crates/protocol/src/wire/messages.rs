@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use trantor_model::{
     AgentId, AgentState, Change, CommandKind, Counts, EggState, FeedKind, Lag, MapSize, Mark, MatchTotals,
-    RitualState, Shown, ShownBy, TeamId,
+    RitualState, Shown, ShownBy, TeamId, World, WorldError,
 };
 use trantor_time::link::LinkCounts;
 use trantor_time::{Frequency, GameSpan, GameTime};
@@ -252,6 +252,24 @@ pub enum SnapshotPart {
         team: TeamId,
         totals: Option<Box<MatchTotals>>,
     },
+}
+
+impl SnapshotPart {
+    /// Adds this piece to a world.
+    ///
+    /// # Errors
+    /// If it does not fit the world; the piece may then be there in part.
+    pub fn load_into<T: Default>(self, world: &mut World<T>) -> Result<(), WorldError> {
+        match self {
+            Self::Ground { first, tiles } => world.add_ground(first, &tiles),
+            Self::Agents(agents) => agents.into_iter().try_for_each(|agent| world.add_agent(agent)),
+            Self::Eggs(eggs) => eggs.into_iter().try_for_each(|egg| world.add_egg(egg)),
+            Self::Rituals(rituals) => rituals
+                .into_iter()
+                .try_for_each(|ritual| world.add_ritual(ritual)),
+            Self::Winner { team, totals } => world.win(team, totals.as_deref()),
+        }
+    }
 }
 
 /// Figures for the HUD. Times are in the unit of their name; counters count since the server started.

@@ -1,26 +1,21 @@
-//! The world: tiles, agents, eggs and elevations, loaded in pieces and then changed by changes.
+//! The world as viewers see it: tiles, agents, eggs and elevations, filled from a snapshot and then kept up to date by changes.
 //!
-//! Every value a server sends is checked here when it is applied: numbers of agents, eggs and teams, tiles,
-//! spans, and how much there may be of each. When a change is applied is [`crate::timeline`]'s to decide, what it
-//! looks like [`crate::display`]'s.
+//! Every value is checked when it is applied: numbers of agents, eggs and teams, tiles, spans, and how much there may be of
+//! each, since a viewer believes no server. When a change is applied and what it looks like is for the reader to decide, who may
+//! keep something of its own with each agent.
+
+#![allow(missing_docs, reason = "most names say what they are")]
 
 use std::sync::Arc;
 
-use trantor_model::totals::{DEEDS_MAX, NEARBY_MAX};
-use trantor_model::{
+use trantor_time::GameTime;
+
+use crate::table::Table;
+use crate::totals::{DEEDS_MAX, NEARBY_MAX};
+use crate::{
     ActionState, AgentId, AgentState, AgentView, Change, Counts, EggId, EggState, MapSize, MatchTotals,
     RitualId, RitualState, TeamId, Tile,
 };
-use trantor_protocol::wire::SnapshotPart;
-use trantor_time::GameTime;
-
-use crate::error::ProtocolError;
-use crate::motion::{Blend, is_motion};
-use crate::scene::TEAM_UNKNOWN;
-use crate::table::Table;
-
-/// Teams shown. Far more than a game has; each has a line in every frame.
-pub(crate) const TEAMS_MAX: usize = 1_024;
 
 /// Agents held: ten times as many as in the largest worlds we are built for.
 pub const AGENTS_MAX: usize = 100_000;
@@ -28,7 +23,7 @@ pub const AGENTS_MAX: usize = 100_000;
 /// Eggs held: as many as a server can be configured to begin with.
 pub const EGGS_MAX: usize = 1_000_000;
 
-/// The same for worlds of text servers: numbers may come in any order there, which takes time in
+/// As [`AGENTS_MAX`] in worlds of text servers: numbers may come in any order there, which takes time in
 /// proportion to what is held, and those worlds are small.
 const LENIENT_AGENTS_MAX: usize = 10_000;
 
@@ -38,16 +33,16 @@ const LENIENT_EGGS_MAX: usize = 40_000;
 /// Elevations held: each needs an agent of its own.
 pub const RITUALS_MAX: usize = AGENTS_MAX;
 
-/// A world as a server describes it.
+/// A world as a game or a server describes it. `T` is what its reader keeps with each agent.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct World<T = ()> {
     size: MapSize,
     teams: usize,
     /// Whether the server may leave out which egg hatched and whose an egg is.
     is_lenient: bool,
     /// By place in the row-by-row list of tiles; grows while the world is being loaded.
     ground: Vec<Counts>,
-    agents: Table<Agent>,
+    agents: Table<Agent<T>>,
     eggs: Table<EggState>,
     rituals: Vec<RitualState>,
     winner: Option<TeamId>,
@@ -56,7 +51,7 @@ pub struct World {
 }
 
 #[derive(Clone, Debug)]
-pub struct Agent {
+pub struct Agent<T = ()> {
     pub view: AgentView,
     /// What it does or did last.
     pub action: Option<ActionState>,
@@ -64,11 +59,11 @@ pub struct Agent {
     pub food_ends: Option<GameTime>,
     /// The elevation that holds it.
     pub held_by: Option<RitualId>,
-    /// How it is led from where it was shown to where it is.
-    pub(crate) blend: Blend,
+    /// What the reader of the world keeps with it, such as where it is drawn: found without another look-up.
+    pub kept: T,
 }
 
-impl World {
+impl<T: Default> World<T> {
     pub fn new(size: MapSize, teams: usize) -> Self {
         Self {
             size,
@@ -83,7 +78,7 @@ impl World {
         }
     }
 
-    /// An empty world with bare ground for a text server: eggs of [`TEAM_UNKNOWN`] may lie there, and agents may hatch
+    /// An empty world with bare ground for a text server: eggs of [`TeamId::UNKNOWN`] may lie there, and agents may hatch
     /// from eggs that were never announced.
     pub fn lenient(size: MapSize) -> Self {
         Self {
@@ -107,19 +102,21 @@ impl World {
     }
 
     /// All agents by ascending number.
-    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
+    pub fn agents(&self) -> impl Iterator<Item = &Agent<T>> {
         self.agents.iter()
     }
 
-    pub(crate) fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
+    /// For what is kept with agents, and for actions that are over without a change that says so.
+    pub fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent<T>> {
         self.agents.iter_mut()
     }
 
-    pub fn agent(&self, id: AgentId) -> Option<&Agent> {
+    pub fn agent(&self, id: AgentId) -> Option<&Agent<T>> {
         self.agents.get(id.0)
     }
 
-    pub(crate) fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent> {
+    /// See [`Self::agents_mut`].
+    pub fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent<T>> {
         self.agents.get_mut(id.0)
     }
 
@@ -145,45 +142,25 @@ impl World {
         self.totals.as_ref()
     }
 
-    /// Takes a piece of a snapshot. Runs of tiles come in their order, without gaps.
-    pub fn load(&mut self, part: SnapshotPart) -> Result<(), ProtocolError> {
-        match part {
-            SnapshotPart::Ground { first, tiles } => {
-                let (expected, area) = (self.ground.len(), self.size.area());
-                if usize::try_from(first) != Ok(expected) || tiles.len() > area - expected {
-                    let expected = expected as u32;
-                    return Err(ProtocolError::GroundRun { first, expected });
-                }
-                if expected == 0 {
-                    self.ground.reserve_exact(area);
-                }
-                self.ground.extend_from_slice(&tiles);
-            }
-            SnapshotPart::Agents(agents) => {
-                for agent in agents {
-                    self.add_agent(agent)?;
-                }
-            }
-            SnapshotPart::Eggs(eggs) => {
-                for egg in eggs {
-                    self.add_egg(egg)?;
-                }
-            }
-            SnapshotPart::Rituals(rituals) => {
-                for ritual in rituals {
-                    self.begin_ritual(ritual)?;
-                }
-            }
-            SnapshotPart::Winner { team, totals } => self.win(team, totals.as_deref())?,
+    /// Adds what lies on a run of tiles. Runs come in their order, without gaps.
+    pub fn add_ground(&mut self, first: u32, tiles: &[Counts]) -> Result<(), WorldError> {
+        let (expected, area) = (self.ground.len(), self.size.area());
+        if usize::try_from(first) != Ok(expected) || tiles.len() > area - expected {
+            let expected = expected as u32;
+            return Err(WorldError::GroundRun { first, expected });
         }
+        if expected == 0 {
+            self.ground.reserve_exact(area);
+        }
+        self.ground.extend_from_slice(tiles);
         Ok(())
     }
 
     /// Checks that all tiles were loaded.
-    pub fn finish(&self) -> Result<(), ProtocolError> {
+    pub fn finish(&self) -> Result<(), WorldError> {
         let (loaded, area) = (self.ground.len(), self.size.area());
         match loaded < area {
-            true => Err(ProtocolError::GroundMissing {
+            true => Err(WorldError::GroundMissing {
                 loaded: loaded as u32,
                 area: area as u32,
             }),
@@ -193,7 +170,7 @@ impl World {
 
     /// Applies one change to a world that is complete, and returns the place of the tile whose ground it changed. After an
     /// error nothing has changed.
-    pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<usize>, ProtocolError> {
+    pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<usize>, WorldError> {
         match *change {
             Change::Joined {
                 agent,
@@ -206,7 +183,7 @@ impl World {
                     food_ends,
                 })?;
                 match self.take_egg(egg) {
-                    Err(ProtocolError::UnknownEgg(_)) if self.is_lenient => {}
+                    Err(WorldError::UnknownEgg(_)) if self.is_lenient => {}
                     taken => taken?,
                 }
                 self.agents.insert(agent.view.id.0, agent);
@@ -230,7 +207,7 @@ impl World {
                 if !how.is_forced() {
                     agent
                         .action
-                        .take_if(|action| is_motion(action) && action.end <= at);
+                        .take_if(|action| action.is_motion() && action.end <= at);
                 }
             }
             Change::Carried {
@@ -267,10 +244,10 @@ impl World {
             Change::EggLaid { egg, .. } => self.add_egg(egg)?,
             Change::EggDestroyed { egg } => self.take_egg(egg)?,
             Change::EggMatured { egg } if self.eggs.get(egg.0).is_none() => {
-                return Err(ProtocolError::UnknownEgg(egg));
+                return Err(WorldError::UnknownEgg(egg));
             }
             Change::EggMatured { .. } | Change::Refilled => {}
-            Change::RitualStarted(ref ritual) => self.begin_ritual(ritual.clone())?,
+            Change::RitualStarted(ref ritual) => self.add_ritual(ritual.clone())?,
             Change::RitualEnded { ritual, tile, .. } => self.end_ritual(ritual, tile)?,
             Change::LevelChanged { agent, level } => self.known(agent)?.view.level = level,
             Change::Ground { tile, ground, .. } => {
@@ -284,7 +261,7 @@ impl World {
         Ok(None)
     }
 
-    fn win(&mut self, team: TeamId, totals: Option<&MatchTotals>) -> Result<(), ProtocolError> {
+    pub fn win(&mut self, team: TeamId, totals: Option<&MatchTotals>) -> Result<(), WorldError> {
         if team != TeamId::DRAW {
             self.check_team(team)?;
         }
@@ -296,8 +273,8 @@ impl World {
         Ok(())
     }
 
-    fn check_totals(&self, totals: &MatchTotals) -> Result<(), ProtocolError> {
-        let too_much = |what, max| Err(ProtocolError::TooMuch { what, max });
+    fn check_totals(&self, totals: &MatchTotals) -> Result<(), WorldError> {
+        let too_much = |what, max| Err(WorldError::TooMuch { what, max });
         if totals.teams.len() > self.teams {
             return too_much("teams with totals", self.teams);
         }
@@ -316,30 +293,30 @@ impl World {
         Ok(())
     }
 
-    fn check_team(&self, team: TeamId) -> Result<(), ProtocolError> {
+    fn check_team(&self, team: TeamId) -> Result<(), WorldError> {
         match usize::from(team.0) < self.teams {
             true => Ok(()),
-            false => Err(ProtocolError::UnknownTeam(team)),
+            false => Err(WorldError::UnknownTeam(team)),
         }
     }
 
-    fn add_agent(&mut self, agent: AgentState) -> Result<(), ProtocolError> {
+    pub fn add_agent(&mut self, agent: AgentState) -> Result<(), WorldError> {
         let agent = self.checked_agent(agent)?;
         self.agents.insert(agent.view.id.0, agent);
         Ok(())
     }
 
     /// A new agent as it may be added.
-    fn checked_agent(&self, agent: AgentState) -> Result<Agent, ProtocolError> {
+    fn checked_agent(&self, agent: AgentState) -> Result<Agent<T>, WorldError> {
         self.check_tile(agent.view.tile)?;
         self.check_team(agent.view.team)?;
         agent.action.iter().try_for_each(check_action)?;
         let id = agent.view.id;
         if self.agents.get(id.0).is_some() {
-            return Err(ProtocolError::AgentTwice(id));
+            return Err(WorldError::AgentTwice(id));
         }
         if !self.is_lenient && !self.agents.is_next(id.0) {
-            return Err(ProtocolError::AgentOutOfOrder(id));
+            return Err(WorldError::AgentOutOfOrder(id));
         }
         let max = if self.is_lenient {
             LENIENT_AGENTS_MAX
@@ -352,12 +329,12 @@ impl World {
             action: agent.action,
             food_ends: agent.food_ends,
             held_by: None,
-            blend: Blend::default(),
+            kept: T::default(),
         })
     }
 
-    fn remove_agent(&mut self, id: AgentId) -> Result<(), ProtocolError> {
-        let agent = self.agents.remove(id.0).ok_or(ProtocolError::UnknownAgent(id))?;
+    fn remove_agent(&mut self, id: AgentId) -> Result<(), WorldError> {
+        let agent = self.agents.remove(id.0).ok_or(WorldError::UnknownAgent(id))?;
         let ritual = agent
             .held_by
             .and_then(|held_by| self.rituals.iter_mut().find(|it| it.ritual == held_by));
@@ -368,16 +345,16 @@ impl World {
         Ok(())
     }
 
-    fn add_egg(&mut self, egg: EggState) -> Result<(), ProtocolError> {
+    pub fn add_egg(&mut self, egg: EggState) -> Result<(), WorldError> {
         self.check_tile(egg.tile)?;
-        if egg.team != TEAM_UNKNOWN || !self.is_lenient {
+        if egg.team != TeamId::UNKNOWN || !self.is_lenient {
             self.check_team(egg.team)?;
         }
         if self.eggs.get(egg.egg.0).is_some() {
-            return Err(ProtocolError::EggTwice(egg.egg));
+            return Err(WorldError::EggTwice(egg.egg));
         }
         if !self.is_lenient && !self.eggs.is_next(egg.egg.0) {
-            return Err(ProtocolError::EggOutOfOrder(egg.egg));
+            return Err(WorldError::EggOutOfOrder(egg.egg));
         }
         let max = if self.is_lenient {
             LENIENT_EGGS_MAX
@@ -389,27 +366,27 @@ impl World {
         Ok(())
     }
 
-    fn take_egg(&mut self, id: EggId) -> Result<(), ProtocolError> {
+    fn take_egg(&mut self, id: EggId) -> Result<(), WorldError> {
         match self.eggs.remove(id.0) {
             Some(_) => Ok(()),
-            None => Err(ProtocolError::UnknownEgg(id)),
+            None => Err(WorldError::UnknownEgg(id)),
         }
     }
 
-    fn begin_ritual(&mut self, ritual: RitualState) -> Result<(), ProtocolError> {
+    pub fn add_ritual(&mut self, ritual: RitualState) -> Result<(), WorldError> {
         self.check_tile(ritual.tile)?;
         if ritual.end < ritual.start {
-            return Err(ProtocolError::EndsBeforeStart);
+            return Err(WorldError::EndsBeforeStart);
         }
         check_room(self.rituals.len(), RITUALS_MAX, "elevations")?;
         let id = ritual.ritual;
         if self.rituals.last().is_some_and(|last| last.ritual >= id) {
-            return Err(ProtocolError::RitualOutOfOrder(id));
+            return Err(WorldError::RitualOutOfOrder(id));
         }
         let held = ritual.participants.iter().try_for_each(|&participant| {
             let agent = self.known(participant)?;
             match agent.held_by {
-                Some(_) => Err(ProtocolError::HeldTwice(participant)),
+                Some(_) => Err(WorldError::HeldTwice(participant)),
                 None => {
                     agent.held_by = Some(id);
                     Ok(())
@@ -424,9 +401,9 @@ impl World {
         Ok(())
     }
 
-    fn end_ritual(&mut self, id: RitualId, tile: Tile) -> Result<(), ProtocolError> {
+    fn end_ritual(&mut self, id: RitualId, tile: Tile) -> Result<(), WorldError> {
         let place = self.rituals.binary_search_by_key(&id, |it| it.ritual);
-        let place = place.map_err(|_| ProtocolError::UnknownRitual(tile))?;
+        let place = place.map_err(|_| WorldError::UnknownRitual(tile))?;
         let ritual = self.rituals.remove(place);
         self.release(&ritual);
         Ok(())
@@ -441,28 +418,66 @@ impl World {
         }
     }
 
-    fn known(&mut self, id: AgentId) -> Result<&mut Agent, ProtocolError> {
-        self.agents.get_mut(id.0).ok_or(ProtocolError::UnknownAgent(id))
+    fn known(&mut self, id: AgentId) -> Result<&mut Agent<T>, WorldError> {
+        self.agents.get_mut(id.0).ok_or(WorldError::UnknownAgent(id))
     }
 
-    fn check_tile(&self, tile: Tile) -> Result<(), ProtocolError> {
+    fn check_tile(&self, tile: Tile) -> Result<(), WorldError> {
         match self.size.contains(tile) {
             true => Ok(()),
-            false => Err(ProtocolError::OffMap(tile)),
+            false => Err(WorldError::OffMap(tile)),
         }
     }
 }
 
-fn check_action(action: &ActionState) -> Result<(), ProtocolError> {
+fn check_action(action: &ActionState) -> Result<(), WorldError> {
     match action.start <= action.end {
         true => Ok(()),
-        false => Err(ProtocolError::EndsBeforeStart),
+        false => Err(WorldError::EndsBeforeStart),
     }
 }
 
-fn check_room(held: usize, max: usize, what: &'static str) -> Result<(), ProtocolError> {
+fn check_room(held: usize, max: usize, what: &'static str) -> Result<(), WorldError> {
     match held < max {
         true => Ok(()),
-        false => Err(ProtocolError::TooMuch { what, max }),
+        false => Err(WorldError::TooMuch { what, max }),
     }
+}
+
+/// What no correct server says of a world.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// More than a world is built to hold at once.
+    #[error("the server sent more than {max} {what} at once")]
+    TooMuch { what: &'static str, max: usize },
+    #[error("there is no agent {0:?}")]
+    UnknownAgent(AgentId),
+    #[error("there already is an agent {0:?}")]
+    AgentTwice(AgentId),
+    /// Numbers are given in ascending order and never again, and sent in that order.
+    #[error("agent {0:?} came after others with higher numbers")]
+    AgentOutOfOrder(AgentId),
+    #[error("egg {0:?} came after others with higher numbers")]
+    EggOutOfOrder(EggId),
+    #[error("there is no egg {0:?}")]
+    UnknownEgg(EggId),
+    #[error("there already is an egg {0:?}")]
+    EggTwice(EggId),
+    #[error("there is no team {0:?}")]
+    UnknownTeam(TeamId),
+    #[error("tile {0:?} is not on the map")]
+    OffMap(Tile),
+    /// A run of tiles that is not the next one, or leaves the map.
+    #[error("tiles came from place {first}, where {expected} was due")]
+    GroundRun { first: u32, expected: u32 },
+    #[error("the world came with {loaded} tiles of {area}")]
+    GroundMissing { loaded: u32, area: u32 },
+    #[error("something ends before it begins")]
+    EndsBeforeStart,
+    #[error("agent {0:?} is in two elevations")]
+    HeldTwice(AgentId),
+    #[error("elevation {0:?} came after others with higher numbers")]
+    RitualOutOfOrder(RitualId),
+    #[error("no elevation is under way on tile {0:?}")]
+    UnknownRitual(Tile),
 }
