@@ -7,8 +7,7 @@
 use std::collections::VecDeque;
 
 use trantor_model::{
-    ActionState, AgentId, Change, EggState, FeedKind, InventoryChange, Resource, RitualOutcome, TeamId, Tile,
-    Who,
+    ActionState, AgentId, Change, Concerned, EggState, FeedKind, InventoryChange, Resource, TeamId, Tile,
 };
 use trantor_time::link::{Delivery, LinkSettings, Loss};
 use trantor_time::{Frequency, GameSpan, GameTime};
@@ -97,7 +96,7 @@ impl Display {
         // A change that is on time is seen as it happens: a step that ends and one that begins there then join without
         // a seam. One that is late is seen at the moment shown.
         let seen_at = at.clamp(moment.seen, moment.next);
-        let (kind, effect) = self.seen(change, seen_at).unwrap_or_default();
+        let (kind, effect) = (self.entry(change), self.effect(change, seen_at));
         let moved = match *change {
             Change::ActionStarted { agent, .. } => Some((agent, false)),
             Change::Moved { agent, how, .. } => Some((agent, how.is_forced())),
@@ -313,121 +312,82 @@ impl Display {
             .unwrap_or_default();
     }
 
-    /// What a change is in a list of events, and what is to be seen of it for a while; from the world before it.
-    fn seen(&self, change: &Change, seen_at: GameTime) -> Option<(Option<FeedKind>, Option<Noted>)> {
-        let view = |id: AgentId| self.world.agent(id).map(|agent| &agent.view);
-        let who = |id: AgentId| {
-            view(id).map(|view| Who {
-                agent: id,
+    /// What a change is in a list of events; from the world before it.
+    fn entry(&self, change: &Change) -> Option<FeedKind> {
+        let agent = |id: AgentId| {
+            let view = &self.world.agent(id)?.view;
+            Some(Concerned {
                 team: view.team,
+                level: view.level,
+                tile: Some(view.tile),
             })
         };
-        let pose = |who: Who| self.shown(who.agent, seen_at);
-        let by = |who: Who, kind: EffectKind| {
-            let pose = pose(who)?;
-            Some((kind, (pose.x, pose.y), Some((who.agent, who.team))))
+        FeedKind::of(change, agent, |egg| self.world.egg(egg).copied())
+    }
+
+    /// What is to be seen of a change for a while; from the world before it.
+    fn effect(&self, change: &Change, seen_at: GameTime) -> Option<Noted> {
+        let view = |id: AgentId| self.world.agent(id).map(|agent| &agent.view);
+        let heading = |id: AgentId| self.shown(id, seen_at).map(|pose| pose.heading);
+        let by = |id: AgentId, kind: EffectKind| {
+            let pose = self.shown(id, seen_at)?;
+            Some((kind, (pose.x, pose.y), Some((id, view(id)?.team))))
         };
         let on = |tile: Tile, kind: EffectKind, who: Option<(AgentId, TeamId)>| {
             Some((kind, (f32::from(tile.x), f32::from(tile.y)), who))
         };
-        let (kind, effect) = match *change {
+        match *change {
             Change::Joined { ref agent, .. } => {
-                let (agent, team, tile) = (agent.id, agent.team, agent.tile);
-                let effect = on(tile, EffectKind::Birth, Some((agent, team)));
-                (FeedKind::Joined(Who { agent, team }), effect)
+                on(agent.tile, EffectKind::Birth, Some((agent.id, agent.team)))
             }
             Change::Died { agent } => {
-                let (who, level) = (who(agent)?, view(agent)?.level);
-                let heading = pose(who)?.heading;
-                let effect = by(who, EffectKind::Death { level, heading });
-                (FeedKind::Died(who, level), effect)
+                let (level, heading) = (view(agent)?.level, heading(agent)?);
+                by(agent, EffectKind::Death { level, heading })
             }
             Change::Left { agent, .. } => {
-                let (who, level) = (who(agent)?, view(agent)?.level);
-                let heading = pose(who)?.heading;
-                let effect = by(who, EffectKind::Departure { level, heading });
-                (FeedKind::Left(who, level), effect)
+                let (level, heading) = (view(agent)?.level, heading(agent)?);
+                by(agent, EffectKind::Departure { level, heading })
             }
-            Change::ActionStarted { agent, action } => match action.refused {
-                true => (FeedKind::Refused(who(agent)?, action.kind), None),
-                false => (FeedKind::Started(who(agent)?, action.kind), None),
-            },
             Change::Carried {
                 agent,
                 resource,
                 taken,
                 ..
-            } => {
-                let who = who(agent)?;
-                let kind = match taken {
-                    true => EffectKind::Took { resource },
-                    false => EffectKind::Put { resource },
-                };
-                (FeedKind::Carried(who, resource, taken), by(who, kind))
-            }
+            } => match taken {
+                true => by(agent, EffectKind::Took { resource }),
+                false => by(agent, EffectKind::Put { resource }),
+            },
             Change::Inventory {
                 agent,
                 why: InventoryChange::Ate,
                 ..
-            } => return Some((None, by(who(agent)?, EffectKind::Ate))),
-            Change::Said { agent, ref text } => {
-                let who = who(agent)?;
-                // The span is set when it goes into a scene, the spread when it is known.
-                let kind = EffectKind::Broadcast {
+            } => by(agent, EffectKind::Ate),
+            // The span is set when it goes into a scene, the spread when it is known.
+            Change::Said { agent, .. } => by(
+                agent,
+                EffectKind::Broadcast {
                     text: Span::default(),
                     spread: None,
-                };
-                (FeedKind::Said(who, text[..].into()), by(who, kind))
-            }
+                },
+            ),
             Change::Ejected { agent } => {
-                let who = who(agent)?;
-                let heading = pose(who)?.heading;
-                (FeedKind::Pushed(who), by(who, EffectKind::Push { heading }))
+                let heading = heading(agent)?;
+                by(agent, EffectKind::Push { heading })
             }
             Change::EggLaid { egg, layer } => {
-                let (team, layer) = (egg.team, layer.and_then(who));
-                let layer = layer.map(|who| (who.agent, who.team));
-                let effect = on(egg.tile, EffectKind::EggLaid { team }, layer);
-                (FeedKind::EggLaid(egg.egg, team, egg.tile), effect)
+                let layer = layer.and_then(view).map(|layer| (layer.id, layer.team));
+                on(egg.tile, EffectKind::EggLaid { team: egg.team }, layer)
             }
             Change::EggDestroyed { egg } => {
                 let &EggState { team, tile, .. } = self.world.egg(egg)?;
-                let effect = on(tile, EffectKind::EggBroken { team }, None);
-                (FeedKind::EggBroken(egg, team, tile), effect)
-            }
-            Change::RitualStarted(ref ritual) => {
-                let count = ritual.participants.len() as u32;
-                (FeedKind::RitualStarted(ritual.tile, ritual.level, count), None)
+                on(tile, EffectKind::EggBroken { team }, None)
             }
             Change::RitualEnded {
-                tile,
-                level,
-                success,
-                ref participants,
-                ..
-            } => {
-                let agents = participants
-                    .iter()
-                    .filter_map(|&id| Some((id, view(id)?.team, view(id)?.tile)));
-                let outcome = RitualOutcome::new(success, tile, agents);
-                let success = outcome == RitualOutcome::Succeeded;
-                let effect = on(tile, EffectKind::RitualEnded { level, success }, None);
-                (FeedKind::RitualEnded(tile, level, outcome), effect)
-            }
-            Change::LevelChanged { agent, level } => {
-                let who = who(agent)?;
-                (FeedKind::Rose(who, level), by(who, EffectKind::Rose { level }))
-            }
-            Change::Won { team, .. } => (FeedKind::Won(team), None),
-            Change::Moved { .. }
-            | Change::Inventory { .. }
-            | Change::Hunger { .. }
-            | Change::Ground { .. }
-            | Change::Sent { .. }
-            | Change::EggMatured { .. }
-            | Change::Refilled => return None,
-        };
-        Some((Some(kind), effect))
+                tile, level, success, ..
+            } => on(tile, EffectKind::RitualEnded { level, success }, None),
+            Change::LevelChanged { agent, level } => by(agent, EffectKind::Rose { level }),
+            _ => None,
+        }
     }
 }
 

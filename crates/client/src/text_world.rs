@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
+use trantor_model::feed::SAID_BYTES_MAX;
 use trantor_model::{
     ActionState, AgentId, AgentView, Change, CommandKind, Counts, Direction, EggId, EggState, GroundChange,
     InventoryChange, Level, MapSize, MoveKind, Resource, RitualId, RitualState, TeamId, Tile, Turn,
@@ -22,7 +23,6 @@ use trantor_time::{GameSpan, GameTime};
 use crate::motion::ShownWorld;
 use crate::readable::readable_bytes;
 use crate::scene::TEAMS_MAX;
-use crate::timeline::SAID_BYTES_MAX;
 
 /// No egg has this number; an agent may hatch from it where the server does not say which.
 const NO_EGG: EggId = EggId(u32::MAX);

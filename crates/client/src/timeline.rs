@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::mem::size_of_val;
 use std::sync::Arc;
 
+use trantor_model::feed::SAID_BYTES_MAX;
 use trantor_model::{Change, Counts, FeedKind, Level, MapSize, TeamId};
 use trantor_protocol::limits::{DELIVERIES_MAX, HISTORY_SCORES_MAX};
 use trantor_protocol::wire::{FeedEntry, History, ScorePoint, SnapshotPart};
@@ -31,9 +32,6 @@ pub const PENDING_MAX: usize = 1 << 18;
 
 /// Bytes of texts and lists of participants in them: as many as if all were the longest broadcasts.
 pub const PENDING_BYTES_MAX: usize = PENDING_MAX * SAID_BYTES_MAX;
-
-/// Bytes of a broadcast that our servers send; many broadcasts may wait until they are shown.
-pub const SAID_BYTES_MAX: usize = 256;
 
 /// Entries kept until they are read, the newest: a few seconds of a busy game. Deeds are kept apart, so that however many commands
 /// a frame of a fast match has, no elevation, death or victory gives way to them.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_model::{AgentId, Change, FeedKind, Level, RitualOutcome, TeamId, Who};
+use trantor_model::{AgentId, Change, Concerned, FeedKind, Level, TeamId};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::game::Game;
@@ -16,8 +16,6 @@ pub const EVENTS_MAX: usize = 200;
 const SAID_MAX: usize = 50;
 /// Events among them that stay whatever comes after: the first of each team to reach each level. Fourteen teams have so many.
 const FIRSTS_MAX: usize = 98;
-/// Bytes of a broadcast: as many as viewers are sent.
-const SAID_BYTES_MAX: usize = 256;
 /// Scores kept, of all moments and teams together: 128 KB.
 pub const SCORES_MAX: usize = 16 * 1024;
 /// Moments of the score: more than the width of a chart has points for.
@@ -109,64 +107,40 @@ impl History {
 
     /// Notes a change; `game` is as it is right after it. What comes after a victory is the removal of the agents.
     pub fn note(&mut self, game: &Game, change: &Change) {
-        if self.is_over {
+        // Commands and what they carry are left out: they happen all the time.
+        let is_routine = matches!(change, Change::ActionStarted { .. } | Change::Carried { .. });
+        if self.is_over || is_routine {
             return;
         }
         let at = game.now();
-        let kind = match *change {
-            Change::Joined { ref agent, .. } => {
-                let who = self.insert(agent.id, agent.team, agent.level);
+        let agent = |id: AgentId| {
+            let (team, level) = *self.living.get(&id)?;
+            let tile = game.world().agent(id).map(|agent| agent.tile);
+            Some(Concerned { team, level, tile })
+        };
+        let Some(kind) = FeedKind::of(change, agent, |_| None) else {
+            return;
+        };
+        match kind {
+            FeedKind::Joined(who) => {
+                self.insert(who.agent, who.team, Level::FIRST);
                 self.score(at);
-                FeedKind::Joined(who)
             }
-            Change::Died { agent } | Change::Left { agent, .. } => {
-                let Some((who, level)) = self.remove(agent) else {
-                    return;
-                };
+            FeedKind::Died(who, _) | FeedKind::Left(who, _) => {
+                self.remove(who.agent);
                 self.score(at);
-                match change {
-                    Change::Died { .. } => FeedKind::Died(who, level),
-                    _ => FeedKind::Left(who, level),
-                }
             }
-            Change::LevelChanged { agent, level } => {
-                let Some((who, _)) = self.remove(agent) else {
-                    return;
-                };
-                self.insert(agent, who.team, level);
+            FeedKind::Rose(who, level) => {
+                self.remove(who.agent);
+                self.insert(who.agent, who.team, level);
                 self.score(at);
-                FeedKind::Rose(who, level)
             }
-            Change::Said { agent, ref text } => {
-                let Some(who) = self.who(agent) else { return };
-                FeedKind::Said(who, text[..text.len().min(SAID_BYTES_MAX)].into())
-            }
-            Change::Ejected { agent } => {
-                let Some(who) = self.who(agent) else { return };
-                FeedKind::Pushed(who)
-            }
-            Change::EggLaid { egg, .. } => FeedKind::EggLaid(egg.egg, egg.team, egg.tile),
-            Change::RitualStarted(ref ritual) => {
-                FeedKind::RitualStarted(ritual.tile, ritual.level, ritual.participants.len() as u32)
-            }
-            Change::RitualEnded {
-                tile,
-                level,
-                success,
-                ref participants,
-                ..
-            } => {
-                let agents = participants.iter().filter_map(|&id| game.world().agent(id));
-                let agents = agents.map(|agent| (agent.id, agent.team, agent.tile));
-                FeedKind::RitualEnded(tile, level, RitualOutcome::new(success, tile, agents))
-            }
-            Change::Won { team, .. } => {
+            FeedKind::Won(_) => {
                 self.points.push((at, self.scores()));
                 self.is_over = true;
-                FeedKind::Won(team)
             }
-            _ => return,
-        };
+            _ => {}
+        }
         self.push(at, kind);
     }
 
@@ -203,21 +177,15 @@ impl History {
         self.living.get(&agent).map(|(team, _)| *team)
     }
 
-    fn who(&self, agent: AgentId) -> Option<Who> {
-        let team = self.team_of(agent)?;
-        Some(Who { agent, team })
-    }
-
-    fn insert(&mut self, agent: AgentId, team: TeamId, level: Level) -> Who {
+    fn insert(&mut self, agent: AgentId, team: TeamId, level: Level) {
         self.living.insert(agent, (team, level));
         *self.agents(team, level) += 1;
-        Who { agent, team }
     }
 
-    fn remove(&mut self, agent: AgentId) -> Option<(Who, Level)> {
-        let (team, level) = self.living.remove(&agent)?;
-        *self.agents(team, level) -= 1;
-        Some((Who { agent, team }, level))
+    fn remove(&mut self, agent: AgentId) {
+        if let Some((team, level)) = self.living.remove(&agent) {
+            *self.agents(team, level) -= 1;
+        }
     }
 
     fn agents(&mut self, team: TeamId, level: Level) -> &mut u32 {

@@ -20,6 +20,15 @@ impl TeamId {
     pub const UNKNOWN: Self = Self(u16::MAX);
 }
 
+/// An agent and its team.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Who {
+    /// Its number.
+    pub agent: AgentId,
+    /// Its team.
+    pub team: TeamId,
+}
+
 /// An egg's number: counted from 0 in the order laid, apart from players' numbers, never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EggId(pub u32);

@@ -17,12 +17,12 @@ mod table;
 pub mod totals;
 pub mod world;
 
-pub use agent::{AgentId, AgentView, EggId, Sight, TeamId};
+pub use agent::{AgentId, AgentView, EggId, Sight, TeamId, Who};
 pub use change::{
     AgentState, Change, EggState, GroundChange, InventoryChange, LeaveCause, MoveKind, RitualId, RitualState,
 };
 pub use command::{ActionState, Command, CommandKind};
-pub use feed::{FeedKind, Mark, MarkKind, RitualOutcome, Who};
+pub use feed::{Concerned, FeedKind, Mark, MarkKind, RitualOutcome};
 pub use grid::{Direction, MapSize, Tile, Turn};
 pub use lag::Lag;
 pub use level::{Level, Requirement, WINNING_AGENTS};

@@ -1,6 +1,7 @@
 //! Frames for viewers: changes, gathered until the next tick, and messages of their own at once.
 
 use trantor_model::Change;
+use trantor_model::feed::SAID_BYTES_MAX;
 use trantor_protocol::limits::DELIVERIES_MAX;
 use trantor_protocol::wire::{ClockAnchor, ToClient, write_frame};
 use trantor_time::{GameClock, GameTime, RealTime};
@@ -47,8 +48,8 @@ impl FrameUpdates {
     /// Cuts a long broadcast, and leaves out the deliveries that the tick has no room for, which it counts.
     fn cut(&mut self, mut change: Change) -> Change {
         match &mut change {
-            Change::Said { text, .. } if text.len() > limits::SAID_BYTES_MAX => {
-                *text = text[..limits::SAID_BYTES_MAX].into();
+            Change::Said { text, .. } if text.len() > SAID_BYTES_MAX => {
+                *text = text[..SAID_BYTES_MAX].into();
             }
             Change::Sent {
                 deliveries, left_out, ..
@@ -241,7 +242,7 @@ mod tests {
         ] {
             updates.note(GameTime::ZERO, &change).unwrap();
         }
-        assert_eq!(updates.changes, [(GameTime::ZERO, said(limits::SAID_BYTES_MAX))]);
+        assert_eq!(updates.changes, [(GameTime::ZERO, said(SAID_BYTES_MAX))]);
     }
 
     /// A crowd that all shouts with lag would be more than a viewer can show.
