@@ -22,10 +22,10 @@ use crate::control::Recording;
 use crate::decoder::Decoder;
 use crate::error::ProtocolError;
 use crate::interface::{ClientConfig, ClientEvent, ClientStats, Language};
+use crate::motion::ShownWorld;
 use crate::scene::{LinkState, Scene, SceneClock};
 use crate::session::{Greeting, HANDSHAKE_MAX, OUTBOX_BYTES_MAX, SILENT_MAX, Session};
 use crate::timeline::Timeline;
-use crate::world::World;
 
 /// Silence of a server that speaks frames after which the user is warned: it ticks twenty times a second to a viewer.
 const FRAMES_SILENT_AFTER: RealSpan = RealSpan::from_millis(1_500);
@@ -277,7 +277,7 @@ impl Client {
 
     /// A copy of the newest world received, a little ahead of what is shown; `None` until it is complete, an error if
     /// the server sent a change that cannot be.
-    pub fn newest_world(&self) -> Option<Result<World, ProtocolError>> {
+    pub fn newest_world(&self) -> Option<Result<ShownWorld, ProtocolError>> {
         self.decoder.newest_world(&self.session)
     }
 

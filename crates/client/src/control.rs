@@ -5,8 +5,8 @@
 //! time is shown is [`crate::display_clock`]'s, which follows the server and never a prediction.
 
 use trantor_model::control::frequency_asked;
-use trantor_model::{Control, Refusal};
-use trantor_protocol::wire::{Mark, RecordingInfo, SentNumbers};
+use trantor_model::{Control, Mark, Refusal};
+use trantor_protocol::wire::{RecordingInfo, SentNumbers};
 use trantor_time::{Frequency, GameTime};
 
 use crate::scene::SceneClock;

@@ -6,11 +6,11 @@ use crate::clock_sync::ServerTime;
 use crate::error::ProtocolError;
 use crate::frame_session::FrameSession;
 use crate::interface::{ClientStats, Language};
+use crate::motion::ShownWorld;
 use crate::scene::LinkState;
 use crate::session::Session;
 use crate::text_session::TextSession;
 use crate::timeline::Timeline;
-use crate::world::World;
 
 #[derive(Debug)]
 pub(crate) enum Decoder {
@@ -76,7 +76,7 @@ impl Decoder {
     }
 
     /// The newest world received, a little ahead of what is shown.
-    pub fn newest_world(&self, session: &Session) -> Option<Result<World, ProtocolError>> {
+    pub fn newest_world(&self, session: &Session) -> Option<Result<ShownWorld, ProtocolError>> {
         match self {
             Self::Frames(_) => session.timeline.as_ref().map(Timeline::newest_world),
             Self::Text(text) => text.newest_world(session).map(Ok),

@@ -6,16 +6,16 @@
 
 use std::collections::VecDeque;
 
-use trantor_model::{AgentId, FeedKind, Resource, RitualOutcome, TeamId, Tile, Who};
-use trantor_protocol::wire::{ActionState, Change, EggState};
+use trantor_model::{
+    ActionState, AgentId, Change, Concerned, EggState, FeedKind, InventoryChange, Resource, TeamId, Tile,
+};
 use trantor_time::link::{Delivery, LinkSettings, Loss};
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 use crate::error::ProtocolError;
-use crate::motion::{Blend, Pose, is_motion, nanounits, progress};
+use crate::motion::{Blend, Pose, ShownAgent, ShownWorld, nanounits, progress};
 use crate::push_bounded;
 use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneRitual, Span, Spread};
-use crate::world::{Agent, World};
 
 /// Effects shown at once. More cannot be distinguished; the oldest go early.
 const EFFECTS_MAX: usize = 4_096;
@@ -35,7 +35,7 @@ const FOOD_UNITS: f32 = 126.0;
 
 #[derive(Debug)]
 pub struct Display {
-    pub world: World,
+    pub world: ShownWorld,
     /// In the order they were shown; kept by the moment they happened, and turned into ages when a scene is made.
     effects: VecDeque<Effect>,
     /// What is shown at agents when a message reaches them, or would have; in the order of sending.
@@ -77,7 +77,7 @@ pub struct Moment {
 }
 
 impl Display {
-    pub fn new(world: World) -> Self {
+    pub fn new(world: ShownWorld) -> Self {
         Self {
             world,
             effects: VecDeque::new(),
@@ -96,10 +96,10 @@ impl Display {
         // A change that is on time is seen as it happens: a step that ends and one that begins there then join without
         // a seam. One that is late is seen at the moment shown.
         let seen_at = at.clamp(moment.seen, moment.next);
-        let (kind, effect) = self.seen(change, seen_at).unwrap_or_default();
+        let (kind, effect) = (self.entry(change), self.effect(change, seen_at));
         let moved = match *change {
             Change::ActionStarted { agent, .. } => Some((agent, false)),
-            Change::Moved { agent, forced, .. } => Some((agent, forced)),
+            Change::Moved { agent, how, .. } => Some((agent, how.is_forced())),
             _ => None,
         };
         let before = moved.and_then(|(id, _)| self.shown(id, seen_at));
@@ -109,16 +109,17 @@ impl Display {
         }
         if let Change::Sent {
             agent,
+            tile,
             settings,
             deliveries,
             ..
         } = change
         {
-            self.send(at, *agent, settings, deliveries);
+            self.send(at, (*agent, *tile), settings, deliveries);
         }
         if let Some((kind, (x, y), agent)) = effect {
             let text = match change {
-                Change::Said { text, .. } => text.as_slice().into(),
+                Change::Said { text, .. } => text[..].into(),
                 _ => Box::default(),
             };
             let effect = Effect {
@@ -138,14 +139,11 @@ impl Display {
     fn send(
         &mut self,
         now: GameTime,
-        from: AgentId,
+        (from, source): (AgentId, Tile),
         settings: &LinkSettings,
         deliveries: &[(AgentId, Delivery)],
     ) {
         let size = self.world.size();
-        let Some(source) = self.world.agent(from).map(|agent| agent.view.tile) else {
-            return;
-        };
         let mut effects = self.effects.iter_mut().rev();
         let said = effects.find_map(|effect| match (&mut effect.kind, effect.agent) {
             (EffectKind::Broadcast { spread, .. }, Some((id, team))) => {
@@ -184,7 +182,7 @@ impl Display {
         let size = self.world.size();
         for agent in self.world.agents_mut() {
             let is_over = |action: ActionState| {
-                is_motion(&action) && action.end < complete && action.end <= moment.seen
+                action.is_motion() && action.end < complete && action.end <= moment.seen
             };
             if !agent.action.is_some_and(is_over) {
                 continue;
@@ -192,7 +190,7 @@ impl Display {
             let before = pose_of(agent, moment.seen);
             agent.action = None;
             let after = Pose::exact(agent, moment.seen);
-            agent.blend =
+            agent.kept =
                 Blend::between(size, before, after, moment.seen, late_blend(moment)).unwrap_or_default();
         }
     }
@@ -200,7 +198,7 @@ impl Display {
     /// Shows all agents where they are.
     pub fn end_blends(&mut self) {
         for agent in self.world.agents_mut() {
-            agent.blend = Blend::default();
+            agent.kept = Blend::default();
         }
     }
 
@@ -232,17 +230,16 @@ impl Display {
             return;
         }
         for ritual in self.world.rituals() {
-            let state = &ritual.state;
             let participants = Span {
                 first: scene.ritual_participants.len() as u32,
-                len: state.participants.len() as u32,
+                len: ritual.participants.len() as u32,
             };
-            scene.ritual_participants.extend_from_slice(&state.participants);
+            scene.ritual_participants.extend_from_slice(&ritual.participants);
             scene.rituals.push(SceneRitual {
-                tile: state.tile,
-                level: state.level,
-                progress: progress(state.start, state.end, now),
-                remaining_units: remaining_units(state.end, now),
+                tile: ritual.tile,
+                level: ritual.level,
+                progress: progress(ritual.start, ritual.end, now),
+                remaining_units: remaining_units(ritual.end, now),
                 participants,
             });
         }
@@ -296,133 +293,101 @@ impl Display {
             return;
         };
         let after = Pose::exact(agent, now);
-        if after.blended(&agent.blend, now) == before {
+        if after.blended(&agent.kept, now) == before {
             return;
         }
         let mut span = if forced { PUSH_SLIDE } else { late_blend(moment) };
         // One who walks is where it should be when it arrives.
         if let Some(action) = agent
             .action
-            .filter(|action| is_motion(action) && action.end > now)
+            .filter(|action| action.is_motion() && action.end > now)
         {
             span = span.min(action.end - now);
         }
         // In a game that stands still a blend would never end.
         let is_moving = moment.seen < moment.next;
-        agent.blend = Some(span)
+        agent.kept = Some(span)
             .filter(|_| is_moving)
             .and_then(|span| Blend::between(size, before, after, now, span))
             .unwrap_or_default();
     }
 
-    /// What a change is in a list of events, and what is to be seen of it for a while; from the world before it.
-    fn seen(&self, change: &Change, seen_at: GameTime) -> Option<(Option<FeedKind>, Option<Noted>)> {
-        let view = |id: AgentId| self.world.agent(id).map(|agent| &agent.view);
-        let who = |id: AgentId| {
-            view(id).map(|view| Who {
-                agent: id,
+    /// What a change is in a list of events; from the world before it.
+    fn entry(&self, change: &Change) -> Option<FeedKind> {
+        let agent = |id: AgentId| {
+            let view = &self.world.agent(id)?.view;
+            Some(Concerned {
                 team: view.team,
+                level: view.level,
+                tile: Some(view.tile),
             })
         };
-        let pose = |who: Who| self.shown(who.agent, seen_at);
-        let by = |who: Who, kind: EffectKind| {
-            let pose = pose(who)?;
-            Some((kind, (pose.x, pose.y), Some((who.agent, who.team))))
+        FeedKind::of(change, agent, |egg| self.world.egg(egg).copied())
+    }
+
+    /// What is to be seen of a change for a while; from the world before it.
+    fn effect(&self, change: &Change, seen_at: GameTime) -> Option<Noted> {
+        let view = |id: AgentId| self.world.agent(id).map(|agent| &agent.view);
+        let heading = |id: AgentId| self.shown(id, seen_at).map(|pose| pose.heading);
+        let by = |id: AgentId, kind: EffectKind| {
+            let pose = self.shown(id, seen_at)?;
+            Some((kind, (pose.x, pose.y), Some((id, view(id)?.team))))
         };
         let on = |tile: Tile, kind: EffectKind, who: Option<(AgentId, TeamId)>| {
             Some((kind, (f32::from(tile.x), f32::from(tile.y)), who))
         };
-        let (kind, effect) = match *change {
+        match *change {
             Change::Joined { ref agent, .. } => {
-                let (agent, team, tile) = (agent.id, agent.team, agent.tile);
-                let effect = on(tile, EffectKind::Birth, Some((agent, team)));
-                (FeedKind::Joined(Who { agent, team }), effect)
+                on(agent.tile, EffectKind::Birth, Some((agent.id, agent.team)))
             }
             Change::Died { agent } => {
-                let (who, level) = (who(agent)?, view(agent)?.level);
-                let heading = pose(who)?.heading;
-                let effect = by(who, EffectKind::Death { level, heading });
-                (FeedKind::Died(who, level), effect)
+                let (level, heading) = (view(agent)?.level, heading(agent)?);
+                by(agent, EffectKind::Death { level, heading })
             }
-            Change::Left { agent } => {
-                let (who, level) = (who(agent)?, view(agent)?.level);
-                let heading = pose(who)?.heading;
-                let effect = by(who, EffectKind::Departure { level, heading });
-                (FeedKind::Left(who, level), effect)
+            Change::Left { agent, .. } => {
+                let (level, heading) = (view(agent)?.level, heading(agent)?);
+                by(agent, EffectKind::Departure { level, heading })
             }
-            Change::ActionStarted { agent, action } => match action.refused {
-                true => (FeedKind::Refused(who(agent)?, action.kind), None),
-                false => (FeedKind::Started(who(agent)?, action.kind), None),
-            },
             Change::Carried {
                 agent,
                 resource,
                 taken,
                 ..
-            } => {
-                let who = who(agent)?;
-                let kind = match taken {
-                    true => EffectKind::Took { resource },
-                    false => EffectKind::Put { resource },
-                };
-                (FeedKind::Carried(who, resource, taken), by(who, kind))
-            }
-            Change::Inventory { agent, inventory, .. } => {
-                let held = view(agent)?.inventory[Resource::Food];
-                let ate = inventory[Resource::Food].checked_add(1) == Some(held);
-                return Some((None, by(who(agent)?, EffectKind::Ate).filter(|_| ate)));
-            }
-            Change::Said { agent, ref text } => {
-                let who = who(agent)?;
-                // The span is set when it goes into a scene, the spread when it is known.
-                let kind = EffectKind::Broadcast {
+            } => match taken {
+                true => by(agent, EffectKind::Took { resource }),
+                false => by(agent, EffectKind::Put { resource }),
+            },
+            Change::Inventory {
+                agent,
+                why: InventoryChange::Ate,
+                ..
+            } => by(agent, EffectKind::Ate),
+            // The span is set when it goes into a scene, the spread when it is known.
+            Change::Said { agent, .. } => by(
+                agent,
+                EffectKind::Broadcast {
                     text: Span::default(),
                     spread: None,
-                };
-                (FeedKind::Said(who, text.as_slice().into()), by(who, kind))
-            }
+                },
+            ),
             Change::Ejected { agent } => {
-                let who = who(agent)?;
-                let heading = pose(who)?.heading;
-                (FeedKind::Pushed(who), by(who, EffectKind::Push { heading }))
+                let heading = heading(agent)?;
+                by(agent, EffectKind::Push { heading })
             }
             Change::EggLaid { egg, layer } => {
-                let (team, layer) = (egg.team, layer.and_then(who));
-                let layer = layer.map(|who| (who.agent, who.team));
-                let effect = on(egg.tile, EffectKind::EggLaid { team }, layer);
-                (FeedKind::EggLaid(egg.egg, team, egg.tile), effect)
+                let layer = layer.and_then(view).map(|layer| (layer.id, layer.team));
+                on(egg.tile, EffectKind::EggLaid { team: egg.team }, layer)
             }
             Change::EggDestroyed { egg } => {
                 let &EggState { team, tile, .. } = self.world.egg(egg)?;
-                let effect = on(tile, EffectKind::EggBroken { team }, None);
-                (FeedKind::EggBroken(egg, team, tile), effect)
-            }
-            Change::RitualStarted(ref ritual) => {
-                let count = ritual.participants.len() as u32;
-                (FeedKind::RitualStarted(ritual.tile, ritual.level, count), None)
+                on(tile, EffectKind::EggBroken { team }, None)
             }
             Change::RitualEnded {
-                tile,
-                level,
-                success,
-                ref participants,
-            } => {
-                let agents = participants
-                    .iter()
-                    .filter_map(|&id| Some((id, view(id)?.team, view(id)?.tile)));
-                let outcome = RitualOutcome::new(success, tile, agents);
-                let success = outcome == RitualOutcome::Succeeded;
-                let effect = on(tile, EffectKind::RitualEnded { level, success }, None);
-                (FeedKind::RitualEnded(tile, level, outcome), effect)
-            }
-            Change::LevelChanged { agent, level } => {
-                let who = who(agent)?;
-                (FeedKind::Rose(who, level), by(who, EffectKind::Rose { level }))
-            }
-            Change::Won { team, .. } => (FeedKind::Won(team), None),
-            Change::Moved { .. } | Change::Ground { .. } | Change::Sent { .. } => return None,
-        };
-        Some((Some(kind), effect))
+                tile, level, success, ..
+            } => on(tile, EffectKind::RitualEnded { level, success }, None),
+            Change::LevelChanged { agent, level } => by(agent, EffectKind::Rose { level }),
+            _ => None,
+        }
     }
 }
 
@@ -447,11 +412,11 @@ fn scene_effect(
     }
 }
 
-fn pose_of(agent: &Agent, now: GameTime) -> Pose {
-    Pose::exact(agent, now).blended(&agent.blend, now)
+fn pose_of(agent: &ShownAgent, now: GameTime) -> Pose {
+    Pose::exact(agent, now).blended(&agent.kept, now)
 }
 
-fn scene_agent(agent: &Agent, now: GameTime) -> SceneAgent {
+fn scene_agent(agent: &ShownAgent, now: GameTime) -> SceneAgent {
     let pose = pose_of(agent, now);
     let action = agent.action.filter(|action| now < action.end);
     let stock = agent.view.inventory[Resource::Food] as f32 * FOOD_UNITS;

@@ -1,6 +1,6 @@
 //! Why a connection cannot go on.
 
-use trantor_model::{AgentId, EggId, TeamId, Tile};
+use trantor_model::WorldError;
 use trantor_protocol::{FrameError, SeqError};
 use trantor_time::GameTime;
 
@@ -64,34 +64,9 @@ pub enum ProtocolError {
     /// The server's clock is far behind where it was (its machine was suspended, most likely).
     #[error("the server's clock fell back by {by_ms} milliseconds")]
     WentBack { by_ms: i64 },
-    #[error("there is no agent {0:?}")]
-    UnknownAgent(AgentId),
-    #[error("there already is an agent {0:?}")]
-    AgentTwice(AgentId),
-    /// Numbers are given in ascending order and never again, and sent in that order.
-    #[error("agent {0:?} came after others with higher numbers")]
-    AgentOutOfOrder(AgentId),
-    #[error("egg {0:?} came after others with higher numbers")]
-    EggOutOfOrder(EggId),
-    #[error("there is no egg {0:?}")]
-    UnknownEgg(EggId),
-    #[error("there already is an egg {0:?}")]
-    EggTwice(EggId),
-    #[error("there is no team {0:?}")]
-    UnknownTeam(TeamId),
-    #[error("tile {0:?} is not on the map")]
-    OffMap(Tile),
-    /// A run of tiles that is not the next one, or leaves the map.
-    #[error("tiles came from place {first}, where {expected} was due")]
-    GroundRun { first: u32, expected: u32 },
-    #[error("the world came with {loaded} tiles of {area}")]
-    GroundMissing { loaded: u32, area: u32 },
-    #[error("something ends before it begins")]
-    EndsBeforeStart,
-    #[error("agent {0:?} is in two elevations")]
-    HeldTwice(AgentId),
-    #[error("no elevation is under way on tile {0:?}")]
-    UnknownRitual(Tile),
+    /// The world that the server describes cannot be.
+    #[error(transparent)]
+    World(#[from] WorldError),
 }
 
 impl ProtocolError {

@@ -1,19 +1,19 @@
 //! The decoder of frames: what each message of our servers does, and checks of it as it comes in.
 //!
-//! Agents, eggs and tiles of a change are checked in [`crate::world`] when it is shown. The text of other servers is
+//! Agents, eggs and tiles of a change are checked in [`trantor_model::world`] when it is shown. The text of other servers is
 //! decoded in [`crate::text_session`].
 
 use std::sync::Arc;
 
 use trantor_model::show::SHOWN_TEXT_BYTES_MAX;
-use trantor_model::{Shown, ShownBy};
+use trantor_model::{Change, Shown, ShownBy};
 use trantor_protocol::FrameError;
 use trantor_protocol::limits::{
     COMMANDS_WAITING_MAX, HISTORY_EVENTS_MAX, HISTORY_SCORES_MAX, LINKS_SHOWN_MAX, MARKS_MAX, SHOWN_BYTES_MAX,
 };
 use trantor_protocol::wire::{
-    Change, ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, SnapshotPart,
-    ToClient, ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
+    ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, SnapshotPart, ToClient,
+    ToServer, WIRE_VERSION, WIRE_WORD, read_frame,
 };
 use trantor_time::{GameTime, RealTime};
 
@@ -24,9 +24,9 @@ use crate::error::ProtocolError;
 use crate::interface::{ClientEvent, ClientStats};
 use crate::readable::readable;
 use crate::scene::LinkState;
+use crate::scene::TEAMS_MAX;
 use crate::session::Session;
 use crate::timeline::Snapshot;
-use crate::world::TEAMS_MAX;
 
 /// Pieces of a world after which credit is given back: often enough that the default of 20 never runs dry, and not once
 /// for every piece.

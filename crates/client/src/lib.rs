@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! bytes ─> client ─> decoder ─> frame_session ──────────────┐
-//!                            └> text_session ─> text_world ─┴> session: timeline ─> world ─> display ─> Scene
+//!                            └> text_session ─> text_world ─┴> session: timeline ─> display ─> Scene
 //!
 //! clock_sync: the server's clock ─> display_clock: the moment shown
 //! control: what the user requested, shown at once
@@ -31,9 +31,7 @@ mod session;
 
 mod display;
 mod motion;
-mod table;
 pub mod timeline;
-pub mod world;
 
 pub mod clock_sync;
 pub mod display_clock;

@@ -7,11 +7,9 @@
 
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
-use trantor_model::{CommandKind, Direction, MapSize};
-use trantor_protocol::wire::ActionState;
+use trantor_model::world::Agent;
+use trantor_model::{ActionState, CommandKind, Direction, MapSize, World};
 use trantor_time::{GameSpan, GameTime};
-
-use crate::world::Agent;
 
 /// Larger differences than this, in tiles, are no motion but a new place: the agent is simply there.
 const BLEND_TILES_MAX: f32 = 2.5;
@@ -27,6 +25,12 @@ pub struct Pose {
     pub heading: f32,
 }
 
+/// The world with the way on which each agent is led to where it is.
+pub type ShownWorld = World<Blend>;
+
+/// An agent of it.
+pub type ShownAgent = Agent<Blend>;
+
 /// A way from where an agent was shown to where it should be.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blend {
@@ -39,13 +43,13 @@ pub struct Blend {
 
 impl Pose {
     /// Where `agent` is at `now` without any blend.
-    pub fn exact(agent: &Agent, now: GameTime) -> Self {
+    pub fn exact(agent: &ShownAgent, now: GameTime) -> Self {
         let mut pose = Self {
             x: f32::from(agent.view.tile.x),
             y: f32::from(agent.view.tile.y),
             heading: heading_of(agent.view.facing),
         };
-        if let Some(action) = agent.action.filter(is_motion) {
+        if let Some(action) = agent.action.filter(ActionState::is_motion) {
             let progress = progress(action.start, action.end, now);
             match action.kind {
                 CommandKind::Forward => {
@@ -94,12 +98,6 @@ impl Blend {
     }
 }
 
-/// Whether an agent is on its way while it does this.
-pub fn is_motion(action: &ActionState) -> bool {
-    use CommandKind::{Forward, Left, Right};
-    matches!(action.kind, Forward | Left | Right) && !action.refused
-}
-
 /// How much of `start..end` has passed at `now`, `0.0..=1.0`; all of it if it takes no time.
 pub fn progress(start: GameTime, end: GameTime, now: GameTime) -> f32 {
     if now >= end {
@@ -146,8 +144,8 @@ mod tests {
 
     use super::*;
 
-    fn agent(x: u16, facing: Direction, kind: CommandKind) -> Agent {
-        Agent {
+    fn agent(x: u16, facing: Direction, kind: CommandKind) -> ShownAgent {
+        ShownAgent {
             view: AgentView {
                 id: AgentId(0),
                 team: TeamId(0),
@@ -164,7 +162,7 @@ mod tests {
             }),
             food_ends: None,
             held_by: None,
-            blend: Blend::default(),
+            kept: Blend::default(),
         }
     }
 

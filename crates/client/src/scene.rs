@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trantor_model::{
-    AgentId, CommandKind, Counts, Level, MapSize, MatchTotals, Resource, Shown, ShownBy, TeamId, Tile,
+    AgentId, CommandKind, Counts, EggState, Level, MapSize, MatchTotals, Resource, Shown, ShownBy, TeamId,
+    Tile,
 };
-use trantor_protocol::wire::EggState;
 use trantor_time::GameTime;
 use trantor_time::link::LinkSettings;
 
@@ -30,7 +30,7 @@ pub struct Scene {
     pub ground: Option<SceneGround>,
     /// Living agents, by ascending number; see [`Self::agent`].
     pub agents: Vec<SceneAgent>,
-    /// Eggs, by ascending number; of [`TEAM_UNKNOWN`] where the server did not send whose they are.
+    /// Eggs, by ascending number; of [`TeamId::UNKNOWN`] where the server did not send whose they are.
     pub eggs: Vec<EggState>,
     /// Elevations under way, by place in the row-by-row list of tiles; see [`Self::participants`].
     pub rituals: Vec<SceneRitual>,
@@ -97,9 +97,8 @@ pub struct SceneAction {
     pub refused: bool,
 }
 
-/// The team of an egg whose server does not tell whose it is: text servers do not of those laid at the start. It
-/// is no place in [`Scene::teams`].
-pub const TEAM_UNKNOWN: TeamId = TeamId(u16::MAX);
+/// Teams shown. Far more than a game has; each has a line in every frame.
+pub(crate) const TEAMS_MAX: usize = 1_024;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceneRitual {

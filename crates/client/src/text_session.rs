@@ -19,12 +19,12 @@ use crate::control::Controls;
 use crate::display_clock::{Anchor, DisplayClock};
 use crate::error::ProtocolError;
 use crate::interface::{ClientEvent, ClientStats};
+use crate::motion::ShownWorld;
 use crate::readable::readable_bytes;
 use crate::scene::LinkState;
 use crate::session::Session;
 use crate::text_world::TextWorld;
 use crate::timeline::Snapshot;
-use crate::world::World;
 
 /// How long actions are shown to take at most. At one unit a second a step takes seven seconds, and a
 /// game seven seconds late is no use.
@@ -176,7 +176,7 @@ impl TextSession {
     }
 
     /// Unlike what is shown, it goes on after a victory: a recording may be moved back.
-    pub fn newest_world(&self, session: &Session) -> Option<World> {
+    pub fn newest_world(&self, session: &Session) -> Option<ShownWorld> {
         let world = self.world.as_ref().filter(|_| session.timeline.is_some())?;
         Some(world.latest.clone())
     }

@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
+use trantor_model::feed::SAID_BYTES_MAX;
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Level, MapSize, Resource, TeamId, Tile, Turn,
+    ActionState, AgentId, AgentView, Change, CommandKind, Counts, Direction, EggId, EggState, GroundChange,
+    InventoryChange, Level, MapSize, MoveKind, Resource, RitualId, RitualState, TeamId, Tile, Turn,
+    WorldError,
 };
 use trantor_protocol::text::GuiEvent;
-use trantor_protocol::wire::{ActionState, Change, EggState, RitualState};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::error::ProtocolError;
+use crate::motion::ShownWorld;
 use crate::readable::readable_bytes;
-use crate::scene::TEAM_UNKNOWN;
-use crate::timeline::SAID_BYTES_MAX;
-use crate::world::{TEAMS_MAX, World};
+use crate::scene::TEAMS_MAX;
 
 /// No egg has this number; an agent may hatch from it where the server does not say which.
 const NO_EGG: EggId = EggId(u32::MAX);
@@ -35,7 +35,7 @@ const BEGUN_WITHIN: GameSpan = GameSpan::from_units(7);
 #[derive(Debug)]
 pub struct TextWorld {
     /// As the lines say it is now: what a line means depends on it.
-    pub latest: World,
+    pub latest: ShownWorld,
     /// Changes decoded and not yet taken out, each with its moment.
     pub changes: Vec<(GameTime, Change)>,
     pub teams: Vec<Arc<str>>,
@@ -45,6 +45,8 @@ pub struct TextWorld {
     born: Option<AgentView>,
     /// An egg that hatched, as some servers send before the agent.
     hatched: Option<EggId>,
+    /// Elevations begun: text servers do not number them.
+    rituals_begun: u64,
     /// Which tiles were received, until all were.
     tiles_received: Vec<bool>,
     pub tiles_missing: usize,
@@ -59,12 +61,13 @@ pub struct TextWorld {
 impl TextWorld {
     pub fn new(size: MapSize) -> Self {
         Self {
-            latest: World::lenient(size),
+            latest: ShownWorld::lenient(size),
             changes: Vec::new(),
             teams: Vec::new(),
             since: BTreeMap::new(),
             born: None,
             hatched: None,
+            rituals_begun: 0,
             tiles_received: vec![false; size.area()],
             tiles_missing: size.area(),
             ignored: 0,
@@ -110,7 +113,7 @@ impl TextWorld {
             }
             GuiEvent::Said { agent, text } => {
                 self.late_start(agent, CommandKind::Broadcast);
-                let text = text[..text.len().min(SAID_BYTES_MAX)].to_vec();
+                let text = text[..text.len().min(SAID_BYTES_MAX)].into();
                 self.apply(Change::Said { agent, text });
             }
             GuiEvent::RitualStarted {
@@ -130,7 +133,7 @@ impl TextWorld {
                 let layer = layer.filter(|layer| self.view(*layer).is_some());
                 let team = layer
                     .and_then(|layer| self.view(layer))
-                    .map_or(TEAM_UNKNOWN, |view| view.team);
+                    .map_or(TeamId::UNKNOWN, |view| view.team);
                 let egg = EggState { egg, team, tile };
                 self.apply(Change::EggLaid { egg, layer });
             }
@@ -215,7 +218,7 @@ impl TextWorld {
     fn ground(&mut self, tile: Tile, ground: Counts) {
         let size = self.latest.size();
         if !size.contains(tile) {
-            self.ignore(&ProtocolError::OffMap(tile));
+            self.ignore(&WorldError::OffMap(tile));
             return;
         }
         let place = size.index_of(tile);
@@ -228,7 +231,8 @@ impl TextWorld {
             }
         }
         if self.latest.ground()[place] != ground {
-            self.apply(Change::Ground { tile, ground });
+            let why = GroundChange::Admin;
+            self.apply(Change::Ground { tile, ground, why });
         }
     }
 
@@ -243,11 +247,25 @@ impl TextWorld {
     }
 
     fn inventory(&mut self, agent: AgentId, inventory: Counts) {
-        if !self.is_being_born(agent) && self.view(agent).is_none_or(|view| view.inventory != inventory) {
+        if self.is_being_born(agent) {
+            return;
+        }
+        let Some(&view) = self.view(agent) else {
+            self.ignore(&WorldError::UnknownAgent(agent));
+            return;
+        };
+        if view.inventory != inventory {
+            let food = Resource::Food;
+            let why = match inventory[food].checked_add(1) == Some(view.inventory[food]) {
+                true => InventoryChange::Ate,
+                false => InventoryChange::Set,
+            };
             self.apply(Change::Inventory {
                 agent,
+                tile: view.tile,
                 inventory,
                 food_ends: None,
+                why,
             });
         }
     }
@@ -273,7 +291,7 @@ impl TextWorld {
 
     fn position(&mut self, agent: AgentId, tile: Tile, facing: Direction) {
         let Some(&view) = self.view(agent) else {
-            self.ignore(&ProtocolError::UnknownAgent(agent));
+            self.ignore(&WorldError::UnknownAgent(agent));
             return;
         };
         if (view.tile, view.facing) == (tile, facing) {
@@ -299,14 +317,18 @@ impl TextWorld {
             agent,
             tile,
             facing,
-            forced: kind.is_none(),
+            how: match kind {
+                None => MoveKind::Placed,
+                Some(CommandKind::Forward) => MoveKind::Walked,
+                Some(_) => MoveKind::Turned,
+            },
         });
     }
 
     /// The counts are sent again right after; here they are what they must have become.
     fn carried(&mut self, agent: AgentId, resource: Resource, taken: bool) {
         let Some(&view) = self.view(agent) else {
-            self.ignore(&ProtocolError::UnknownAgent(agent));
+            self.ignore(&WorldError::UnknownAgent(agent));
             return;
         };
         let kind = match taken {
@@ -326,6 +348,7 @@ impl TextWorld {
             agent,
             resource,
             taken,
+            tile: view.tile,
             inventory,
             ground,
         });
@@ -347,10 +370,13 @@ impl TextWorld {
             self.started(first, CommandKind::Incantation);
         }
         let (start, end) = (self.now, self.now + units(CommandKind::Incantation));
+        let ritual = RitualId(self.rituals_begun);
+        self.rituals_begun += 1;
         self.apply(Change::RitualStarted(RitualState {
+            ritual,
             tile,
             level,
-            participants: free,
+            participants: free.into(),
             start,
             end,
         }));
@@ -360,7 +386,7 @@ impl TextWorld {
     /// came with it, as some servers send them for each participant.
     fn ritual_ended(&mut self, tile: Tile, success: bool) {
         let Some(oldest) = self.rituals_on(tile).next() else {
-            self.ignore(&ProtocolError::UnknownRitual(tile));
+            self.ignore(&WorldError::UnknownRitual(tile));
             return;
         };
         let (level, begun_until) = (oldest.level, oldest.start + BEGUN_WITHIN);
@@ -368,6 +394,7 @@ impl TextWorld {
         let ended: Vec<RitualState> = self.rituals_on(tile).filter(is_meant).cloned().collect();
         for ritual in ended {
             self.apply(Change::RitualEnded {
+                ritual: ritual.ritual,
                 tile,
                 level,
                 success,
@@ -378,9 +405,7 @@ impl TextWorld {
 
     fn rituals_on(&self, tile: Tile) -> impl Iterator<Item = &RitualState> {
         let rituals = self.latest.rituals().iter();
-        rituals
-            .map(|ritual| &ritual.state)
-            .filter(move |ritual| ritual.tile == tile)
+        rituals.filter(move |ritual| ritual.tile == tile)
     }
 
     /// An agent begins something now.

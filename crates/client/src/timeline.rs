@@ -11,9 +11,10 @@ use std::collections::VecDeque;
 use std::mem::size_of_val;
 use std::sync::Arc;
 
-use trantor_model::{Counts, FeedKind, Level, MapSize, TeamId};
+use trantor_model::feed::SAID_BYTES_MAX;
+use trantor_model::{Change, Counts, FeedKind, Level, MapSize, TeamId};
 use trantor_protocol::limits::{DELIVERIES_MAX, HISTORY_SCORES_MAX};
-use trantor_protocol::wire::{Change, FeedEntry, History, ScorePoint, SnapshotPart};
+use trantor_protocol::wire::{FeedEntry, History, ScorePoint, SnapshotPart};
 use trantor_time::{Frequency, GameTime};
 
 use crate::clock_sync::ServerTime;
@@ -21,9 +22,9 @@ use crate::display::{Display, Moment};
 use crate::display_clock::DisplayClock;
 use crate::error::ProtocolError;
 use crate::interface::ClientStats;
+use crate::motion::ShownWorld;
 use crate::push_bounded;
 use crate::scene::{Scene, SceneGround, SceneTeam};
-use crate::world::World;
 
 /// Changes kept until they are shown: about 20 megabytes without [`PENDING_BYTES_MAX`]. At 10,000 agents that all act it is several
 /// delays' worth; a server that sends the far future fills it and gains nothing.
@@ -31,9 +32,6 @@ pub const PENDING_MAX: usize = 1 << 18;
 
 /// Bytes of texts and lists of participants in them: as many as if all were the longest broadcasts.
 pub const PENDING_BYTES_MAX: usize = PENDING_MAX * SAID_BYTES_MAX;
-
-/// Bytes of a broadcast that our servers send; many broadcasts may wait until they are shown.
-pub const SAID_BYTES_MAX: usize = 256;
 
 /// Entries kept until they are read, the newest: a few seconds of a busy game. Deeds are kept apart, so that however many commands
 /// a frame of a fast match has, no elevation, death or victory gives way to them.
@@ -48,7 +46,7 @@ const QUIET_NS: i64 = 1_000_000_000;
 /// A world as it is loaded, and what came with it.
 #[derive(Debug)]
 pub struct Snapshot {
-    pub world: World,
+    pub world: ShownWorld,
     /// Its ground once more, for the first scene: made piece by piece, since a copy of a million tiles at once would be
     /// seen as a frame that came late. Empty if it was not made.
     pub ground_copy: Vec<Counts>,
@@ -104,7 +102,7 @@ impl Snapshot {
     /// Nothing loaded yet of a world of that size with these teams.
     pub fn new(size: MapSize, teams: Vec<Arc<str>>) -> Self {
         Self {
-            world: World::new(size, teams.len()),
+            world: ShownWorld::new(size, teams.len()),
             ground_copy: Vec::new(),
             at: GameTime::ZERO,
             teams,
@@ -119,13 +117,13 @@ impl Snapshot {
             }
             self.ground_copy.extend_from_slice(tiles);
         }
-        self.world.load(part)
+        Ok(part.load_into(&mut self.world)?)
     }
 
     /// All pieces are here, of the world as it was at game time `at`.
     pub fn finish(&mut self, at: GameTime) -> Result<(), ProtocolError> {
         self.at = at;
-        self.world.finish()
+        Ok(self.world.finish()?)
     }
 }
 
@@ -249,7 +247,7 @@ impl Timeline {
     }
 
     /// A copy of the world with all changes applied that wait, so ahead of what is shown.
-    pub fn newest_world(&self) -> Result<World, ProtocolError> {
+    pub fn newest_world(&self) -> Result<ShownWorld, ProtocolError> {
         let mut world = self.display.world.clone();
         for (at, change) in &self.pending {
             world.apply(*at, change)?;
@@ -325,12 +323,12 @@ impl Timeline {
         self.pending_bytes -= held_bytes(&change);
         let counted = match &change {
             Change::Joined { agent, .. } => Some(agent.id),
-            Change::Died { agent } | Change::Left { agent } | Change::LevelChanged { agent, .. } => {
+            Change::Died { agent } | Change::Left { agent, .. } | Change::LevelChanged { agent, .. } => {
                 Some(*agent)
             }
             _ => None,
         };
-        let place_of = |world: &World| world.agent(counted?).map(|it| (it.view.team, it.view.level));
+        let place_of = |world: &ShownWorld| world.agent(counted?).map(|it| (it.view.team, it.view.level));
         let before = place_of(&self.display.world);
         let (kind, place) = self.display.apply(at, &change, moment).inspect_err(|_| {
             self.pending.clear();
@@ -470,7 +468,7 @@ struct Race {
 }
 
 impl Race {
-    fn of(world: &World, teams: usize) -> Self {
+    fn of(world: &ShownWorld, teams: usize) -> Self {
         let mut race = Self {
             by_level: vec![[0; 8]; teams],
             steps: Vec::new(),
@@ -540,8 +538,10 @@ fn held_bytes(change: &Change) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use trantor_model::{AgentId, AgentView, CommandKind, Direction, Tile};
-    use trantor_protocol::wire::{ActionState, AgentState, RitualState};
+    use trantor_model::{
+        ActionState, AgentId, AgentState, AgentView, CommandKind, Direction, RitualId, RitualState, Tile,
+        WorldError,
+    };
 
     use super::*;
 
@@ -614,8 +614,9 @@ mod tests {
     fn lists_that_wait_are_bounded_in_bytes() {
         let size = MapSize::new(1, 1).unwrap();
         let mut timeline = Timeline::new(Snapshot::new(size, Vec::new()), 0);
-        let participants = vec![AgentId(7); PENDING_BYTES_MAX / 16];
+        let participants = vec![AgentId(7); PENDING_BYTES_MAX / 16].into();
         let ritual = RitualState {
+            ritual: RitualId(0),
             tile: Tile { x: 0, y: 0 },
             level: Level::FIRST,
             participants,
@@ -628,7 +629,7 @@ mod tests {
         }
         assert_eq!(
             push(),
-            Err(ProtocolError::UnknownAgent(AgentId(7))),
+            Err(WorldError::UnknownAgent(AgentId(7)).into()),
             "shown early"
         );
         assert_eq!((timeline.pending.len(), timeline.pending_bytes), (0, 0));

@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use trantor_game::{Agent, Egg, Game, RitualId};
-use trantor_model::{AgentId, AgentView, Counts, EggId, TeamId, Tile};
+use trantor_game::{Agent, Egg, Game};
+use trantor_model::{AgentId, AgentView, Counts, EggId, RitualId, TeamId, Tile};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
 use crate::config::EngineConfig;

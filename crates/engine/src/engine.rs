@@ -95,8 +95,6 @@ pub struct Engine {
     pub(crate) minds: Option<Box<Minds>>,
     /// Minds are acting, and have been taken out for that.
     are_minds_acting: bool,
-    /// Hunger was turned on or off, and viewers are sent the effect once all events are published.
-    was_hunger_set: bool,
 }
 
 impl Engine {
@@ -175,7 +173,6 @@ impl Engine {
             departing: BTreeSet::new(),
             minds: None,
             are_minds_acting: false,
-            was_hunger_set: false,
             config,
         };
         if engine.config.auto_start {

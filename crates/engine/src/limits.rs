@@ -284,9 +284,6 @@ pub const CHANGES_PER_TICK_MAX: usize = 64 * 1024;
 /// Changes in one message, so that none comes near the limit on frames.
 pub const CHANGES_PER_MESSAGE: usize = 512;
 
-/// Bytes of a broadcast that frame viewers receive; a picture has no room for more.
-pub const SAID_BYTES_MAX: usize = 256;
-
 /// Bytes of a journal that may wait for the shell. If its disk stands still, recording ends before memory does.
 pub const JOURNAL_WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 

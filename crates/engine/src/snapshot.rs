@@ -10,10 +10,10 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use trantor_game::{Egg, Game, GameEvent, History};
-use trantor_model::{CommandKind, EggId};
-use trantor_protocol::wire::{AgentState, EggState, RitualState, SnapshotPart, ToClient, write_frame};
-use trantor_time::{GameSpan, GameTime};
+use trantor_game::{Egg, Game, History, Ritual};
+use trantor_model::{AgentState, Change, EggId, EggState, RitualState};
+use trantor_protocol::wire::{SnapshotPart, ToClient, write_frame};
+use trantor_time::GameTime;
 
 use crate::limits;
 
@@ -91,9 +91,9 @@ impl Snapshots {
         }
     }
 
-    pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) {
-        self.history.note(game, event);
-        self.eggs.note(event);
+    pub(crate) fn note(&mut self, game: &Game, change: &Change) {
+        self.history.note(game, change);
+        self.eggs.note(change);
     }
 
     pub(crate) fn world_changed(&mut self) {
@@ -135,13 +135,7 @@ struct Piece {
 impl Population {
     /// The agents and eggs of the world now; `eggs` are pieces kept from earlier snapshots.
     fn of(game: &Game, eggs: &mut EggPieces) -> Self {
-        let rituals = game.world().rituals().map(|ritual| RitualState {
-            tile: ritual.tile,
-            level: ritual.level,
-            participants: ritual.participants.to_vec(),
-            start: ritual_start(ritual.end),
-            end: ritual.end,
-        });
+        let rituals = game.world().rituals().map(Ritual::state);
         eggs.refresh(game);
         Self::new(agents(game), eggs, rituals.collect(), winner(game), game.now())
     }
@@ -235,8 +229,8 @@ struct EggPiece {
 
 impl EggPieces {
     /// Notes what has just happened. Eggs that were laid are found by their numbers.
-    fn note(&mut self, event: &GameEvent) {
-        let (GameEvent::EggDestroyed { egg } | GameEvent::Joined { egg, .. }) = event else {
+    fn note(&mut self, change: &Change) {
+        let (Change::EggDestroyed { egg } | Change::Joined { egg, .. }) = change else {
             return;
         };
         let behind = self.pieces.partition_point(|piece| piece.first <= *egg);
@@ -298,11 +292,6 @@ impl EggPieces {
     }
 }
 
-/// When an elevation began, for frame viewers: as long before its end as elevations take.
-pub(crate) fn ritual_start(end: GameTime) -> GameTime {
-    end - GameSpan::from_units(i64::from(CommandKind::Incantation.duration_units()))
-}
-
 fn egg_state(egg: &Egg) -> EggState {
     EggState {
         egg: egg.id,
@@ -334,7 +323,7 @@ fn frame(message: &ToClient) -> Arc<[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use trantor_game::{GameConfig, GameInput, Handled, Rules};
+    use trantor_game::{GameConfig, GameEvent, GameInput, Handled, Rules};
     use trantor_model::{AdminAction, MapSize, TeamId, Tile};
 
     use super::*;
@@ -353,7 +342,9 @@ mod tests {
         let handled = game.handle(input, game.now());
         assert!(!matches!(handled, Handled::Refused(_)), "{handled:?}");
         while let Some(event) = game.poll_event() {
-            eggs.note(&event);
+            if let GameEvent::Seen(change) = event {
+                eggs.note(&change);
+            }
         }
     }
 

@@ -10,11 +10,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{AgentId, EggId};
+use trantor_model::{AgentId, EggId, RitualId};
 use trantor_time::GameTime;
 
 use crate::lag::MessageId;
-use crate::rules::RitualId;
 
 /// Emptied rows kept for reuse. Where no two deadlines share an instant, each needs one.
 const SPARE_ROWS_MAX: usize = 64;

@@ -10,196 +10,23 @@
 
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
-use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, EggId, Lag, Level, Percept, Resource, TeamId, Tile,
-};
-use trantor_time::GameTime;
-use trantor_time::link::Delivery;
-
-use crate::input::LeaveCause;
-use crate::rules::RitualId;
+use trantor_model::{AgentId, Change, Percept};
 
 /// One thing that happened, or one line for an agent.
 ///
-/// It can be serialized for people and scripts; no recording holds events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// No recording holds events.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GameEvent {
-    // For one agent alone.
     /// An agent perceives something: the answer to its oldest open request, a sound, a push, or its part in an elevation.
-    #[serde(skip)]
     To { agent: AgentId, percept: Percept },
     /// A sound reached all other agents at once: instead of a [`Percept::Message`] for each, for drivers that ask for directions.
-    #[serde(skip)]
     HeardByAll {
         speaker: AgentId,
         /// The message, byte for byte.
         text: Arc<[u8]>,
     },
-
-    // For all viewers.
-    /// An agent hatched; here as it is born.
-    #[serde(skip)]
-    Joined { agent: AgentView, egg: EggId },
-    /// An agent starved or was killed. Its own line is `dead`.
-    Died { agent: AgentId },
-    /// An agent is gone without having died.
-    Left { agent: AgentId, cause: LeaveCause },
-    /// An agent began something that takes time.
-    ActionStarted {
-        agent: AgentId,
-        kind: CommandKind,
-        /// When, nominally.
-        #[serde(skip)]
-        start: GameTime,
-        /// When it will end, unless the agent is held or dies.
-        #[serde(rename = "ends_units", serialize_with = "in_units")]
-        end: GameTime,
-        /// Whether the line was refused: it takes its time, and nothing but `ko` comes of it.
-        refused: bool,
-    },
-    /// An agent is somewhere else, or faces elsewhere.
-    Moved {
-        agent: AgentId,
-        tile: Tile,
-        facing: Direction,
-        how: MoveKind,
-    },
-    /// An agent picked one up.
-    Took(Carry),
-    /// An agent put one down.
-    Put(Carry),
-    /// An agent began to digest the next food.
-    Ate {
-        agent: AgentId,
-        tile: Tile,
-        /// What it carries now.
-        inventory: Counts,
-    },
-    /// An operator changed what an agent carries.
-    InventorySet {
-        agent: AgentId,
-        tile: Tile,
-        /// What it carries now.
-        inventory: Counts,
-    },
-    /// An agent broadcast a message.
-    Said {
-        agent: AgentId,
-        /// What, byte for byte.
-        #[serde(serialize_with = "all")]
-        text: Arc<[u8]>,
-    },
-    /// While messages take time: what becomes of a broadcast. Its `Said` comes just before.
-    #[serde(skip)]
-    Transmitted {
-        agent: AgentId,
-        /// Where it was sent.
-        tile: Tile,
-        /// How the sender's links behave. Boxed, so that no other event is larger for it.
-        lag: Box<Lag>,
-        /// By recipient, in ascending order. What finds too many links or messages in flight counts as a full line.
-        deliveries: Arc<[(AgentId, Delivery)]>,
-    },
-    /// An agent's push took effect; its victims' moves and the broken eggs came just before.
-    Ejected { agent: AgentId },
-    /// An agent began to lay an egg.
-    ForkStarted { agent: AgentId },
-    /// There is a new egg.
-    EggLaid {
-        egg: EggId,
-        /// `None` for those of the start, of an operator, and those given back.
-        layer: Option<AgentId>,
-        team: TeamId,
-        tile: Tile,
-    },
-    /// An egg can be hatched from now on (older rules only).
-    EggMatured { egg: EggId },
-    /// An egg is gone without having hatched.
-    EggDestroyed { egg: EggId },
-    /// An elevation began.
-    RitualStarted {
-        #[serde(skip)]
-        ritual: RitualId,
-        tile: Tile,
-        /// The level before it.
-        level: Level,
-        /// The agents it holds: the one that asked first, the others by number.
-        #[serde(serialize_with = "all")]
-        participants: Arc<[AgentId]>,
-        /// When it will end.
-        #[serde(rename = "ends_units", serialize_with = "in_units")]
-        end: GameTime,
-    },
-    /// An elevation ended. `LevelChanged` of those that rose comes just before.
-    RitualEnded {
-        #[serde(skip)]
-        ritual: RitualId,
-        /// Where it was begun.
-        tile: Tile,
-        /// The level before it.
-        level: Level,
-        success: bool,
-        /// All that were held by it and still live.
-        #[serde(serialize_with = "all")]
-        participants: Arc<[AgentId]>,
-    },
-    /// An agent has another level.
-    LevelChanged { agent: AgentId, level: Level },
-    /// What lies on a tile changed other than by `Took` or `Put`.
-    GroundChanged {
-        tile: Tile,
-        /// All seven counts.
-        ground: Counts,
-        why: GroundChange,
-    },
-    /// A refill round is over; its `GroundChanged` came just before. Sent even if nothing changed.
-    Refilled,
-    /// A team won, or it is [`TeamId::DRAW`]; the game is over.
-    Won { team: TeamId },
-}
-
-pub(crate) fn all<T: Serialize, S: Serializer>(list: &Arc<[T]>, serializer: S) -> Result<S::Ok, S::Error> {
-    (**list).serialize(serializer)
-}
-
-fn in_units<S: Serializer>(at: &GameTime, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(at.as_units_f64())
-}
-
-/// An agent picked something up or put it down; the counts are those after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Carry {
-    pub agent: AgentId,
-    pub resource: Resource,
-    pub inventory: Counts,
-    pub tile: Tile,
-    #[serde(skip)]
-    pub ground: Counts,
-}
-
-/// How an agent came to be elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum MoveKind {
-    /// It walked a tile ahead.
-    Walked,
-    /// It turned where it stood.
-    Turned,
-    /// Another agent pushed it.
-    Pushed,
-    /// An operator put it there.
-    Placed,
-}
-
-/// Why what lies on a tile changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum GroundChange {
-    /// Topped up to the target.
-    Refill,
-    /// Used up by an elevation.
-    Ritual,
-    /// Set by an operator.
-    Admin,
+    /// The world changed. Births, deaths, leaves and the victory are for all drivers, other changes for viewers alone.
+    Seen(Change),
 }
 
 /// The events that a game makes. It has no effect on the game.
@@ -232,10 +59,10 @@ impl Events {
         self.waiting.push(event);
     }
 
-    /// Adds an event for viewers alone.
-    pub(crate) fn push_for_viewers(&mut self, event: impl FnOnce() -> GameEvent) {
+    /// Adds a change for viewers alone.
+    pub(crate) fn push_for_viewers(&mut self, change: impl FnOnce() -> Change) {
         if self.are_for_viewers() {
-            self.waiting.push(event());
+            self.waiting.push(GameEvent::Seen(change()));
         }
     }
 
@@ -262,7 +89,7 @@ impl Events {
             return None;
         };
         self.polled += 1;
-        Some(std::mem::replace(event, GameEvent::Refilled))
+        Some(std::mem::replace(event, GameEvent::Seen(Change::Refilled)))
     }
 
     /// Exchanges all events for `buffer`.

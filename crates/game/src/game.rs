@@ -20,19 +20,20 @@ mod operator;
 use std::collections::BTreeMap;
 
 use trantor_model::{
-    AgentId, Command, CommandKind, EggId, GameRefusal, Level, MatchTotals, Resource, TeamId,
+    ActionState, AgentId, Change, Command, EggId, GameRefusal, LeaveCause, Level, MatchTotals, Resource,
+    RitualId, TeamId,
 };
 use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::{Agenda, Due, Fired, Ticket};
 use crate::config::GameConfig;
 use crate::event::{EventFilter, Events, GameEvent};
-use crate::input::{GameInput, Handled, LeaveCause};
+use crate::input::{GameInput, Handled};
 use crate::lag::MessageId;
 use crate::rules::action::{self, Effect};
 use crate::rules::hunger::{self, Digestion, StarvationBound, overdue_meals_span};
 use crate::rules::{
-    Agent, CommandQueue, RitualId, Running, World, broadcast, hatching, incantation, spawning, victory,
+    Agent, CommandQueue, Running, World, broadcast, hatching, incantation, spawning, victory,
 };
 use crate::totals::Ledger;
 
@@ -292,7 +293,7 @@ impl Game {
     }
 
     fn leave(&mut self, agent: AgentId, cause: LeaveCause) -> Result<Handled, GameRefusal> {
-        self.remove(agent, GameEvent::Left { agent, cause })?;
+        self.remove(agent, Change::Left { agent, cause })?;
         Ok(Handled::Done)
     }
 
@@ -304,9 +305,9 @@ impl Game {
     }
 
     /// Takes an agent out of the world; its place may come back.
-    fn remove(&mut self, id: AgentId, event: GameEvent) -> Result<(), GameRefusal> {
-        let agent = self.take_out(id, matches!(event, GameEvent::Died { .. }))?;
-        self.events.push(event);
+    fn remove(&mut self, id: AgentId, change: Change) -> Result<(), GameRefusal> {
+        let agent = self.take_out(id, matches!(change, Change::Died { .. }))?;
+        self.events.push(GameEvent::Seen(change));
         if self.world.rules.respawn_places && self.world.winner.is_none() {
             self.give_place_back(agent.team);
         }
@@ -334,26 +335,28 @@ impl Game {
         if let Some(egg) = egg
             && self.world.rules.egg_hatch_units > 0
         {
-            self.events.push_for_viewers(|| GameEvent::EggMatured { egg });
+            self.events.push_for_viewers(|| Change::EggMatured { egg });
         }
     }
 
     fn kill(&mut self, agent: AgentId) -> Result<(), GameRefusal> {
-        self.remove(agent, GameEvent::Died { agent })
+        self.remove(agent, Change::Died { agent })
     }
 
     /// Checks for a winner after an agent has reached the last level.
     fn check_victory(&mut self) {
-        if victory::check(&mut self.world, &mut self.events) {
-            self.end();
+        if let Some(winner) = victory::by_level(&self.world) {
+            self.end(winner);
         }
     }
 
-    /// Nothing more will happen by itself: forgets every deadline and every command.
-    fn end(&mut self) {
-        if let Some(winner) = self.winner() {
-            self.ledger.end(winner, self.now);
-        }
+    /// A team has won, or it is a draw. Nothing more will happen by itself: forgets every deadline and every command.
+    fn end(&mut self, winner: TeamId) {
+        self.world.winner = Some(winner);
+        self.ledger.end(winner, self.now);
+        let totals = self.events.are_for_viewers().then(|| Box::new(self.totals()));
+        let team = winner;
+        self.events.push(GameEvent::Seen(Change::Won { team, totals }));
         self.agenda.clear();
         self.hatch_timers.clear();
         self.delivery_timers.clear();
@@ -433,17 +436,14 @@ impl Game {
 
     fn note_running(&mut self, id: AgentId, command: Command, end: GameTime) {
         let kind = command.kind().expect("what takes time has a kind");
-        if kind == CommandKind::Fork {
-            self.events
-                .push_for_viewers(|| GameEvent::ForkStarted { agent: id });
-        }
-        self.events.push_for_viewers(|| GameEvent::ActionStarted {
-            agent: id,
+        let action = ActionState {
             kind,
             start: self.now,
             end,
             refused: command.is_refused(),
-        });
+        };
+        self.events
+            .push_for_viewers(|| Change::ActionStarted { agent: id, action });
         self.world.agents[id].commands.running = Some(Running {
             command,
             start: self.now,

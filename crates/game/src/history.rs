@@ -5,10 +5,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trantor_model::{AgentId, FeedKind, Level, RitualOutcome, TeamId, Who};
+use trantor_model::{AgentId, Change, Concerned, FeedKind, Level, TeamId};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::event::GameEvent;
 use crate::game::Game;
 
 /// Events kept: as many as a viewer lists.
@@ -17,8 +16,6 @@ pub const EVENTS_MAX: usize = 200;
 const SAID_MAX: usize = 50;
 /// Events among them that stay whatever comes after: the first of each team to reach each level. Fourteen teams have so many.
 const FIRSTS_MAX: usize = 98;
-/// Bytes of a broadcast: as many as viewers are sent.
-const SAID_BYTES_MAX: usize = 256;
 /// Scores kept, of all moments and teams together: 128 KB.
 pub const SCORES_MAX: usize = 16 * 1024;
 /// Moments of the score: more than the width of a chart has points for.
@@ -108,69 +105,42 @@ impl History {
         }
     }
 
-    /// Notes an event; `game` is as it is right after it. What comes after a victory is the removal of the agents.
-    pub fn note(&mut self, game: &Game, event: &GameEvent) {
-        if self.is_over {
+    /// Notes a change; `game` is as it is right after it. What comes after a victory is the removal of the agents.
+    pub fn note(&mut self, game: &Game, change: &Change) {
+        // Commands and what they carry are left out: they happen all the time.
+        let is_routine = matches!(change, Change::ActionStarted { .. } | Change::Carried { .. });
+        if self.is_over || is_routine {
             return;
         }
         let at = game.now();
-        let kind = match *event {
-            GameEvent::Joined { ref agent, .. } => {
-                let who = self.insert(agent.id, agent.team, agent.level);
+        let agent = |id: AgentId| {
+            let (team, level) = *self.living.get(&id)?;
+            let tile = game.world().agent(id).map(|agent| agent.tile);
+            Some(Concerned { team, level, tile })
+        };
+        let Some(kind) = FeedKind::of(change, agent, |_| None) else {
+            return;
+        };
+        match kind {
+            FeedKind::Joined(who) => {
+                self.insert(who.agent, who.team, Level::FIRST);
                 self.score(at);
-                FeedKind::Joined(who)
             }
-            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
-                let Some((who, level)) = self.remove(agent) else {
-                    return;
-                };
+            FeedKind::Died(who, _) | FeedKind::Left(who, _) => {
+                self.remove(who.agent);
                 self.score(at);
-                match event {
-                    GameEvent::Died { .. } => FeedKind::Died(who, level),
-                    _ => FeedKind::Left(who, level),
-                }
             }
-            GameEvent::LevelChanged { agent, level } => {
-                let Some((who, _)) = self.remove(agent) else {
-                    return;
-                };
-                self.insert(agent, who.team, level);
+            FeedKind::Rose(who, level) => {
+                self.remove(who.agent);
+                self.insert(who.agent, who.team, level);
                 self.score(at);
-                FeedKind::Rose(who, level)
             }
-            GameEvent::Said { agent, ref text } => {
-                let Some(who) = self.who(agent) else { return };
-                FeedKind::Said(who, text[..text.len().min(SAID_BYTES_MAX)].into())
-            }
-            GameEvent::Ejected { agent } => {
-                let Some(who) = self.who(agent) else { return };
-                FeedKind::Pushed(who)
-            }
-            GameEvent::EggLaid { egg, team, tile, .. } => FeedKind::EggLaid(egg, team, tile),
-            GameEvent::RitualStarted {
-                tile,
-                level,
-                ref participants,
-                ..
-            } => FeedKind::RitualStarted(tile, level, participants.len() as u32),
-            GameEvent::RitualEnded {
-                tile,
-                level,
-                success,
-                ref participants,
-                ..
-            } => {
-                let agents = participants.iter().filter_map(|&id| game.world().agent(id));
-                let agents = agents.map(|agent| (agent.id, agent.team, agent.tile));
-                FeedKind::RitualEnded(tile, level, RitualOutcome::new(success, tile, agents))
-            }
-            GameEvent::Won { team } => {
+            FeedKind::Won(_) => {
                 self.points.push((at, self.scores()));
                 self.is_over = true;
-                FeedKind::Won(team)
             }
-            _ => return,
-        };
+            _ => {}
+        }
         self.push(at, kind);
     }
 
@@ -207,21 +177,15 @@ impl History {
         self.living.get(&agent).map(|(team, _)| *team)
     }
 
-    fn who(&self, agent: AgentId) -> Option<Who> {
-        let team = self.team_of(agent)?;
-        Some(Who { agent, team })
-    }
-
-    fn insert(&mut self, agent: AgentId, team: TeamId, level: Level) -> Who {
+    fn insert(&mut self, agent: AgentId, team: TeamId, level: Level) {
         self.living.insert(agent, (team, level));
         *self.agents(team, level) += 1;
-        Who { agent, team }
     }
 
-    fn remove(&mut self, agent: AgentId) -> Option<(Who, Level)> {
-        let (team, level) = self.living.remove(&agent)?;
-        *self.agents(team, level) -= 1;
-        Some((Who { agent, team }, level))
+    fn remove(&mut self, agent: AgentId) {
+        if let Some((team, level)) = self.living.remove(&agent) {
+            *self.agents(team, level) -= 1;
+        }
     }
 
     fn agents(&mut self, team: TeamId, level: Level) -> &mut u32 {
@@ -264,8 +228,7 @@ impl History {
 mod tests {
     use super::*;
     use crate::config::{GameConfig, Rules};
-    use crate::input::LeaveCause;
-    use trantor_model::{AgentView, Counts, Direction, EggId, MapSize, Tile};
+    use trantor_model::{AgentView, Counts, Direction, EggId, LeaveCause, MapSize, Tile};
 
     fn game(teams: usize) -> Game {
         Game::new(GameConfig {
@@ -277,8 +240,8 @@ mod tests {
         })
     }
 
-    fn joined(id: u32, team: u16) -> GameEvent {
-        GameEvent::Joined {
+    fn joined(id: u32, team: u16) -> Change {
+        Change::Joined {
             agent: AgentView {
                 id: AgentId(id),
                 team: TeamId(team),
@@ -288,6 +251,7 @@ mod tests {
                 inventory: Counts::ZERO,
             },
             egg: EggId(id),
+            food_ends: None,
         }
     }
 
@@ -298,12 +262,18 @@ mod tests {
         for id in 0..6 {
             history.note(&game, &joined(id, 1));
             let (agent, level) = (AgentId(id), Level::LAST);
-            history.note(&game, &GameEvent::LevelChanged { agent, level });
+            history.note(&game, &Change::LevelChanged { agent, level });
         }
-        history.note(&game, &GameEvent::Won { team: TeamId(1) });
+        history.note(
+            &game,
+            &Change::Won {
+                team: TeamId(1),
+                totals: None,
+            },
+        );
         let cause = LeaveCause::Dismissed;
         for agent in (0..6).map(AgentId) {
-            history.note(&game, &GameEvent::Left { agent, cause });
+            history.note(&game, &Change::Left { agent, cause });
         }
         let (_, scores) = history.points(GameTime::from_units(999)).last().unwrap();
         assert_eq!(scores, [0, 6 * 8]);
@@ -322,11 +292,11 @@ mod tests {
             let agent = AgentId(unit as u32);
             history.note(&game, &joined(agent.0, 1));
             let cause = LeaveCause::Disconnected;
-            history.note(&game, &GameEvent::Left { agent, cause });
+            history.note(&game, &Change::Left { agent, cause });
             if unit % 100 == 0 {
                 let level = Level::new((unit / 100) as u8).unwrap();
                 let agent = AgentId(0);
-                history.note(&game, &GameEvent::LevelChanged { agent, level });
+                history.note(&game, &Change::LevelChanged { agent, level });
             }
         }
         let points = history.points(game.now());
@@ -345,7 +315,7 @@ mod tests {
             game.advance_to(GameTime::from_units(i64::from(id)));
             history.note(&game, &joined(id, (id % 2) as u16));
             let agent = AgentId(id);
-            history.note(&game, &GameEvent::LevelChanged { agent, level });
+            history.note(&game, &Change::LevelChanged { agent, level });
         }
         let rises = history
             .events()
@@ -364,9 +334,9 @@ mod tests {
                 game.advance_to(GameTime::from_units(20 * i64::from(id)));
                 history.note(&game, &joined(id, (id as usize % teams) as u16));
                 let (agent, text) = (AgentId(id), b"x".repeat(4_000).into());
-                history.note(&game, &GameEvent::Said { agent, text });
+                history.note(&game, &Change::Said { agent, text });
                 let (agent, level) = (AgentId(0), if id % 2 == 0 { Level::LAST } else { Level::FIRST });
-                history.note(&game, &GameEvent::LevelChanged { agent, level });
+                history.note(&game, &Change::LevelChanged { agent, level });
             }
             assert_eq!(history.events().count(), EVENTS_MAX);
             let said = |(_, kind): &&(GameTime, FeedKind)| matches!(kind, FeedKind::Said(_, text) if text.len() == 256);

@@ -6,7 +6,7 @@
 #![allow(missing_docs, reason = "most fields are what their names say")]
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{AdminAction, AgentId, Command, GameRefusal, TeamId};
+use trantor_model::{AdminAction, AgentId, Command, GameRefusal, LeaveCause, TeamId};
 use trantor_time::Frequency;
 
 /// One input from outside. Its layout is part of the journal's format.
@@ -22,15 +22,6 @@ pub enum GameInput {
     Pace(PaceChange),
     /// An operator changes the world.
     Admin(AdminAction),
-}
-
-/// Why an agent left without dying; for logs and viewers of our own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum LeaveCause {
-    /// The peer closed its connection, or the connection broke.
-    Disconnected,
-    /// The server closed it: a limit was exceeded or an operator disconnected it.
-    Dismissed,
 }
 
 /// A change in how game time follows real time.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 pub use trantor_model::Lag;
 use trantor_model::control::LagError;
 use trantor_model::lag::LAG_SETTING_MAX;
@@ -23,7 +23,6 @@ use trantor_time::link::{Delivery, Link, LinkCounts, Loss};
 use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::Due;
-use crate::event;
 
 /// Thousandths of a tile to a tile.
 const MILLITILES: u64 = 1_000;
@@ -60,7 +59,6 @@ pub(crate) struct Message {
     /// Where it was sent.
     pub(crate) source: Tile,
     /// Copies share it.
-    #[serde(serialize_with = "event::all", deserialize_with = "shared")]
     pub(crate) text: Arc<[u8]>,
 }
 
@@ -450,10 +448,6 @@ pub(crate) fn distance(size: MapSize, from: Tile, to: Tile) -> u64 {
     let (dx, dy) = size.shortest(from, to);
     let squared = u64::from(dx.unsigned_abs()).pow(2) + u64::from(dy.unsigned_abs()).pow(2);
     (squared * MILLITILES * MILLITILES).isqrt()
-}
-
-fn shared<'de, D: Deserializer<'de>>(bytes: D) -> Result<Arc<[u8]>, D::Error> {
-    Box::<[u8]>::deserialize(bytes).map(Into::into)
 }
 
 /// Upper bounds of the buckets, in nanounits: 1 and 1.5 times each power of two from an eighth of a unit to a million

@@ -15,6 +15,18 @@ pub struct TeamId(pub u16);
 impl TeamId {
     /// The winner of a match that ended in a draw: no team has this number.
     pub const DRAW: Self = Self(u16::MAX);
+
+    /// The team of an egg of which a text server does not say whose it is. No team has this number.
+    pub const UNKNOWN: Self = Self(u16::MAX);
+}
+
+/// An agent and its team.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Who {
+    /// Its number.
+    pub agent: AgentId,
+    /// Its team.
+    pub team: TeamId,
 }
 
 /// An egg's number: counted from 0 in the order laid, apart from players' numbers, never reused.

@@ -81,6 +81,14 @@ pub struct ActionState {
     pub refused: bool,
 }
 
+impl ActionState {
+    /// Whether an agent is on its way while it does this.
+    pub fn is_motion(&self) -> bool {
+        use CommandKind::{Forward, Left, Right};
+        matches!(self.kind, Forward | Left | Right) && !self.refused
+    }
+}
+
 impl Command {
     /// What is asked for, without arguments; `None` for a line in which no command was recognised.
     pub fn kind(&self) -> Option<CommandKind> {

@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use trantor_time::{Frequency, GameTime};
 
-use crate::{AgentId, CommandKind, EggId, Level, Resource, TeamId, Tile};
+use crate::{AgentId, Change, CommandKind, EggId, EggState, Level, Resource, TeamId, Tile, Who};
+
+/// Bytes of a broadcast that viewers are sent and lists of events keep: neither a picture nor a line has room for more.
+pub const SAID_BYTES_MAX: usize = 256;
 
 /// What happened. An agent is named with its team, since it may be gone when the entry is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +24,7 @@ pub enum FeedKind {
     Refused(Who, CommandKind),
     /// An agent picked up (`true`) or put down one of these.
     Carried(Who, Resource, bool),
-    /// An agent said something; cut after 256 bytes, and not always UTF-8.
+    /// An agent said something; cut after [`SAID_BYTES_MAX`] bytes, and not always UTF-8.
     Said(Who, Box<[u8]>),
     /// An agent pushed the others off its tile.
     Pushed(Who),
@@ -39,6 +42,84 @@ pub enum FeedKind {
     Won(TeamId),
     /// The server announced something to those who watch.
     Announced(Box<str>),
+}
+
+/// What is known of an agent that a change is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Concerned {
+    /// Its team.
+    pub team: TeamId,
+    /// Its level before the change.
+    pub level: Level,
+    /// Where it stands; `None` if it is gone.
+    pub tile: Option<Tile>,
+}
+
+impl FeedKind {
+    /// What a change is in a list of events, if it is worth an entry. `agent` and `egg` say what was known before the change:
+    /// without an answer there is no entry.
+    pub fn of(
+        change: &Change,
+        agent: impl Fn(AgentId) -> Option<Concerned>,
+        egg: impl Fn(EggId) -> Option<EggState>,
+    ) -> Option<Self> {
+        let who = |id: AgentId| {
+            let team = agent(id)?.team;
+            Some(Who { agent: id, team })
+        };
+        Some(match *change {
+            Change::Joined { ref agent, .. } => Self::Joined(Who {
+                agent: agent.id,
+                team: agent.team,
+            }),
+            Change::Died { agent: id } => Self::Died(who(id)?, agent(id)?.level),
+            Change::Left { agent: id, .. } => Self::Left(who(id)?, agent(id)?.level),
+            Change::ActionStarted { agent, action } => match action.refused {
+                true => Self::Refused(who(agent)?, action.kind),
+                false => Self::Started(who(agent)?, action.kind),
+            },
+            Change::Carried {
+                agent,
+                resource,
+                taken,
+                ..
+            } => Self::Carried(who(agent)?, resource, taken),
+            Change::Said { agent, ref text } => {
+                Self::Said(who(agent)?, text[..text.len().min(SAID_BYTES_MAX)].into())
+            }
+            Change::Ejected { agent } => Self::Pushed(who(agent)?),
+            Change::EggLaid { egg, .. } => Self::EggLaid(egg.egg, egg.team, egg.tile),
+            Change::EggDestroyed { egg: id } => {
+                let EggState { team, tile, .. } = egg(id)?;
+                Self::EggBroken(id, team, tile)
+            }
+            Change::RitualStarted(ref ritual) => {
+                Self::RitualStarted(ritual.tile, ritual.level, ritual.participants.len() as u32)
+            }
+            Change::RitualEnded {
+                tile,
+                level,
+                success,
+                ref participants,
+                ..
+            } => {
+                let agents = participants.iter().filter_map(|&id| {
+                    let known = agent(id)?;
+                    Some((id, known.team, known.tile?))
+                });
+                Self::RitualEnded(tile, level, RitualOutcome::new(success, tile, agents))
+            }
+            Change::LevelChanged { agent, level } => Self::Rose(who(agent)?, level),
+            Change::Won { team, .. } => Self::Won(team),
+            Change::Moved { .. }
+            | Change::Inventory { .. }
+            | Change::Hunger { .. }
+            | Change::Sent { .. }
+            | Change::EggMatured { .. }
+            | Change::Ground { .. }
+            | Change::Refilled => return None,
+        })
+    }
 }
 
 /// How an elevation ended.
@@ -72,15 +153,6 @@ impl RitualOutcome {
             pushed_away: all.find(|(_, _, at)| *at != tile).map(|(agent, ..)| agent),
         }
     }
-}
-
-/// An agent and its team.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Who {
-    /// Its number.
-    pub agent: AgentId,
-    /// Its team.
-    pub team: TeamId,
 }
 
 /// Something worth a mark on the time-line of a recording.

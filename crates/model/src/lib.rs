@@ -1,8 +1,10 @@
-//! The nouns that both sides speak: ids, positions, directions, resources, levels, commands, and what is asked of a match.
+//! The nouns that both sides speak: ids, positions, directions, resources, levels, commands; a world with its changes; what an
+//! agent perceives, and what is asked of a match.
 //!
 //! No rules (those are `trantor-game`) and no bytes (those are `trantor-protocol`): only what the words mean.
 
 pub mod agent;
+pub mod change;
 pub mod command;
 pub mod control;
 pub mod feed;
@@ -13,12 +15,17 @@ pub mod names;
 pub mod percept;
 pub mod resource;
 pub mod show;
+mod table;
 pub mod totals;
+pub mod world;
 
-pub use agent::{AgentId, AgentView, EggId, Sight, TeamId};
+pub use agent::{AgentId, AgentView, EggId, Sight, TeamId, Who};
+pub use change::{
+    AgentState, Change, EggState, GroundChange, InventoryChange, LeaveCause, MoveKind, RitualId, RitualState,
+};
 pub use command::{ActionState, Command, CommandKind};
 pub use control::{AdminAction, Control, GameRefusal, Refusal, Step};
-pub use feed::{FeedKind, Mark, MarkKind, RitualOutcome, Who};
+pub use feed::{Concerned, FeedKind, Mark, MarkKind, RitualOutcome};
 pub use grid::{Direction, MapSize, Tile, Turn};
 pub use lag::Lag;
 pub use level::{Level, Requirement, WINNING_AGENTS};
@@ -26,3 +33,4 @@ pub use percept::Percept;
 pub use resource::{Counts, Resource};
 pub use show::{Show, Shown, ShownBy, TileMark};
 pub use totals::{MatchTotals, TeamTotals};
+pub use world::{World, WorldError};

@@ -4,11 +4,9 @@
 //! something by it is asked at once. The order is the game's own, so a leap is neither another game nor an
 //! approximation of one: a lock-step server whose agents are the same minds plays the same.
 
-use trantor_game::{
-    EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, LeaveCause, PaceChange, PieceWriter,
-};
+use trantor_game::{EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, PaceChange, PieceWriter};
 use trantor_model::control::frequency_asked;
-use trantor_model::{AdminAction, AgentId, Control, Refusal, Show, ShownBy, TeamId};
+use trantor_model::{AdminAction, AgentId, Control, LeaveCause, Refusal, Show, ShownBy, TeamId};
 use trantor_time::GameTime;
 
 use crate::minds::{

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use pyo3::IntoPyObject;
-use trantor_game::{Carry, Game, GameEvent};
-use trantor_model::{AgentId, Resource, TeamId};
+use trantor_game::Game;
+use trantor_model::{AgentId, Change, Resource, TeamId};
 use trantor_play::minds::{Scenario, ScenarioAct};
 use trantor_time::GameTime;
 
@@ -76,20 +76,21 @@ impl Counts {
         self.teams.get_mut(usize::from(team.0))
     }
 
-    fn perceive(&mut self, event: &GameEvent, now: GameTime) {
-        match event {
-            GameEvent::Joined { agent, .. } => self.joined(agent.id, agent.team, agent.level.get(), now),
-            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => self.gone(*agent, now),
-            GameEvent::LevelChanged { agent, level } => {
+    fn perceive(&mut self, change: &Change, now: GameTime) {
+        match change {
+            Change::Joined { agent, .. } => self.joined(agent.id, agent.team, agent.level.get(), now),
+            Change::Died { agent } | Change::Left { agent, .. } => self.gone(*agent, now),
+            Change::LevelChanged { agent, level } => {
                 if let Some(deeds) = self.of(*agent) {
                     deeds.level = deeds.level.max(level.get());
                 }
             }
-            GameEvent::Took(Carry {
+            Change::Carried {
                 agent,
                 resource: Resource::Food,
+                taken: true,
                 ..
-            }) => {
+            } => {
                 if let Some(deeds) = self.of(*agent) {
                     deeds.food_taken += 1;
                 }
@@ -105,8 +106,8 @@ pub(crate) struct Teller(pub Tally);
 impl Scenario for Teller {
     fn begin(&mut self, _: &Game) {}
 
-    fn perceive(&mut self, game: &Game, event: &GameEvent) {
-        self.0.borrow_mut().perceive(event, game.now());
+    fn perceive(&mut self, game: &Game, change: &Change) {
+        self.0.borrow_mut().perceive(change, game.now());
     }
 
     fn decide(&mut self, _: &Game, _: &mut Vec<ScenarioAct>) {}

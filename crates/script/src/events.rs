@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use trantor_game::{Game, GameEvent};
-use trantor_model::{AgentId, TeamId, Tile};
+use trantor_game::Game;
+use trantor_model::{AgentId, Change, TeamId, Tile};
 
 use crate::data::Data;
 
@@ -32,20 +32,20 @@ impl ScenarioEvents {
         std::iter::once(("start", Data::map(world))).chain(born).collect()
     }
 
-    /// An event in words; `None` if there are none for it.
-    pub fn read(&mut self, game: &Game, event: &GameEvent) -> Option<Event> {
-        let (name, data) = match event {
-            GameEvent::Joined { agent, .. } => return self.born(game, agent.id, agent.team, agent.tile),
-            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+    /// A change in words; `None` if there are none for it.
+    pub fn read(&mut self, game: &Game, change: &Change) -> Option<Event> {
+        let (name, data) = match change {
+            Change::Joined { agent, .. } => return self.born(game, agent.id, agent.team, agent.tile),
+            Change::Died { agent } | Change::Left { agent, .. } => {
                 let data = self.of(game, *agent);
                 self.agents.remove(agent);
                 ("death", data)
             }
-            GameEvent::LevelChanged { agent, level } => {
+            Change::LevelChanged { agent, level } => {
                 let level = named([("level", number(level.get().into()))]);
                 ("level", [self.of(game, *agent), level].concat())
             }
-            GameEvent::Moved { agent, tile, .. } => {
+            Change::Moved { agent, tile, .. } => {
                 match self.agents.get_mut(agent) {
                     // A turn.
                     Some((_, at)) if at == tile => return None,
@@ -54,19 +54,24 @@ impl ScenarioEvents {
                 }
                 ("move", [self.of(game, *agent), place(*tile)].concat())
             }
-            GameEvent::Took(carry) => {
-                let resource = named([("resource", Data::from(carry.resource.name()))]);
-                ("take", [self.of(game, carry.agent), resource].concat())
+            Change::Carried {
+                agent,
+                resource,
+                taken: true,
+                ..
+            } => {
+                let resource = named([("resource", Data::from(resource.name()))]);
+                ("take", [self.of(game, *agent), resource].concat())
             }
-            GameEvent::Said { agent, text } => {
+            Change::Said { agent, text } => {
                 let text = named([("text", Data::Text(text[..].into()))]);
                 ("message", [self.of(game, *agent), text].concat())
             }
-            GameEvent::EggLaid { team, tile, .. } => {
-                let team = named([("team", Data::from(game.config().team_name(*team)))]);
-                ("egg", [team, place(*tile)].concat())
+            Change::EggLaid { egg, .. } => {
+                let team = named([("team", Data::from(game.config().team_name(egg.team)))]);
+                ("egg", [team, place(egg.tile)].concat())
             }
-            GameEvent::Won { team } => {
+            Change::Won { team, .. } => {
                 let team = Some(*team).filter(|team| *team != TeamId::DRAW);
                 let team = team.map_or(Data::Nil, |team| Data::from(game.config().team_name(team)));
                 ("win", named([("team", team)]))

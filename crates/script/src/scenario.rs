@@ -1,6 +1,7 @@
 //! Scenarios: a script beside the game, which is sent its events and answers as an operator would.
 
-use trantor_game::{Game, GameEvent};
+use trantor_game::Game;
+use trantor_model::Change;
 use trantor_play::minds::{self, Mind as _, Published, ScenarioAct};
 use trantor_time::GameTime;
 
@@ -83,8 +84,8 @@ impl minds::Scenario for Scenario {
         }
     }
 
-    fn perceive(&mut self, game: &Game, event: &GameEvent) {
-        if let Some((name, data)) = self.events.read(game, event) {
+    fn perceive(&mut self, game: &Game, change: &Change) {
+        if let Some((name, data)) = self.events.read(game, change) {
             self.event(name, data);
         }
     }

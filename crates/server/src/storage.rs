@@ -251,7 +251,7 @@ mod tests {
         recorded.input(GameInput::Admin(AdminAction::EndMatch));
         let victory = recorded.game.clone();
         for agent in victory.world().agents() {
-            let cause = trantor_game::LeaveCause::Dismissed;
+            let cause = trantor_model::LeaveCause::Dismissed;
             recorded.input(GameInput::Leave {
                 agent: agent.id,
                 cause,

@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use trantor_game::{Game, GameEvent};
-use trantor_model::AgentId;
+use trantor_game::Game;
+use trantor_model::{AgentId, Change};
 use trantor_play::minds::{
     Act, Mind, MindFactory, MindSource, Newborn, Percept, Published, Scenario, ScenarioAct,
 };
@@ -191,10 +191,10 @@ impl Scenario for Scenarios {
             .for_each(|scenario| scenario.begin(game));
     }
 
-    fn perceive(&mut self, game: &Game, event: &GameEvent) {
+    fn perceive(&mut self, game: &Game, change: &Change) {
         self.scenarios
             .iter_mut()
-            .for_each(|scenario| scenario.perceive(game, event));
+            .for_each(|scenario| scenario.perceive(game, change));
     }
 
     fn decide(&mut self, game: &Game, acts: &mut Vec<ScenarioAct>) {

@@ -53,8 +53,8 @@ impl Picture {
         picture.normalised()
     }
 
-    pub(crate) fn of_viewer(world: &trantor_client::world::World) -> Self {
-        let rituals = world.rituals().iter().map(|it| &it.state);
+    pub(crate) fn of_viewer<T: Default>(world: &trantor_model::World<T>) -> Self {
+        let rituals = world.rituals().iter();
         let picture = Self {
             ground: world.ground().to_vec(),
             agents: world

@@ -8,12 +8,13 @@ use std::str::{FromStr, SplitWhitespace};
 
 use trantor_client::{FeedEntry, FeedKind, Who};
 use trantor_model::{
-    AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, Shown, ShownBy, TeamId, Tile,
-    TileMark, lag,
+    ActionState, AgentId, AgentState, AgentView, Change, CommandKind, Counts, Direction, GroundChange,
+    InventoryChange, LeaveCause, Level, MapSize, Mark, MarkKind, MoveKind, RitualId, RitualState, Shown,
+    ShownBy, TeamId, Tile, TileMark, lag,
 };
 use trantor_protocol::wire::{
-    ActionState, AgentState, Change, ClockAnchor, History, LagState, LinkState, LinkTotals, Mark, MarkKind,
-    RecordingInfo, RitualState, ScorePoint, ServerHello, SnapshotPart, ToClient, WIRE_VERSION,
+    ClockAnchor, History, LagState, LinkState, LinkTotals, RecordingInfo, ScorePoint, ServerHello,
+    SnapshotPart, ToClient, WIRE_VERSION,
 };
 use trantor_time::link::{Delivery, LinkCounts, LinkSettings, Loss};
 use trantor_time::{Frequency, GameSpan, GameTime};
@@ -239,6 +240,7 @@ fn sent(words: &mut Words<'_>) -> Change {
     });
     Change::Sent {
         agent,
+        tile: TILE,
         settings: Box::new(LinkSettings {
             speed: NonZeroU64::new(2_000),
             latency: GameSpan::from_units(5),
@@ -266,6 +268,11 @@ fn agent(id: AgentId, team: TeamId, level: Level) -> AgentState {
     }
 }
 
+/// Elevations are numbered downwards by their first participant: later ones of a transcript have lower agents.
+fn ritual_of(participants: &[AgentId]) -> RitualId {
+    RitualId(u64::from(u32::MAX - participants[0].0))
+}
+
 fn change(words: &mut Words<'_>) -> Change {
     match words.0.next().expect("a change has a word") {
         "step" => {
@@ -285,41 +292,60 @@ fn change(words: &mut Words<'_>) -> Change {
                 y: 2,
             },
             facing: Direction::East,
-            forced: words.is("forced"),
+            how: match words.is("forced") {
+                true => MoveKind::Pushed,
+                false => MoveKind::Walked,
+            },
         },
         "said" => Change::Said {
             agent: words.agent(),
-            text: vec![b'x'; words.number()],
+            text: vec![b'x'; words.number()].into(),
         },
         "sent" => sent(words),
         "ejected" => Change::Ejected { agent: words.agent() },
         "ate" => Change::Inventory {
             agent: words.agent(),
+            tile: TILE,
             inventory: Counts([words.number(), 0, 0, 0, 0, 0, 0]),
             food_ends: Some(words.units()),
+            why: InventoryChange::Ate,
         },
         "ground" => Change::Ground {
             tile: Tile { x: 2, y: 1 },
             ground: Counts([words.number(), 0, 0, 0, 0, 0, 0]),
+            why: GroundChange::Refill,
         },
-        "ritual" => Change::RitualStarted(RitualState {
-            tile: TILE,
-            level: words.level(),
-            start: words.units(),
-            end: words.units(),
-            participants: words.agents(),
-        }),
-        "ended" => Change::RitualEnded {
-            tile: TILE,
-            level: words.level(),
-            success: words.is("success"),
-            participants: words.agents(),
-        },
+        "ritual" => {
+            let (level, start, end) = (words.level(), words.units(), words.units());
+            let participants = words.agents();
+            Change::RitualStarted(RitualState {
+                ritual: ritual_of(&participants),
+                tile: TILE,
+                level,
+                participants: participants.into(),
+                start,
+                end,
+            })
+        }
+        "ended" => {
+            let (level, success) = (words.level(), words.is("success"));
+            let participants = words.agents();
+            Change::RitualEnded {
+                ritual: ritual_of(&participants),
+                tile: TILE,
+                level,
+                success,
+                participants: participants.into(),
+            }
+        }
         "rose" => Change::LevelChanged {
             agent: words.agent(),
             level: words.level(),
         },
-        "left" => Change::Left { agent: words.agent() },
+        "left" => Change::Left {
+            agent: words.agent(),
+            cause: LeaveCause::Disconnected,
+        },
         "won" => Change::Won {
             team: TeamId(words.number()),
             totals: None,

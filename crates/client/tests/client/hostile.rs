@@ -4,9 +4,9 @@
 use proptest::prelude::*;
 use trantor_client::timeline::PENDING_MAX;
 use trantor_client::{Language, LinkState, Scene};
-use trantor_model::{AgentId, Control, Direction, Tile};
+use trantor_model::{AgentId, Change, Control, Direction, MoveKind, Tile};
 use trantor_protocol::FrameError;
-use trantor_protocol::wire::{Change, ToClient, read_frame, write_frame};
+use trantor_protocol::wire::{ToClient, read_frame, write_frame};
 use trantor_time::{GameTime, RealTime};
 
 use crate::frames::{WORLD, message as words};
@@ -27,7 +27,7 @@ fn changes_for_the_far_future_are_bounded() {
         agent: AgentId(turn % 2),
         tile: Tile { x: 1, y: 1 },
         facing: Direction::ALL[turn as usize % 4],
-        forced: turn % 3 == 0,
+        how: [MoveKind::Pushed, MoveKind::Walked, MoveKind::Turned][turn as usize % 3],
     });
     let message = ToClient::Changes {
         at: GameTime::from_units(i64::MAX),

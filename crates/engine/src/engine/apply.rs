@@ -12,8 +12,7 @@
 use std::sync::Arc;
 
 use trantor_game::{GameEvent, GameInput, Handled, OUTSTANDING_MAX};
-
-use trantor_model::{AdminAction, AgentId, Command, GameRefusal, Percept};
+use trantor_model::{AgentId, Change, Command, GameRefusal, Percept};
 use trantor_time::RealTime;
 
 use super::Engine;
@@ -45,14 +44,12 @@ impl Engine {
         let at = self.arrived.unwrap_or_else(|| self.pace.game_now());
         let at = self.next_due().map_or(at, |due| at.min(due)).max(self.game.now());
         self.snapshots.world_changed();
-        let is_about_hunger = is_about_hunger(&input);
         let recorded = self.recorder.is_some().then(|| input.clone());
         let handled = self.game.handle(input, at);
         if matches!(handled, Handled::Refused(_)) {
             // What is refused changes nothing, and an agent that floods the server would fill the disk.
             return handled;
         }
-        self.was_hunger_set |= is_about_hunger;
         if let Some((recorder, input)) = self.recorder.as_mut().zip(recorded)
             && recorder.input(&self.game, &input, at)
         {
@@ -78,12 +75,6 @@ impl Engine {
         if let Some(actor) = actor.filter(|_| sent_tokens > 0) {
             self.charge_sent(actor, sent_tokens);
         }
-        if std::mem::take(&mut self.was_hunger_set)
-            && self.watch.is_some()
-            && self.frame_updates.note_hunger(&self.game).is_err()
-        {
-            self.drop_updates();
-        }
     }
 
     /// Publishes the events that there are; answers how many tokens the messages to agents but `actor` cost.
@@ -93,7 +84,6 @@ impl Engine {
             if let Some(lock_step) = &mut self.lock_step {
                 lock_step.note(&self.game, self.minds.as_deref(), &event);
             }
-            self.snapshots.note(&self.game, &event);
             if let GameEvent::HeardByAll { speaker, text } = &event {
                 sent_tokens = sent_tokens.saturating_add(self.send_to_hearers(*speaker, text));
             } else if let GameEvent::To { agent, percept } = &event
@@ -106,33 +96,9 @@ impl Engine {
                     sent_tokens = sent_tokens.saturating_add(tokens(bytes));
                 }
             }
-            if !self.is_removal(&event) {
-                self.text_updates.publish(&mut self.sessions, &self.game, &event);
-            }
-            if self.watch.is_some() && self.frame_updates.note(&self.game, &event).is_err() {
-                self.drop_updates();
-            }
             match &event {
                 GameEvent::To { agent, percept } if !percept.is_of_others() => self.note_idle(*agent),
-                GameEvent::Died { agent } => {
-                    send_death(&mut self.sessions, &self.config, *agent);
-                    self.forget_shown(*agent);
-                    self.agent_died(*agent);
-                }
-                // The last moment of a match keeps what is shown.
-                GameEvent::Left { agent, .. } if !self.snapshots.is_over() => self.forget_shown(*agent),
-                GameEvent::Refilled
-                    if self.config.refill_news == RefillNews::All && self.sessions.begin_map() =>
-                {
-                    self.publish_text_piece(limits::ANSWER_BYTES_AT_ONCE);
-                }
-                // The end of a game that was recorded ends nothing here.
-                GameEvent::Won { team } if self.playback.is_none() => {
-                    self.outputs.push_back(Output::Won { team: *team });
-                    self.is_over_for_agents = true;
-                    self.snapshots.end(&self.game);
-                    self.keep_victory();
-                }
+                GameEvent::Seen(change) => self.publish_change(change),
                 _ => {}
             }
             if let Some(minds) = &mut self.minds {
@@ -140,6 +106,37 @@ impl Engine {
             }
         }
         sent_tokens
+    }
+
+    /// Publishes a change to viewers, and does what follows from it.
+    fn publish_change(&mut self, change: &Change) {
+        self.snapshots.note(&self.game, change);
+        if !self.is_removal(change) {
+            self.text_updates.publish(&mut self.sessions, &self.game, change);
+        }
+        if self.watch.is_some() && self.frame_updates.note(self.game.now(), change).is_err() {
+            self.drop_updates();
+        }
+        match change {
+            Change::Died { agent } => {
+                send_death(&mut self.sessions, &self.config, *agent);
+                self.forget_shown(*agent);
+                self.agent_died(*agent);
+            }
+            // The last moment of a match keeps what is shown.
+            Change::Left { agent, .. } if !self.snapshots.is_over() => self.forget_shown(*agent),
+            Change::Refilled if self.config.refill_news == RefillNews::All && self.sessions.begin_map() => {
+                self.publish_text_piece(limits::ANSWER_BYTES_AT_ONCE);
+            }
+            // The end of a game that was recorded ends nothing here.
+            Change::Won { team, .. } if self.playback.is_none() => {
+                self.outputs.push_back(Output::Won { team: *team });
+                self.is_over_for_agents = true;
+                self.snapshots.end(&self.game);
+                self.keep_victory();
+            }
+            _ => {}
+        }
     }
 
     /// Sends a message that all hear at once to the agents with connections; answers what it costs in tokens.
@@ -163,8 +160,8 @@ impl Engine {
 
     /// Whether it comes of removing the agents of a match that is over. Text viewers show the last moment, as they do with the
     /// reference server, which sends nothing after `seg`; ours stop there by themselves.
-    fn is_removal(&self, event: &GameEvent) -> bool {
-        self.snapshots.is_over() && matches!(event, GameEvent::Left { .. } | GameEvent::RitualEnded { .. })
+    fn is_removal(&self, change: &Change) -> bool {
+        self.snapshots.is_over() && matches!(change, Change::Left { .. } | Change::RitualEnded { .. })
     }
 
     pub(crate) fn note_idle(&mut self, agent: AgentId) {
@@ -268,11 +265,6 @@ impl Engine {
             bucket.take(unpaid);
         }
     }
-}
-
-/// Whether an input is about hunger, whose effect on all food no event of the game shows.
-pub(super) fn is_about_hunger(input: &GameInput) -> bool {
-    matches!(input, GameInput::Admin(AdminAction::SetHunger { .. }))
 }
 
 /// As how many tokens a message of so many bytes to one receiver counts.

@@ -5,8 +5,8 @@
 
 use std::net::IpAddr;
 
-use trantor_game::{Agent, GameInput, Handled, LeaveCause};
-use trantor_model::AgentId;
+use trantor_game::{Agent, GameInput, Handled};
+use trantor_model::{AgentId, LeaveCause};
 use trantor_time::timers::round_up;
 use trantor_time::{RealSpan, RealTime};
 

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use trantor_play::view::LockStepState;
 
 use trantor_game::{Agent, Game, GameEvent, GameInput, Handled, PaceChange};
-use trantor_model::{AgentId, Refusal, TeamId};
+use trantor_model::{AgentId, Change, Refusal, RitualState, TeamId};
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime};
 
 use super::{Engine, Fired};
@@ -200,23 +200,29 @@ impl LockStep {
     }
 
     pub(crate) fn note(&mut self, game: &Game, minds: Option<&Minds>, event: &GameEvent) {
-        match event {
-            GameEvent::Joined { agent, .. } => self.look_at(game, minds, agent.id),
-            GameEvent::ActionStarted { agent, .. } => {
+        let change = match event {
+            GameEvent::To { agent, .. } => return self.look_at(game, minds, *agent),
+            GameEvent::Seen(change) => change,
+            _ => return,
+        };
+        match change {
+            Change::Joined { agent, .. } => self.look_at(game, minds, agent.id),
+            Change::ActionStarted { agent, .. } => {
                 // Only what takes time brings an agent back: else one that asks for nothing else could hold the
                 // game at one moment for ever.
                 self.given_up.remove(agent);
                 self.look_at(game, minds, *agent);
             }
-            GameEvent::To { agent, .. } | GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+            Change::Died { agent } | Change::Left { agent, .. } => {
                 self.look_at(game, minds, *agent);
             }
-            GameEvent::RitualStarted { participants, .. } | GameEvent::RitualEnded { participants, .. } => {
+            Change::RitualStarted(RitualState { participants, .. })
+            | Change::RitualEnded { participants, .. } => {
                 for agent in participants.iter() {
                     self.look_at(game, minds, *agent);
                 }
             }
-            GameEvent::Won { .. } => {
+            Change::Won { .. } => {
                 self.awaited.clear();
                 self.given_up.clear();
             }

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use trantor_game::replay::{Cursor, Divergence, Recording, Replayed};
 use trantor_game::{Game, GameInput, PaceChange};
-use trantor_model::Refusal;
+use trantor_model::{Mark, MarkKind, Refusal};
 use trantor_protocol::limits::MARKS_MAX;
 use trantor_protocol::text::GuiEvent;
-use trantor_protocol::wire::{Mark, MarkKind, RecordingInfo, ToClient};
+use trantor_protocol::wire::{RecordingInfo, ToClient};
 use trantor_time::{Frequency, GameSpan, GameTime, RealTime};
 
-use super::apply::is_about_hunger;
 use super::{Engine, Fired, FiredKind};
 use crate::config::EngineConfig;
 use crate::limits;
@@ -205,11 +204,7 @@ impl Engine {
                 self.counters.fired[fired.kind as usize] += 1;
                 FiredKind::Game(fired.kind)
             }
-            Replayed::Input(input) => {
-                self.was_hunger_set |= is_about_hunger(&input);
-                FiredKind::Recorded
-            }
-            Replayed::Checked(_) | Replayed::Reached => FiredKind::Recorded,
+            Replayed::Input(_) | Replayed::Checked(_) | Replayed::Reached => FiredKind::Recorded,
         };
         self.publish_events(None);
         if self.stop_if_over(now) {

@@ -1,16 +1,14 @@
 //! Frames for viewers: changes, gathered until the next tick, and messages of their own at once.
 
-use trantor_game::{Game, GameEvent, MoveKind};
+use trantor_model::Change;
+use trantor_model::feed::SAID_BYTES_MAX;
 use trantor_protocol::limits::DELIVERIES_MAX;
-use trantor_protocol::wire::{
-    ActionState, Change, ClockAnchor, EggState, RitualState, ToClient, write_frame,
-};
+use trantor_protocol::wire::{ClockAnchor, ToClient, write_frame};
 use trantor_time::{GameClock, GameTime, RealTime};
 
 use crate::limits;
 use crate::session::{Log, Observer, Sessions};
 use crate::shell::ConnId;
-use crate::snapshot::ritual_start;
 
 /// Changes for frame viewers: those since the last tick, and before them the log of what is encoded.
 #[derive(Debug, Default)]
@@ -32,49 +30,40 @@ pub(crate) struct FrameUpdates {
 pub(crate) struct TooManyChanges;
 
 impl FrameUpdates {
-    /// Notes an event; `game` is as it is right after it.
+    /// Notes a change of game time `at`, cut to what a tick has room for.
     ///
     /// # Errors
     /// If there are too many. All are forgotten then.
-    pub(crate) fn note(&mut self, game: &Game, event: &GameEvent) -> Result<(), TooManyChanges> {
-        match change_of(game, event) {
-            Some(change) => {
-                let change = self.thinned(change);
-                self.push(game.now(), change)
+    pub(crate) fn note(&mut self, at: GameTime, change: &Change) -> Result<(), TooManyChanges> {
+        match change {
+            // Whether an egg can be hatched shows in the number of places.
+            Change::EggMatured { .. } | Change::Refilled => Ok(()),
+            change => {
+                let change = self.cut(change.clone());
+                self.push(at, change)
             }
-            None => Ok(()),
         }
     }
 
-    /// Leaves out the deliveries that the tick has no room for, and counts them.
-    fn thinned(&mut self, mut change: Change) -> Change {
-        if let Change::Sent {
-            deliveries, left_out, ..
-        } = &mut change
-        {
-            let room = DELIVERIES_MAX - self.deliveries;
-            *left_out = u32::try_from(deliveries.len().saturating_sub(room)).unwrap_or(u32::MAX);
-            deliveries.truncate(room);
-            self.deliveries += deliveries.len();
+    /// Cuts a long broadcast, and leaves out the deliveries that the tick has no room for, which it counts.
+    fn cut(&mut self, mut change: Change) -> Change {
+        match &mut change {
+            Change::Said { text, .. } if text.len() > SAID_BYTES_MAX => {
+                *text = text[..SAID_BYTES_MAX].into();
+            }
+            Change::Sent {
+                deliveries, left_out, ..
+            } => {
+                let room = DELIVERIES_MAX - self.deliveries;
+                if deliveries.len() > room {
+                    *left_out = u32::try_from(deliveries.len() - room).unwrap_or(u32::MAX);
+                    *deliveries = deliveries[..room].into();
+                }
+                self.deliveries += deliveries.len();
+            }
+            _ => {}
         }
         change
-    }
-
-    /// Notes what every agent carries and when its food is used up: hunger was stopped or resumed.
-    ///
-    /// # Errors
-    /// As [`Self::note`].
-    pub(crate) fn note_hunger(&mut self, game: &Game) -> Result<(), TooManyChanges> {
-        for agent in game.world().agents() {
-            let (inventory, food_ends) = (agent.inventory, agent.food_ends());
-            let change = Change::Inventory {
-                agent: agent.id,
-                inventory,
-                food_ends,
-            };
-            self.push(game.now(), change)?;
-        }
-        Ok(())
     }
 
     fn push(&mut self, at: GameTime, change: Change) -> Result<(), TooManyChanges> {
@@ -156,79 +145,9 @@ pub(crate) fn clock_anchor(observer: &Observer, clock: &GameClock, now: RealTime
     }
 }
 
-fn change_of(game: &Game, event: &GameEvent) -> Option<Change> {
-    let food_ends = |agent| game.world().agent(agent).and_then(|agent| agent.food_ends());
-    Some(match event {
-        GameEvent::To { .. }
-        | GameEvent::HeardByAll { .. }
-        // The start of the action contains it.
-        | GameEvent::ForkStarted { .. }
-        // Whether an egg can be hatched shows in the number of places.
-        | GameEvent::EggMatured { .. }
-        | GameEvent::Refilled => return None,
-        GameEvent::Joined { agent, egg } => {
-            Change::Joined { agent: *agent, egg: *egg, food_ends: food_ends(agent.id) }
-        }
-        GameEvent::Died { agent } => Change::Died { agent: *agent },
-        GameEvent::Left { agent, .. } => Change::Left { agent: *agent },
-        GameEvent::ActionStarted { agent, kind, start, end, refused } => Change::ActionStarted {
-            agent: *agent,
-            action: ActionState { kind: *kind, start: *start, end: *end, refused: *refused },
-        },
-        GameEvent::Moved { agent, tile, facing, how } => Change::Moved {
-            agent: *agent,
-            tile: *tile,
-            facing: *facing,
-            forced: matches!(how, MoveKind::Pushed | MoveKind::Placed),
-        },
-        GameEvent::Took(carry) | GameEvent::Put(carry) => Change::Carried {
-            agent: carry.agent,
-            resource: carry.resource,
-            taken: matches!(event, GameEvent::Took(_)),
-            inventory: carry.inventory,
-            ground: carry.ground,
-        },
-        GameEvent::Ate { agent, inventory, .. } | GameEvent::InventorySet { agent, inventory, .. } => {
-            Change::Inventory { agent: *agent, inventory: *inventory, food_ends: food_ends(*agent) }
-        }
-        GameEvent::Said { agent, text } => {
-            let shown = text.len().min(limits::SAID_BYTES_MAX);
-            Change::Said { agent: *agent, text: text[..shown].to_vec() }
-        }
-        GameEvent::Transmitted { agent, lag, deliveries, .. } => Change::Sent {
-            agent: *agent,
-            settings: Box::new(**lag),
-            deliveries: deliveries.to_vec(),
-            left_out: 0,
-        },
-        GameEvent::Ejected { agent } => Change::Ejected { agent: *agent },
-        GameEvent::EggLaid { egg, layer, team, tile } => {
-            Change::EggLaid { egg: EggState { egg: *egg, team: *team, tile: *tile }, layer: *layer }
-        }
-        GameEvent::EggDestroyed { egg } => Change::EggDestroyed { egg: *egg },
-        GameEvent::RitualStarted { tile, level, participants, end, .. } => Change::RitualStarted(RitualState {
-            tile: *tile,
-            level: *level,
-            participants: participants.to_vec(),
-            start: ritual_start(*end),
-            end: *end,
-        }),
-        GameEvent::RitualEnded { tile, level, success, participants, .. } => Change::RitualEnded {
-            tile: *tile,
-            level: *level,
-            success: *success,
-            participants: participants.to_vec(),
-        },
-        GameEvent::LevelChanged { agent, level } => Change::LevelChanged { agent: *agent, level: *level },
-        GameEvent::GroundChanged { tile, ground, .. } => Change::Ground { tile: *tile, ground: *ground },
-        GameEvent::Won { team } => Change::Won { team: *team, totals: Some(Box::new(game.totals())) },
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use trantor_game::GameConfig;
-    use trantor_model::{AgentId, Level, MapSize, Tile};
+    use trantor_model::{AgentId, EggId, Level, RitualId, Tile};
     use trantor_protocol::wire::{FrameCutter, read_frame};
     use trantor_time::link::{Delivery, LinkSettings, Loss};
 
@@ -287,6 +206,7 @@ mod tests {
         let [first, second, third] = [1, 2, 3].map(GameTime::from_units);
         updates.push(first, died(1)).unwrap();
         let ended = Change::RitualEnded {
+            ritual: RitualId(0),
             tile: Tile { x: 0, y: 0 },
             level: Level::FIRST,
             success: false,
@@ -308,28 +228,21 @@ mod tests {
         assert_eq!(updates.flush(), 0);
     }
 
-    /// Viewers are not sent what they can see otherwise.
     #[test]
-    fn long_broadcasts_are_cut_and_answers_are_not_sent_to_viewers() {
-        let game = Game::new(GameConfig {
-            size: MapSize::new(1, 1).unwrap(),
-            teams: vec!["a".to_owned()],
-            places_per_team: 1,
-            seed: 0,
-            rules: trantor_game::Rules::default(),
-        });
-        let agent = AgentId(0);
-        let said = GameEvent::Said {
-            agent,
-            text: vec![b'x'; 5_000].into(),
+    fn long_broadcasts_are_cut_and_what_viewers_see_otherwise_is_not_sent() {
+        let mut updates = FrameUpdates::default();
+        let said = |bytes: usize| Change::Said {
+            agent: AgentId(0),
+            text: vec![b'x'; bytes].into(),
         };
-        let cut = Change::Said {
-            agent,
-            text: vec![b'x'; limits::SAID_BYTES_MAX],
-        };
-        assert_eq!(change_of(&game, &said), Some(cut));
-        assert_eq!(change_of(&game, &GameEvent::ForkStarted { agent }), None);
-        assert_eq!(change_of(&game, &GameEvent::Refilled), None);
+        for change in [
+            said(5_000),
+            Change::EggMatured { egg: EggId(0) },
+            Change::Refilled,
+        ] {
+            updates.note(GameTime::ZERO, &change).unwrap();
+        }
+        assert_eq!(updates.changes, [(GameTime::ZERO, said(SAID_BYTES_MAX))]);
     }
 
     /// A crowd that all shouts with lag would be more than a viewer can show.
@@ -338,11 +251,12 @@ mod tests {
         let mut updates = FrameUpdates::default();
         let sent = || Change::Sent {
             agent: AgentId(0),
+            tile: Tile { x: 0, y: 0 },
             settings: LinkSettings::PERFECT.into(),
-            deliveries: vec![(AgentId(1), Delivery::Lost(Loss::Chance)); DELIVERIES_MAX - 1],
+            deliveries: vec![(AgentId(1), Delivery::Lost(Loss::Chance)); DELIVERIES_MAX - 1].into(),
             left_out: 0,
         };
-        let mut counted = || match updates.thinned(sent()) {
+        let mut counted = || match updates.cut(sent()) {
             Change::Sent {
                 deliveries, left_out, ..
             } => (deliveries.len(), left_out as usize),
@@ -354,9 +268,6 @@ mod tests {
             [(all, 0), (1, all - 1), (0, all)]
         );
         updates.flush();
-        assert!(matches!(
-            updates.thinned(sent()),
-            Change::Sent { left_out: 0, .. }
-        ));
+        assert!(matches!(updates.cut(sent()), Change::Sent { left_out: 0, .. }));
     }
 }

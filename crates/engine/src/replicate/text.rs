@@ -1,20 +1,19 @@
-//! Text updates of an event: lines in the order of the sheet that viewers were written for.
+//! Text updates of a change: lines in the order of the sheet that viewers were written for.
 //!
-//! All viewers get the same, so each event is encoded once. The order of lines is the order of the game's
+//! All viewers get the same, so each change is encoded once. The order of lines is the order of the game's
 //! events, which is that of the reference server. School 42's sheet, which was Epitech's until 2016, has three
 //! things the other way round: an egg hatches before its player is there, and the outcome of an elevation or a
 //! push comes before what it did to each. There those lines are held back until the outcome is known.
 
 use std::borrow::Cow;
 
-use trantor_game::{GameEvent, GroundChange, MoveKind};
-use trantor_model::{AgentId, Counts, EggId, MapSize, Tile};
+use trantor_game::Game;
+use trantor_model::{AgentId, Change, CommandKind, Counts, EggId, GroundChange, MapSize, MoveKind, Tile};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
 use crate::burst::{Lines, Subject, carried, joined};
 use crate::config::{EngineConfig, RefillNews};
 use crate::session::Sessions;
-use trantor_game::Game;
 
 #[derive(Debug)]
 pub(crate) struct TextUpdates {
@@ -41,26 +40,26 @@ impl TextUpdates {
         }
     }
 
-    /// Sends all text viewers `event`; `game` is as it is right after it.
-    pub(crate) fn publish(&mut self, sessions: &mut Sessions, game: &Game, event: &GameEvent) {
+    /// Sends all text viewers `change`; `game` is as it is right after it.
+    pub(crate) fn publish(&mut self, sessions: &mut Sessions, game: &Game, change: &Change) {
         if sessions.text_viewers.is_empty() {
             self.held_back.clear();
             return;
         }
         self.lines.clear();
         // A push may break a hundred thousand eggs: their lines go out with the one that follows them.
-        let is_egg_broken = matches!(event, GameEvent::EggDestroyed { .. });
-        if is_egg_broken || (self.is_outcome_first && is_part_of_an_outcome(event)) {
+        let is_egg_broken = matches!(change, Change::EggDestroyed { .. });
+        if is_egg_broken || (self.is_outcome_first && is_part_of_an_outcome(change)) {
             std::mem::swap(&mut self.lines, &mut self.held_back);
-            self.write_event(game, event);
+            self.write_change(game, change);
             std::mem::swap(&mut self.lines, &mut self.held_back);
             return;
         }
-        self.write_event(game, event);
+        self.write_change(game, change);
         if self.lines.is_empty() {
             return;
         }
-        let is_outcome = matches!(event, GameEvent::RitualEnded { .. } | GameEvent::Ejected { .. });
+        let is_outcome = matches!(change, Change::RitualEnded { .. } | Change::Ejected { .. });
         if !(self.is_outcome_first && is_outcome) {
             std::mem::swap(&mut self.lines, &mut self.held_back);
         }
@@ -108,14 +107,10 @@ impl TextUpdates {
         self.write(Some(subject), &GuiEvent::Tile { tile, ground });
     }
 
-    fn write_event(&mut self, game: &Game, event: &GameEvent) {
-        match *event {
-            GameEvent::To { .. }
-            | GameEvent::HeardByAll { .. }
-            | GameEvent::Transmitted { .. }
-            | GameEvent::ActionStarted { .. }
-            | GameEvent::Refilled => {}
-            GameEvent::Joined { ref agent, egg } => {
+    fn write_change(&mut self, game: &Game, change: &Change) {
+        match *change {
+            Change::Sent { .. } | Change::Hunger { .. } | Change::Refilled => {}
+            Change::Joined { ref agent, egg, .. } => {
                 let hatched = GuiEvent::EggHatched { egg };
                 if self.is_outcome_first {
                     self.write_egg(egg, &hatched);
@@ -126,55 +121,56 @@ impl TextUpdates {
                     self.write_egg(egg, &hatched);
                 }
             }
-            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+            Change::Died { agent } | Change::Left { agent, .. } => {
                 self.write_agent(agent, &GuiEvent::Died { agent });
             }
-            GameEvent::Moved {
+            Change::ActionStarted { agent, action } => {
+                if action.kind == CommandKind::Fork && !action.refused {
+                    self.write_agent(agent, &GuiEvent::ForkStarted { agent });
+                }
+            }
+            Change::Moved {
                 agent, tile, facing, ..
             } => self.write_agent(agent, &GuiEvent::Position { agent, tile, facing }),
-            GameEvent::Took(ref carry) | GameEvent::Put(ref carry) => {
-                let (agent, resource) = (carry.agent, carry.resource);
-                let line = match event {
-                    GameEvent::Took(_) => GuiEvent::Took { agent, resource },
-                    _ => GuiEvent::Put { agent, resource },
+            Change::Carried {
+                agent,
+                resource,
+                taken,
+                tile,
+                inventory,
+                ground,
+            } => {
+                let line = match taken {
+                    true => GuiEvent::Took { agent, resource },
+                    false => GuiEvent::Put { agent, resource },
                 };
                 self.write_agent(agent, &line);
-                self.write_agent(agent, &carried(agent, carry.tile, carry.inventory));
-                self.write_tile(carry.tile, carry.ground);
+                self.write_agent(agent, &carried(agent, tile, inventory));
+                self.write_tile(tile, ground);
             }
-            GameEvent::Ate {
+            Change::Inventory {
                 agent,
                 tile,
                 inventory,
-            }
-            | GameEvent::InventorySet {
-                agent,
-                tile,
-                inventory,
-            } => self.write_agent(agent, &carried(agent, tile, inventory)),
-            GameEvent::Said { agent, ref text } => self.write_agent(agent, &GuiEvent::Said { agent, text }),
-            GameEvent::Ejected { agent } => self.write_agent(agent, &GuiEvent::Ejected { agent }),
-            GameEvent::ForkStarted { agent } => self.write_agent(agent, &GuiEvent::ForkStarted { agent }),
-            GameEvent::EggLaid { egg, layer, tile, .. } => {
-                self.write_egg(egg, &GuiEvent::EggLaid { egg, layer, tile })
-            }
-            GameEvent::EggMatured { egg } => self.write_egg(egg, &GuiEvent::EggMatured { egg }),
-            GameEvent::EggDestroyed { egg } => self.write_egg(egg, &GuiEvent::EggDestroyed { egg }),
-            GameEvent::RitualStarted {
-                ritual,
-                tile,
-                level,
-                ref participants,
                 ..
-            } => {
-                let line = GuiEvent::RitualStarted {
-                    tile,
-                    level,
-                    participants: Cow::Borrowed(&participants[..]),
-                };
-                self.write(Some(Subject::Ritual(ritual)), &line);
+            } => self.write_agent(agent, &carried(agent, tile, inventory)),
+            Change::Said { agent, ref text } => self.write_agent(agent, &GuiEvent::Said { agent, text }),
+            Change::Ejected { agent } => self.write_agent(agent, &GuiEvent::Ejected { agent }),
+            Change::EggLaid { egg, layer } => {
+                let (egg, tile) = (egg.egg, egg.tile);
+                self.write_egg(egg, &GuiEvent::EggLaid { egg, layer, tile });
             }
-            GameEvent::RitualEnded {
+            Change::EggMatured { egg } => self.write_egg(egg, &GuiEvent::EggMatured { egg }),
+            Change::EggDestroyed { egg } => self.write_egg(egg, &GuiEvent::EggDestroyed { egg }),
+            Change::RitualStarted(ref ritual) => {
+                let line = GuiEvent::RitualStarted {
+                    tile: ritual.tile,
+                    level: ritual.level,
+                    participants: Cow::Borrowed(&ritual.participants[..]),
+                };
+                self.write(Some(Subject::Ritual(ritual.ritual)), &line);
+            }
+            Change::RitualEnded {
                 ritual,
                 tile,
                 success,
@@ -183,15 +179,15 @@ impl TextUpdates {
                 let line = GuiEvent::RitualEnded { tile, success };
                 self.write(Some(Subject::Ritual(ritual)), &line);
             }
-            GameEvent::LevelChanged { agent, level } => {
+            Change::LevelChanged { agent, level } => {
                 self.write_agent(agent, &GuiEvent::Level { agent, level });
             }
-            GameEvent::GroundChanged { tile, ground, why } => {
+            Change::Ground { tile, ground, why } => {
                 if why != GroundChange::Refill || self.refill_news == RefillNews::Changed {
                     self.write_tile(tile, ground);
                 }
             }
-            GameEvent::Won { team } => {
+            Change::Won { team, .. } => {
                 let team = game.config().team_name(team).as_bytes();
                 self.write(Some(Subject::Winner), &GuiEvent::Won { team });
             }
@@ -199,12 +195,12 @@ impl TextUpdates {
     }
 }
 
-/// Whether the event is what an elevation or a push did to one of those concerned.
-fn is_part_of_an_outcome(event: &GameEvent) -> bool {
+/// Whether the change is what an elevation or a push did to one of those concerned.
+fn is_part_of_an_outcome(change: &Change) -> bool {
     matches!(
-        event,
-        GameEvent::LevelChanged { .. }
-            | GameEvent::Moved {
+        change,
+        Change::LevelChanged { .. }
+            | Change::Moved {
                 how: MoveKind::Pushed,
                 ..
             }

@@ -3,10 +3,11 @@
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use trantor_engine::{Engine, EngineConfig};
-use trantor_game::{Game, GameConfig, GameEvent, Handled, Lag, Replay, Rules, Snapshot};
+use trantor_game::{Game, GameConfig, Handled, Lag, Replay, Rules, Snapshot};
+
 use trantor_model::{
-    AdminAction, AgentId, Command, Control, Counts, MapSize, Resource, Show, ShownBy, Step, TeamId, Tile,
-    TileMark, Turn,
+    AdminAction, AgentId, Change, Command, Control, Counts, MapSize, Resource, Show, ShownBy, Step, TeamId,
+    Tile, TileMark, Turn,
 };
 use trantor_play::leap::{Ended, Leap};
 use trantor_play::minds::{
@@ -142,8 +143,8 @@ impl Sower {
 impl Scenario for Sower {
     fn begin(&mut self, _: &Game) {}
 
-    fn perceive(&mut self, _: &Game, event: &GameEvent) {
-        if matches!(event, GameEvent::Died { .. }) {
+    fn perceive(&mut self, _: &Game, change: &Change) {
+        if matches!(change, Change::Died { .. }) {
             self.deaths += 1;
             let team = TeamId((self.deaths % 4) as u16);
             let action = match (self.deaths + self.refused) % 2 {

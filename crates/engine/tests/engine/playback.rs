@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use trantor_engine::{Engine, EngineConfig, PlaybackStart, limits};
 use trantor_game::replay::{IndexedPiece, Recording};
-use trantor_model::{AdminAction, AgentId, Control, Refusal, TeamId, Tile};
+use trantor_model::{AdminAction, AgentId, Control, MarkKind, Refusal, TeamId, Tile};
 use trantor_play::leap::Leap;
 use trantor_play::minds::MindKind;
-use trantor_protocol::wire::{History, MarkKind, ToServer};
+use trantor_protocol::wire::{History, ToServer};
 use trantor_time::{GameSpan, GameTime, RealSpan, RealTime};
 
 use super::ms;

@@ -1,13 +1,12 @@
 //! An operator changes the world: each action is checked, then done at once.
-
-use trantor_model::control::OPERATOR_COUNT_MAX;
-use trantor_model::{AdminAction, GameRefusal, Level, TeamId, Tile};
-
 use super::Game;
-use crate::event::{GameEvent, GroundChange, MoveKind};
 use crate::input::Handled;
 use crate::rules::action::{matures, moved, unripe};
-use crate::rules::{World, hatching, victory};
+use crate::rules::{World, hatching, hunger, victory};
+use trantor_model::control::OPERATOR_COUNT_MAX;
+use trantor_model::{
+    AdminAction, Change, GameRefusal, GroundChange, InventoryChange, Level, MoveKind, TeamId, Tile,
+};
 
 impl Game {
     pub(super) fn operate(&mut self, action: AdminAction) -> Result<Handled, GameRefusal> {
@@ -26,7 +25,7 @@ impl Game {
                 let changed = world.agents.get_mut(agent).ok_or(GameRefusal::UnknownAgent)?;
                 let before = std::mem::replace(&mut changed.level, level);
                 self.ledger.level_changed(world, agent, before, self.now);
-                events.push_for_viewers(|| GameEvent::LevelChanged { agent, level });
+                events.push_for_viewers(|| Change::LevelChanged { agent, level });
                 if level == Level::LAST {
                     self.check_victory();
                 }
@@ -41,11 +40,7 @@ impl Game {
                 let before = agent.inventory;
                 agent.inventory[resource] = count;
                 let (team, after) = (agent.team, agent.inventory);
-                events.push_for_viewers(|| GameEvent::InventorySet {
-                    agent: id,
-                    tile: agent.tile,
-                    inventory: agent.inventory,
-                });
+                events.push_for_viewers(|| hunger::inventory_changed(agent, InventoryChange::Set));
                 self.starvation.note_food(agent);
                 self.ledger
                     .stones_changed(world, team, (&before, &after), None, self.now);
@@ -55,7 +50,7 @@ impl Game {
                 ground.0.into_iter().try_for_each(in_bounds)?;
                 world.set_ground(tile, ground);
                 let why = GroundChange::Admin;
-                events.push_for_viewers(|| GameEvent::GroundChanged { tile, ground, why });
+                events.push_for_viewers(|| Change::Ground { tile, ground, why });
                 self.ledger.ground_changed(world, self.now);
                 self.arm_refill();
             }
@@ -76,8 +71,8 @@ impl Game {
                 world.in_flight.set_team_lag(team, lag)?;
             }
             AdminAction::EndMatch => {
-                victory::declare_leader(world, events);
-                self.end();
+                let leader = victory::leader(world);
+                self.end(leader);
             }
             AdminAction::OpenTeam { team } | AdminAction::CloseTeam { team } => {
                 world.team(team).ok_or(GameRefusal::UnknownTeam)?;
@@ -87,8 +82,7 @@ impl Game {
                 if let Some(team) = winner {
                     world.team(team).ok_or(GameRefusal::UnknownTeam)?;
                 }
-                victory::declare(world, winner.unwrap_or(TeamId::DRAW), events);
-                self.end();
+                self.end(winner.unwrap_or(TeamId::DRAW));
             }
         }
         Ok(Handled::Done)
@@ -108,6 +102,9 @@ impl Game {
                 None if enabled => self.schedule_hunger(id),
                 _ => {}
             }
+            let food_ends = self.world.agents[id].food_ends();
+            self.events
+                .push_for_viewers(|| Change::Hunger { agent: id, food_ends });
         }
     }
 

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use trantor_model::{Mark, MarkKind, TeamId};
+use trantor_model::{Change, Mark, MarkKind, TeamId};
 use trantor_time::{Frequency, GameTime};
 
 use super::{Divergence, END_OF_TIME, Replay, Replayed, Track};
@@ -270,7 +270,9 @@ impl Recording {
         cursor.advance_to_next_piece();
         while cursor.step(&mut game, to)?.is_some() {
             while let Some(event) = game.poll_event() {
-                cursor.history.note(&game, &event);
+                if let GameEvent::Seen(change) = event {
+                    cursor.history.note(&game, &change);
+                }
             }
         }
         if cursor.next_time(&game).is_some() && to > game.now() {
@@ -396,9 +398,10 @@ impl Marker {
         }
         let died = |team: TeamId| MarkKind::Died { team };
         while let Some(event) = game.poll_event() {
-            let kind = match &event {
-                GameEvent::Died { agent } => self.history.team_of(*agent).map(died),
-                GameEvent::RitualEnded {
+            let GameEvent::Seen(change) = event else { continue };
+            let kind = match &change {
+                Change::Died { agent } => self.history.team_of(*agent).map(died),
+                Change::RitualEnded {
                     success: true,
                     participants,
                     level,
@@ -410,10 +413,10 @@ impl Marker {
                     let risen = team.zip(level.next());
                     risen.map(|(team, level)| MarkKind::Rose { team, level })
                 }
-                GameEvent::Won { team } => Some(MarkKind::Won { team: *team }),
+                Change::Won { team, .. } => Some(MarkKind::Won { team: *team }),
                 _ => None,
             };
-            self.history.note(game, &event);
+            self.history.note(game, &change);
             self.mark(game, kind);
         }
     }

@@ -4,10 +4,9 @@
 //! takes is `trantor_model::Command::duration_units`; what happens at a start (elevations, and commands that take no time)
 //! is `game.rs`'s.
 
-use trantor_model::{AgentId, Command, Direction, EggId, Percept, Resource, Turn};
+use trantor_model::{AgentId, Change, Command, Direction, EggId, MoveKind, Percept, Resource, Turn};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::event::{Carry, GameEvent, MoveKind};
 use crate::lag::MessageId;
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
@@ -117,7 +116,7 @@ fn turn(world: &mut World, id: AgentId, turn: Turn, events: &mut Events) {
 
 /// Tells where an agent stands and faces now.
 pub(crate) fn moved(agent: &Agent, how: MoveKind, events: &mut Events) {
-    events.push_for_viewers(|| GameEvent::Moved {
+    events.push_for_viewers(|| Change::Moved {
         agent: agent.id,
         tile: agent.tile,
         facing: agent.facing,
@@ -130,7 +129,7 @@ fn take(world: &mut World, id: AgentId, resource: Resource, events: &mut Events)
     let taken = world.ground_take_one(world.agents[id].tile, resource);
     if taken {
         world.agents[id].inventory.add_one(resource);
-        events.push_for_viewers(|| GameEvent::Took(carry(world, id, resource)));
+        events.push_for_viewers(|| carried(world, id, resource, true));
     }
     reply_done(events, id, taken);
 }
@@ -140,18 +139,19 @@ fn set(world: &mut World, id: AgentId, resource: Resource, events: &mut Events) 
     let held = world.agents[id].inventory.take_one(resource);
     if held {
         world.ground_add_one(world.agents[id].tile, resource);
-        events.push_for_viewers(|| GameEvent::Put(carry(world, id, resource)));
+        events.push_for_viewers(|| carried(world, id, resource, false));
     }
     reply_done(events, id, held);
 }
 
-fn carry(world: &World, id: AgentId, resource: Resource) -> Carry {
+fn carried(world: &World, id: AgentId, resource: Resource, taken: bool) -> Change {
     let agent = &world.agents[id];
-    Carry {
+    Change::Carried {
         agent: id,
         resource,
-        inventory: agent.inventory,
+        taken,
         tile: agent.tile,
+        inventory: agent.inventory,
         ground: *world.ground(agent.tile),
     }
 }
@@ -179,7 +179,7 @@ fn eject(world: &mut World, id: AgentId, events: &mut Events) -> Vec<EggId> {
     };
     let done = !victims.is_empty() || breaks_eggs || !world.rules.eject_eggs;
     if done {
-        events.push_for_viewers(|| GameEvent::Ejected { agent: id });
+        events.push_for_viewers(|| Change::Ejected { agent: id });
     }
     reply_done(events, id, done);
     unripe

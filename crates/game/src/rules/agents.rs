@@ -8,11 +8,12 @@ use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{ActionState, AgentId, AgentView, Command, Counts, Direction, Level, TeamId, Tile};
+use trantor_model::{
+    ActionState, AgentId, AgentView, Command, Counts, Direction, Level, RitualId, TeamId, Tile,
+};
 use trantor_time::GameTime;
 
 use crate::agenda::Ticket;
-use crate::rules::RitualId;
 use crate::rules::hunger::{self, Digestion};
 
 /// A living agent. What is serialized is part of the snapshot format.

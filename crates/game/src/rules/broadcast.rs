@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use trantor_model::{AgentId, Direction, MapSize, Percept, Tile};
+use trantor_model::{AgentId, Change, Direction, MapSize, Percept, Tile};
 use trantor_time::GameTime;
 
 use crate::event::GameEvent;
@@ -37,7 +37,7 @@ pub(crate) fn broadcast(
             speaker: id,
             text: text.clone(),
         });
-        events.push_for_viewers(|| GameEvent::Said { agent: id, text });
+        events.push_for_viewers(|| Change::Said { agent: id, text });
         send(events, id, Percept::Ok);
         return Vec::new();
     }
@@ -67,13 +67,14 @@ pub(crate) fn broadcast(
             deliveries.push((hearer.id, delivery));
         }
     }
-    events.push_for_viewers(|| GameEvent::Said { agent: id, text });
+    events.push_for_viewers(|| Change::Said { agent: id, text });
     if let Some(lag) = lag {
-        events.push_for_viewers(|| GameEvent::Transmitted {
+        events.push_for_viewers(|| Change::Sent {
             agent: id,
             tile: source,
-            lag: Box::new(lag),
+            settings: Box::new(lag),
             deliveries: deliveries.into(),
+            left_out: 0,
         });
     }
     send(events, id, Percept::Ok);

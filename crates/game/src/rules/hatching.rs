@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use trantor_model::agent::{EGGS_MAX, EGGS_PER_TEAM_MAX};
-use trantor_model::{AgentId, Counts, Direction, EggId, Level, Resource, TeamId, Tile};
+use trantor_model::{AgentId, Change, Counts, Direction, EggId, EggState, Level, Resource, TeamId, Tile};
 use trantor_time::GameTime;
 
 use crate::event::GameEvent;
@@ -121,12 +121,8 @@ pub(crate) fn lay(
         layer,
         matures,
     });
-    events.push_for_viewers(|| GameEvent::EggLaid {
-        egg: id,
-        layer,
-        team,
-        tile,
-    });
+    let egg = EggState { egg: id, team, tile };
+    events.push_for_viewers(|| Change::EggLaid { egg, layer });
     Some(id)
 }
 
@@ -139,7 +135,7 @@ pub(crate) fn mature(world: &mut World, id: EggId, events: &mut Events) {
     egg.matures = None;
     let team = egg.team;
     insert_sorted(&mut world.team_mut(team).hatchable, id);
-    events.push_for_viewers(|| GameEvent::EggMatured { egg: id });
+    events.push_for_viewers(|| Change::EggMatured { egg: id });
 }
 
 /// Breaks all eggs on a tile; returns those not mature yet. Their places are lost. Each list is gone
@@ -155,7 +151,7 @@ pub(crate) fn destroy_all_on(world: &mut World, tile: Tile, events: &mut Events)
             None => places_gone.entry(egg.team).or_default().push(egg.id),
             Some(_) => unripe.push(egg.id),
         }
-        events.push_for_viewers(|| GameEvent::EggDestroyed { egg: egg.id });
+        events.push_for_viewers(|| Change::EggDestroyed { egg: egg.id });
     });
     for (team, places) in places_gone {
         remove_all_sorted(&mut world.team_mut(team).hatchable, &places);
@@ -190,10 +186,11 @@ pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut
         commands: CommandQueue::default(),
         counts_as_idle: false,
     };
-    events.push(GameEvent::Joined {
+    events.push(GameEvent::Seen(Change::Joined {
         agent: newborn.view(),
         egg: egg.id,
-    });
+        food_ends: newborn.food_ends(),
+    }));
     world.place_agent(newborn);
     Some(id)
 }

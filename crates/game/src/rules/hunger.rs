@@ -5,10 +5,9 @@
 //! it never ate. Nothing stops digestion but an operator: not an action, and not a ritual.
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{AgentId, Resource};
+use trantor_model::{AgentId, Change, InventoryChange, Resource};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::event::GameEvent;
 use crate::rules::Events;
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
@@ -73,12 +72,19 @@ pub(crate) fn digest(world: &mut World, id: AgentId, now: GameTime, events: &mut
         return false;
     }
     agent.digestion = Digestion::begin(true, now);
-    events.push_for_viewers(|| GameEvent::Ate {
-        agent: id,
+    events.push_for_viewers(|| inventory_changed(agent, InventoryChange::Ate));
+    true
+}
+
+/// What an agent carries now.
+pub(crate) fn inventory_changed(agent: &Agent, why: InventoryChange) -> Change {
+    Change::Inventory {
+        agent: agent.id,
         tile: agent.tile,
         inventory: agent.inventory,
-    });
-    true
+        food_ends: agent.food_ends(),
+        why,
+    }
 }
 
 /// A lower bound of the instant at which the next agent starves.

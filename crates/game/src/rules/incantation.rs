@@ -8,18 +8,15 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{AgentId, Level, Percept, Tile};
-use trantor_time::GameTime;
+use trantor_model::{
+    AgentId, Change, CommandKind, GroundChange, Level, Percept, RitualId, RitualState, Tile,
+};
+use trantor_time::{GameSpan, GameTime};
 
 use crate::agenda::Due;
-use crate::event::{GameEvent, GroundChange};
 use crate::rules::agents::Agent;
 use crate::rules::world::World;
 use crate::rules::{Events, reply_done, send};
-
-/// A ritual's number: counted from 0, never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RitualId(pub u64);
 
 /// A running elevation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +38,19 @@ pub struct Ritual {
 }
 
 impl Ritual {
+    /// As viewers see it. It began as long before its end as elevations take.
+    pub fn state(&self) -> RitualState {
+        let span = GameSpan::from_units(i64::from(CommandKind::Incantation.duration_units()));
+        RitualState {
+            ritual: self.id,
+            tile: self.tile,
+            level: self.level,
+            participants: self.participants.as_slice().into(),
+            start: self.end - span,
+            end: self.end,
+        }
+    }
+
     /// Its end, on the agenda.
     pub(crate) fn due(&self) -> Due {
         Due::Ritual {
@@ -116,17 +126,6 @@ pub(crate) fn begin(
     };
     let id = RitualId(world.rituals.next_id);
     world.rituals.next_id += 1;
-    events.push_for_viewers(|| GameEvent::RitualStarted {
-        ritual: id,
-        tile,
-        level,
-        participants: participants.as_slice().into(),
-        end,
-    });
-    for &participant in &participants {
-        world.agents[participant].ritual = Some(id);
-        send(events, participant, Percept::ElevationUnderway);
-    }
     let ritual = Ritual {
         id,
         tile,
@@ -136,6 +135,11 @@ pub(crate) fn begin(
         end,
         withheld: Vec::new(),
     };
+    events.push_for_viewers(|| Change::RitualStarted(ritual.state()));
+    for &participant in &ritual.participants {
+        world.agents[participant].ritual = Some(id);
+        send(events, participant, Percept::ElevationUnderway);
+    }
     world.rituals.by_id.insert(id, ritual);
     Some(id)
 }
@@ -199,7 +203,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
         world.agents[participant].ritual = None;
         if success && counts(world, participant) {
             world.agents[participant].level = risen;
-            events.push_for_viewers(|| GameEvent::LevelChanged {
+            events.push_for_viewers(|| Change::LevelChanged {
                 agent: participant,
                 level: risen,
             });
@@ -208,7 +212,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
             reply_done(events, participant, false);
         }
     }
-    events.push_for_viewers(|| GameEvent::RitualEnded {
+    events.push_for_viewers(|| Change::RitualEnded {
         ritual: ritual.id,
         tile: ritual.tile,
         level: ritual.level,
@@ -219,7 +223,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
         let mut ground = *world.ground(ritual.tile);
         ground.subtract(&needed.stones);
         world.set_ground(ritual.tile, ground);
-        events.push_for_viewers(|| GameEvent::GroundChanged {
+        events.push_for_viewers(|| Change::Ground {
             tile: ritual.tile,
             ground,
             why: GroundChange::Ritual,
@@ -232,7 +236,7 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
 /// and none for agents.
 pub(crate) fn break_off_all(world: &mut World, events: &mut Events) {
     for ritual in std::mem::take(&mut world.rituals.by_id).into_values() {
-        events.push_for_viewers(|| GameEvent::RitualEnded {
+        events.push_for_viewers(|| Change::RitualEnded {
             ritual: ritual.id,
             tile: ritual.tile,
             level: ritual.level,

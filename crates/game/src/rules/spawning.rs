@@ -5,10 +5,9 @@
 //! a shuffled list of all tiles, shuffled anew when it is used up: the same totals as with independent draws,
 //! but even to the eye, and fair.
 
-use trantor_model::{MapSize, Resource};
+use trantor_model::{Change, GroundChange, MapSize, Resource};
 use trantor_time::{GameSpan, GameTime};
 
-use crate::event::{GameEvent, GroundChange};
 use crate::rng::Rng;
 use crate::rules::Events;
 use crate::rules::world::World;
@@ -44,13 +43,13 @@ pub(crate) fn refill(world: &mut World, events: &mut Events) {
     changed.dedup();
     for index in changed {
         let tile = world.size.tile_at(index as usize);
-        events.push_for_viewers(|| GameEvent::GroundChanged {
+        events.push_for_viewers(|| Change::Ground {
             tile,
             ground: *world.ground(tile),
             why: GroundChange::Refill,
         });
     }
-    events.push_for_viewers(|| GameEvent::Refilled);
+    events.push_for_viewers(|| Change::Refilled);
 }
 
 /// The first moment of the refill's grid that is not before `now` and comes after `last`, the last one used. The

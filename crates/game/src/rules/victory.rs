@@ -4,32 +4,20 @@ use std::cmp::Reverse;
 
 use trantor_model::{Level, TeamId, WINNING_AGENTS};
 
-use crate::event::GameEvent;
-use crate::rules::Events;
 use crate::rules::world::World;
 
-/// Ends the game if a team has won by level; returns whether one has.
+/// The team that has won by level, if one has.
 ///
 /// An elevation can lift two teams at once; then the one that leads wins.
-pub(crate) fn check(world: &mut World, events: &mut Events) -> bool {
+pub(crate) fn by_level(world: &World) -> Option<TeamId> {
     let leader = leader(world);
     let last = usize::from(Level::LAST.get()) - 1;
-    let won = standing(world, leader)[last] >= WINNING_AGENTS;
-    if won {
-        declare(world, leader, events);
-    }
-    won
-}
-
-/// Ends the game in favour of the team that leads.
-pub(crate) fn declare_leader(world: &mut World, events: &mut Events) {
-    let leader = leader(world);
-    declare(world, leader, events);
+    (standing(world, leader)[last] >= WINNING_AGENTS).then_some(leader)
 }
 
 /// The team that leads the race: the one whose six best agents have the greatest sum of levels ([`Level::score`]); of equal
 /// ones the one with more agents at the highest level, then at the next lower one, and so on. A tie goes to the team named first.
-fn leader(world: &World) -> TeamId {
+pub(crate) fn leader(world: &World) -> TeamId {
     (0..world.teams.len())
         .map(|team| TeamId(u16::try_from(team).expect("there are at most TEAMS_MAX teams")))
         .max_by_key(|&team| {
@@ -48,10 +36,4 @@ fn standing(world: &World, team: TeamId) -> [u32; Level::LAST.get() as usize] {
         standing[usize::from(agent.level.get()) - 1] += 1;
     }
     standing
-}
-
-/// Ends the game in favour of a team, or in a draw.
-pub(crate) fn declare(world: &mut World, team: TeamId, events: &mut Events) {
-    world.winner = Some(team);
-    events.push(GameEvent::Won { team });
 }

@@ -6,13 +6,12 @@
 use std::collections::BTreeMap;
 
 use smallvec::{Array, SmallVec};
-use trantor_model::{AgentId, Counts, EggId, MapSize, Resource, Sight, TeamId, Tile};
+use trantor_model::{AgentId, Counts, EggId, MapSize, Resource, RitualId, Sight, TeamId, Tile};
 use trantor_time::link::LinkCounts;
 
 use crate::config::{GameConfig, Rules};
 use crate::lag::{Delays, InFlight, Lag, LagTotals};
 use crate::rng::{Purpose, Rng};
-use crate::rules::RitualId;
 use crate::rules::agents::{Agent, Agents};
 use crate::rules::broadcast;
 use crate::rules::hatching::{Egg, Team};

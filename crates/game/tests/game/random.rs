@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use proptest::prelude::*;
-use trantor_game::{Game, GameConfig, GameEvent, GameInput, Handled, Lag, LeaveCause, Rules};
+use trantor_game::{Game, GameConfig, GameEvent, GameInput, Handled, Lag, Rules};
 use trantor_model::{
-    AdminAction, AgentId, Command, CommandKind, Counts, Direction, Level, MapSize, Percept, Resource, TeamId,
-    Tile, Turn,
+    AdminAction, AgentId, Change, Command, CommandKind, Counts, Direction, LeaveCause, Level, MapSize,
+    Percept, Resource, TeamId, Tile, Turn,
 };
 use trantor_time::link::{Chance, Order};
 use trantor_time::{GameSpan, GameTime};
@@ -240,11 +240,10 @@ impl Watcher {
     /// settles anything, and only for the agent that asked for it.
     fn count(&mut self, event: &GameEvent, now: GameTime) {
         match event {
-            GameEvent::RitualStarted {
-                participants, end, ..
-            } => {
-                self.askers.insert(participants[0]);
-                self.held.extend(participants.iter().map(|agent| (*agent, *end)));
+            GameEvent::Seen(Change::RitualStarted(ritual)) => {
+                self.askers.insert(ritual.participants[0]);
+                let held = ritual.participants.iter();
+                self.held.extend(held.map(|agent| (*agent, ritual.end)));
             }
             GameEvent::To {
                 percept: Percept::ElevationUnderway,
@@ -259,7 +258,7 @@ impl Watcher {
                     *self.unanswered.entry(*agent).or_default() -= 1;
                 }
             }
-            GameEvent::Died { agent } | GameEvent::Left { agent, .. } => {
+            GameEvent::Seen(Change::Died { agent } | Change::Left { agent, .. }) => {
                 self.unanswered.remove(agent);
                 self.held.remove(agent);
                 self.askers.remove(agent);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use trantor_game::journal::CutShort;
 use trantor_game::replay::{IndexedPiece, Recording, RecordingEnd, RecordingError};
-use trantor_game::{Game, GameInput, LeaveCause, PaceChange, Replay};
-use trantor_model::{AdminAction, Command, Mark, MarkKind, TeamId};
+use trantor_game::{Game, GameInput, PaceChange, Replay};
+use trantor_model::{AdminAction, Command, LeaveCause, Mark, MarkKind, TeamId};
 use trantor_time::{Frequency, GameTime};
 
 use crate::arena::{config, level, units};

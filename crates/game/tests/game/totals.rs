@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use trantor_game::replay::{IndexedPiece, Recording};
-use trantor_game::{EventFilter, Game, GameInput, Handled, LeaveCause, Snapshot};
+use trantor_game::{EventFilter, Game, GameInput, Handled, Snapshot};
 use trantor_model::totals::{Cause, Need, Reason};
-use trantor_model::{AdminAction, AgentId, Command, Counts, Direction, Resource, TeamId};
+use trantor_model::{AdminAction, AgentId, Command, Counts, Direction, LeaveCause, Resource, TeamId};
 use trantor_time::GameTime;
 
 use crate::arena::{Arena, config, level, tile, units};

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use trantor_game::{Game, GameEvent};
-use trantor_model::{AgentId, Control, Refusal, Show, ShownBy};
+use trantor_model::{AgentId, Change, Control, Refusal, Show, ShownBy};
 use trantor_time::GameTime;
 
 use super::MindGroupState;
@@ -39,8 +39,8 @@ pub trait Scenario {
     /// Takes in the game as it begins.
     fn begin(&mut self, game: &Game);
 
-    /// Takes in an event; the game is as it is after the step that the event is of. Decides nothing.
-    fn perceive(&mut self, game: &Game, event: &GameEvent);
+    /// Takes in a change; the game is as it is after the step that the change is of. Decides nothing.
+    fn perceive(&mut self, game: &Game, change: &Change);
 
     /// Decides at the time of the game: appends to `acts` what it does, in order. Called at the beginning, after an event or an
     /// answer, and when [`Self::wake_at`] is due.
@@ -126,7 +126,9 @@ impl Director {
     /// Passes an event on, and carries out what is decided.
     pub(super) fn attend(&mut self, host: &mut impl Host, minds: &Minds, event: &GameEvent) {
         if self.state == State::Running {
-            self.scenario.perceive(host.game(), event);
+            if let GameEvent::Seen(change) = event {
+                self.scenario.perceive(host.game(), change);
+            }
             self.decide(host, minds);
         }
     }

@@ -11,7 +11,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use trantor_game::{Game, GameConfig, GameEvent, GameInput, Handled};
-use trantor_model::{AgentId, Control, Percept, Refusal, Show, ShownBy, TeamId};
+use trantor_model::{AgentId, Change, Control, Percept, Refusal, Show, ShownBy, TeamId};
 use trantor_strategy::{SignalCodec, agent_seed, agents_at_most};
 use trantor_time::{GameSpan, GameTime};
 
@@ -227,8 +227,7 @@ impl Minds {
             event,
             GameEvent::To { .. }
                 | GameEvent::HeardByAll { .. }
-                | GameEvent::Died { .. }
-                | GameEvent::Left { .. }
+                | GameEvent::Seen(Change::Died { .. } | Change::Left { .. })
         );
         if is_for_minds || self.director.is_some() {
             self.noted.push(event);
@@ -258,11 +257,11 @@ impl Minds {
         }
         let (agent, percept) = match event {
             GameEvent::HeardByAll { speaker, text } => return self.spread(host, *speaker, text),
-            GameEvent::Died { agent } => {
+            GameEvent::Seen(Change::Died { agent }) => {
                 self.died(host, *agent);
                 return self.forget(*agent);
             }
-            GameEvent::Left { agent, .. } => return self.forget(*agent),
+            GameEvent::Seen(Change::Left { agent, .. }) => return self.forget(*agent),
             GameEvent::To { agent, percept } => (*agent, percept),
             _ => return,
         };

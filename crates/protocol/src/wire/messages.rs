@@ -7,10 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    ActionState, AgentId, AgentView, CommandKind, Control, Counts, Direction, EggId, FeedKind, Lag, Level,
-    MapSize, Mark, MatchTotals, Resource, Shown, ShownBy, TeamId, Tile,
+    AgentId, AgentState, Change, CommandKind, Control, Counts, EggState, FeedKind, Lag, MapSize, Mark,
+    MatchTotals, RitualState, Shown, ShownBy, TeamId, World, WorldError,
 };
-use trantor_time::link::{Delivery, LinkCounts};
+use trantor_time::link::LinkCounts;
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 /// The line with which a peer asks to speak frames. No team may have this name.
@@ -93,7 +93,8 @@ pub enum ToClient {
         /// Greater than any before.
         instant_us: i64,
     },
-    /// What happened, in order.
+    /// What happened, in order. Texts of broadcasts are cut after 256 bytes, deliveries of a tick after
+    /// [`crate::limits::DELIVERIES_MAX`].
     Changes {
         /// When, in game time; never less than in the message before.
         at: GameTime,
@@ -253,125 +254,22 @@ pub enum SnapshotPart {
     },
 }
 
-/// An agent in a snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgentState {
-    pub view: AgentView,
-    pub action: Option<ActionState>,
-    /// When the food being digested is used up; `None` where hunger is off.
-    pub food_ends: Option<GameTime>,
-}
-
-/// An egg in a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EggState {
-    pub egg: EggId,
-    /// Whose place it is.
-    pub team: TeamId,
-    pub tile: Tile,
-}
-
-/// An elevation under way in a snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RitualState {
-    pub tile: Tile,
-    /// The level before it.
-    pub level: Level,
-    /// The agents that it holds.
-    pub participants: Vec<AgentId>,
-    pub start: GameTime,
-    pub end: GameTime,
-}
-
-/// One change of the world, as a viewer sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Change {
-    /// An agent hatched from an egg.
-    Joined {
-        /// As it is born.
-        agent: AgentView,
-        /// The egg, gone now.
-        egg: EggId,
-        /// When its first food is used up; `None` where hunger is off.
-        food_ends: Option<GameTime>,
-    },
-    /// An agent died.
-    Died { agent: AgentId },
-    /// An agent left.
-    Left { agent: AgentId },
-    /// An agent began something; until its end it can be drawn on its way, unless the line was refused.
-    ActionStarted { agent: AgentId, action: ActionState },
-    /// An agent stands or faces elsewhere.
-    Moved {
-        agent: AgentId,
-        tile: Tile,
-        facing: Direction,
-        /// Whether it was pushed or placed there rather than having walked or turned.
-        forced: bool,
-    },
-    /// An agent picked up (`taken`) or put down one of a resource.
-    Carried {
-        agent: AgentId,
-        resource: Resource,
-        /// Picked up, or else put down.
-        taken: bool,
-        inventory: Counts,
-        ground: Counts,
-    },
-    /// What an agent carries changed otherwise: it ate, or an operator said so.
-    Inventory {
-        agent: AgentId,
-        inventory: Counts,
-        /// When the food being digested is used up; `None` where hunger is off.
-        food_ends: Option<GameTime>,
-    },
-    /// An agent spoke.
-    Said {
-        agent: AgentId,
-        /// What; cut after 256 bytes.
-        text: Vec<u8>,
-    },
-    /// An agent pushed the others off its tile.
-    Ejected { agent: AgentId },
-    /// There is a new egg.
-    EggLaid {
-        egg: EggState,
-        /// Who laid it, if anybody.
-        layer: Option<AgentId>,
-    },
-    /// An egg is gone without having hatched.
-    EggDestroyed { egg: EggId },
-    /// An elevation began.
-    RitualStarted(RitualState),
-    /// An elevation ended.
-    RitualEnded {
-        tile: Tile,
-        /// The level before it.
-        level: Level,
-        success: bool,
-        /// All who were held by it and still live.
-        participants: Vec<AgentId>,
-    },
-    /// An agent has another level.
-    LevelChanged { agent: AgentId, level: Level },
-    /// What lies on a tile changed.
-    Ground { tile: Tile, ground: Counts },
-    /// A team won.
-    Won {
-        team: TeamId,
-        /// What the match came to; boxed, so that no other change is larger for it. Text servers do not send it.
-        totals: Option<Box<MatchTotals>>,
-    },
-    /// What becomes of the words that an agent has just said. Follows its `Said` while messages take time.
-    Sent {
-        agent: AgentId,
-        /// Of the sender. Boxed, so that no other change is larger for it.
-        settings: Box<Lag>,
-        /// What becomes of them for each recipient; at most [`crate::limits::DELIVERIES_MAX`].
-        deliveries: Vec<(AgentId, Delivery)>,
-        /// Recipients that are left out, since a tick has room for so many only.
-        left_out: u32,
-    },
+impl SnapshotPart {
+    /// Adds this piece to a world.
+    ///
+    /// # Errors
+    /// If it does not fit the world; the piece may then be there in part.
+    pub fn load_into<T: Default>(self, world: &mut World<T>) -> Result<(), WorldError> {
+        match self {
+            Self::Ground { first, tiles } => world.add_ground(first, &tiles),
+            Self::Agents(agents) => agents.into_iter().try_for_each(|agent| world.add_agent(agent)),
+            Self::Eggs(eggs) => eggs.into_iter().try_for_each(|egg| world.add_egg(egg)),
+            Self::Rituals(rituals) => rituals
+                .into_iter()
+                .try_for_each(|ritual| world.add_ritual(ritual)),
+            Self::Winner { team, totals } => world.win(team, totals.as_deref()),
+        }
+    }
 }
 
 /// Figures for the HUD. Times are in the unit of their name; counters count since the server started.

@@ -23,8 +23,6 @@ pub use frame::{
     FrameCutter, FrameError, FrameMessage, ReceivedNumbers, SentNumbers, SeqError, read_frame, write_frame,
 };
 pub use messages::{
-    AgentState, Change, ClientHello, ClockAnchor, EggState, FeedEntry, History, LagState, LinkState,
-    LinkTotals, RecordingInfo, RitualState, ScorePoint, ServerHello, ServerStats, SnapshotPart, TeamStats,
-    ToClient, ToServer, WIRE_VERSION, WIRE_WORD,
+    ClientHello, ClockAnchor, FeedEntry, History, LagState, LinkState, LinkTotals, RecordingInfo, ScorePoint,
+    ServerHello, ServerStats, SnapshotPart, TeamStats, ToClient, ToServer, WIRE_VERSION, WIRE_WORD,
 };
-pub use trantor_model::{ActionState, Mark, MarkKind};

@@ -4,6 +4,7 @@
 //! The names of fields and events are a promise to scripts, kept in `docs/replay-events.md`: they change with a line in the
 //! changelog.
 
+use std::fmt::Debug;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use trantor_game::replay::Replayed;
 use trantor_game::{Game, GameEvent, GameInput, PaceChange, Replay, Stamp};
-use trantor_model::{AdminAction, AgentId, Command, Percept, Resource, TeamId, lag};
+use trantor_model::{
+    AdminAction, AgentId, Change, Command, CommandKind, Counts, InventoryChange, Percept, Resource, TeamId,
+    lag,
+};
 use trantor_protocol::text::{Dialect, write_percept};
 use trantor_runtime::standard_error;
 use trantor_time::GameTime;
@@ -88,8 +92,9 @@ fn tell(bytes: impl Into<Arc<[u8]>>, run: &str, out: &mut impl Write) -> io::Res
             line(out, &stamped(value, stamp, run))?;
         }
         while let Some(event) = replay.game.poll_event() {
-            let value = event_value(&replay.game, &event);
-            line(out, &stamped(value, stamp, run))?;
+            for value in event_values(&replay.game, &event) {
+                line(out, &stamped(value, stamp, run))?;
+            }
         }
     }
 }
@@ -103,12 +108,14 @@ fn stamped(mut value: Value, stamp: Stamp, run: &str) -> Value {
 
 fn input_value(game: &Game, input: &GameInput) -> Value {
     match input {
-        GameInput::Join { .. } => named(game, input, "event", |_| "join_asked"),
-        GameInput::Leave { .. } => named(game, input, "event", |name| name),
+        GameInput::Join { team } => {
+            json!({ "event": "join_asked", "team": team_name(game, team.0.into()) })
+        }
+        GameInput::Leave { .. } => named(game, input, "event"),
         GameInput::Command { agent, command } => {
             let kind = command
                 .kind()
-                .map_or_else(|| "unknown".to_owned(), |kind| snake(&format!("{kind:?}")));
+                .map_or_else(|| "unknown".to_owned(), |kind| word(&kind));
             let mut value = json!({ "event": "command", "agent": agent.0, "command": kind });
             match command {
                 Command::Take(resource) | Command::Set(resource) => {
@@ -124,7 +131,7 @@ fn input_value(game: &Game, input: &GameInput) -> Value {
         GameInput::Pace(PaceChange::Frequency(frequency)) => {
             json!({ "event": "frequency", "frequency": frequency.get() })
         }
-        GameInput::Pace(change) => named(game, change, "event", |name| name),
+        GameInput::Pace(change) => named(game, change, "event"),
         GameInput::Admin(action) => {
             let mut value = match action {
                 AdminAction::SetLag { lag } => {
@@ -134,7 +141,7 @@ fn input_value(game: &Game, input: &GameInput) -> Value {
                     "action": "set_team_lag", "team": team_name(game, team.0.into()),
                     "lag": lag.as_ref().map(|lag| lag::show(lag.as_ref())),
                 }),
-                _ => named(game, action, "action", |name| name),
+                _ => named(game, action, "action"),
             };
             value["event"] = "operator".into();
             value
@@ -142,14 +149,75 @@ fn input_value(game: &Game, input: &GameInput) -> Value {
     }
 }
 
-fn event_value(game: &Game, event: &GameEvent) -> Value {
+/// The lines of an event.
+fn event_values(game: &Game, event: &GameEvent) -> Vec<Value> {
     match event {
-        GameEvent::To { agent, percept } => percept_value(*agent, percept),
-        GameEvent::Joined { agent, egg } => json!({
-            "event": "joined", "agent": agent.id.0, "team": team_name(game, agent.team.0.into()), "egg": egg.0,
+        GameEvent::To { agent, percept } => vec![percept_value(*agent, percept)],
+        GameEvent::Seen(change) => change_values(game, change),
+        // A replay has a line for each recipient instead.
+        GameEvent::HeardByAll { .. } => Vec::new(),
+    }
+}
+
+fn change_values(game: &Game, change: &Change) -> Vec<Value> {
+    let team = |team: TeamId| team_name(game, team.0.into());
+    vec![match change {
+        // The input says it of all agents.
+        Change::Hunger { .. } => return Vec::new(),
+        Change::Joined { agent, egg, .. } => json!({
+            "event": "joined", "agent": agent.id.0, "team": team(agent.team), "egg": egg.0,
             "level": agent.level.get(), "x": agent.tile.x, "y": agent.tile.y,
         }),
-        GameEvent::Transmitted {
+        Change::Died { agent } => json!({ "event": "died", "agent": agent.0 }),
+        Change::Left { agent, cause } => json!({ "event": "left", "agent": agent.0, "cause": word(cause) }),
+        Change::ActionStarted { agent, action } => {
+            let started = json!({
+                "event": "action_started", "agent": agent.0, "command": word(&action.kind),
+                "ends_units": action.end.as_units_f64(), "refused": action.refused,
+            });
+            if action.kind == CommandKind::Fork && !action.refused {
+                return vec![json!({ "event": "fork_started", "agent": agent.0 }), started];
+            }
+            started
+        }
+        Change::Moved {
+            agent,
+            tile,
+            facing,
+            how,
+        } => json!({
+            "event": "moved", "agent": agent.0, "x": tile.x, "y": tile.y, "facing": word(facing), "how": word(how),
+        }),
+        Change::Carried {
+            agent,
+            resource,
+            taken,
+            tile,
+            inventory,
+            ..
+        } => {
+            let event = if *taken { "took" } else { "put" };
+            let value = json!({
+                "event": event, "agent": agent.0, "resource": resource.name(), "x": tile.x, "y": tile.y,
+            });
+            with_counts(value, inventory)
+        }
+        Change::Inventory {
+            agent,
+            tile,
+            inventory,
+            why,
+            ..
+        } => {
+            let event = match why {
+                InventoryChange::Ate => "ate",
+                InventoryChange::Set => "inventory_set",
+            };
+            let value = json!({ "event": event, "agent": agent.0, "x": tile.x, "y": tile.y });
+            with_counts(value, inventory)
+        }
+        Change::Said { agent, text } => json!({ "event": "said", "agent": agent.0, "text": words(text) }),
+        Change::Sent {
             agent,
             tile,
             deliveries,
@@ -162,14 +230,53 @@ fn event_value(game: &Game, event: &GameEvent) -> Value {
                 "event": "transmitted", "agent": agent.0, "x": tile.x, "y": tile.y, "hearers": hearers.collect::<Value>(),
             })
         }
-        _ => named(game, event, "event", |name| match name {
-            "ritual_started" => "elevation_started",
-            "ritual_ended" => "elevation_ended",
-            "level_changed" => "level",
-            "ground_changed" => "ground",
-            name => name,
+        Change::Ejected { agent } => json!({ "event": "ejected", "agent": agent.0 }),
+        Change::EggLaid { egg, layer } => json!({
+            "event": "egg_laid", "egg": egg.egg.0, "team": team(egg.team), "x": egg.tile.x, "y": egg.tile.y,
+            "agent": layer.map(|layer| layer.0),
         }),
+        Change::EggMatured { egg } => json!({ "event": "egg_matured", "egg": egg.0 }),
+        Change::EggDestroyed { egg } => json!({ "event": "egg_destroyed", "egg": egg.0 }),
+        Change::RitualStarted(ritual) => json!({
+            "event": "elevation_started", "x": ritual.tile.x, "y": ritual.tile.y, "level": ritual.level.get(),
+            "agents": numbers(&ritual.participants), "ends_units": ritual.end.as_units_f64(),
+        }),
+        Change::RitualEnded {
+            tile,
+            level,
+            success,
+            participants,
+            ..
+        } => json!({
+            "event": "elevation_ended", "x": tile.x, "y": tile.y, "level": level.get(), "success": success,
+            "agents": numbers(participants),
+        }),
+        Change::LevelChanged { agent, level } => {
+            json!({ "event": "level", "agent": agent.0, "level": level.get() })
+        }
+        Change::Ground { tile, ground, why } => {
+            let value = json!({ "event": "ground", "x": tile.x, "y": tile.y, "why": word(why) });
+            with_counts(value, ground)
+        }
+        Change::Refilled => json!({ "event": "refilled" }),
+        Change::Won { team: winner, .. } => json!({ "event": "won", "team": team(*winner) }),
+    }]
+}
+
+fn numbers(agents: &[AgentId]) -> Vec<u32> {
+    agents.iter().map(|agent| agent.0).collect()
+}
+
+/// A variant without fields by the name that scripts know.
+fn word(variant: &impl Debug) -> String {
+    snake(&format!("{variant:?}"))
+}
+
+fn with_counts(mut value: Value, counts: &Counts) -> Value {
+    for resource in Resource::ALL {
+        value[resource.name()] = counts[resource].into();
     }
+    value
 }
 
 fn delivery_value(to: AgentId, delivery: Delivery) -> Value {
@@ -189,7 +296,7 @@ fn delivery_value(to: AgentId, delivery: Delivery) -> Value {
 }
 
 /// The fields of a variant, with its name as the field `key`.
-fn named(game: &Game, variant: &impl Serialize, key: &str, rename: fn(&str) -> &str) -> Value {
+fn named(game: &Game, variant: &impl Serialize, key: &str) -> Value {
     let value = serde_json::to_value(variant).expect("names, numbers and lists can always be written");
     let (variant, fields) = match value {
         Value::Object(variant) => variant.into_iter().next().unwrap_or_default(),
@@ -197,7 +304,7 @@ fn named(game: &Game, variant: &impl Serialize, key: &str, rename: fn(&str) -> &
         _ => Default::default(),
     };
     let mut line = Map::new();
-    line.insert(key.to_owned(), rename(&snake(&variant)).into());
+    line.insert(key.to_owned(), snake(&variant).into());
     if let Value::Object(fields) = fields {
         fields
             .into_iter()
@@ -210,7 +317,7 @@ fn named(game: &Game, variant: &impl Serialize, key: &str, rename: fn(&str) -> &
 fn put(game: &Game, line: &mut Map<String, Value>, name: &str, value: Value) {
     let (name, value) = match (name, value) {
         ("tile", Value::Object(tile)) => return line.extend(tile),
-        ("inventory" | "ground", Value::Array(counts)) => {
+        ("ground", Value::Array(counts)) => {
             let names = Resource::ALL.map(|resource| resource.name().to_owned());
             return line.extend(names.into_iter().zip(counts));
         }
@@ -218,14 +325,6 @@ fn put(game: &Game, line: &mut Map<String, Value>, name: &str, value: Value) {
         (name @ ("team" | "winner"), team) => {
             (name, team_name(game, team.as_u64().unwrap_or(u64::MAX)).into())
         }
-        ("text", Value::Array(bytes)) => {
-            let bytes = bytes.iter().filter_map(Value::as_u64);
-            let bytes: Vec<u8> = bytes.filter_map(|byte| u8::try_from(byte).ok()).collect();
-            ("text", words(&bytes).into())
-        }
-        ("participants", agents) => ("agents", agents),
-        ("layer", agent) => ("agent", agent),
-        ("kind", Value::String(kind)) => ("command", snake(&kind).into()),
         (name, Value::String(word)) => (name, snake(&word).into()),
         other => other,
     };
@@ -241,13 +340,7 @@ fn percept_value(agent: AgentId, percept: &Percept) -> Value {
         Percept::Ok => json!({ "reply": "ok" }),
         Percept::Ko => json!({ "reply": "ko" }),
         Percept::Look(_) => json!({ "reply": "look", "sight": line_of(percept) }),
-        Percept::Inventory { inventory, .. } => {
-            let mut value = json!({ "reply": "inventory" });
-            for resource in Resource::ALL {
-                value[resource.name()] = inventory[resource].into();
-            }
-            value
-        }
+        Percept::Inventory { inventory, .. } => with_counts(json!({ "reply": "inventory" }), inventory),
         Percept::Places(places) => json!({ "reply": "connect_nbr", "places": places }),
         Percept::ElevationUnderway => json!({ "reply": "elevation_underway" }),
         Percept::Level(level) => json!({ "reply": "current_level", "level": level.get() }),

@@ -19,7 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crossbeam_channel::{Receiver, bounded};
-use trantor_game::{Game, GameEvent};
+use trantor_game::Game;
+use trantor_model::Change;
 use trantor_play::minds::{Act, Mind, MindFactory, Newborn, Percept, Published, Scenario, ScenarioAct};
 use trantor_runtime::threads::{self, Thread};
 use trantor_runtime::{RealClock, ThreadClock};
@@ -30,7 +31,7 @@ use trantor_script::{
 use trantor_time::{Clock, GameTime, RealSpan, RealTime};
 
 use super::mailbox::{Mailbox, Nothing, mailbox};
-use super::request::{Answer, Answered, Change, Heard, LeftOut, Notify, Request, Role, Shared};
+use super::request::{Answer, Answered, Heard, LeftOut, Member, Notify, Request, Role, Shared};
 use super::worker::{Loaded, Worker};
 
 /// The longest that the loop waits for a thread that the machine does not run.
@@ -166,7 +167,7 @@ struct State {
     left_out_said_at: Option<RealTime>,
     next_slot: u32,
     /// Births and deaths that its thread is sent before the next request: they count for what its agents may use.
-    changes: Vec<Change>,
+    changes: Vec<Member>,
     /// The game's time of the latest decision that was asked for.
     asked_at: GameTime,
     /// When the loop stopped waiting for it, until it has answered all.
@@ -224,7 +225,7 @@ impl Link {
         let mut state = self.state.borrow_mut();
         if !state.changes.is_empty() {
             let changes = std::mem::take(&mut state.changes);
-            if let Err(Request::Change(changes)) = state.requests.send(Request::Change(changes)) {
+            if let Err(Request::Members(changes)) = state.requests.send(Request::Members(changes)) {
                 state.changes = changes;
                 return false;
             }
@@ -388,7 +389,7 @@ impl MindFactory for Remote {
             slot
         };
         let born = born.clone();
-        link.state.borrow_mut().changes.push(Change::Born { slot, born });
+        link.state.borrow_mut().changes.push(Member::Born { slot, born });
         Box::new(RemoteMind {
             link,
             slot,
@@ -508,7 +509,7 @@ impl Mind for RemoteMind {
 impl Drop for RemoteMind {
     fn drop(&mut self) {
         let mut state = self.link.state.borrow_mut();
-        state.changes.push(Change::Gone { slot: self.slot });
+        state.changes.push(Member::Gone { slot: self.slot });
         state.ready.remove(&self.slot);
     }
 }
@@ -558,8 +559,8 @@ impl Scenario for RemoteScenario {
         }
     }
 
-    fn perceive(&mut self, game: &Game, event: &GameEvent) {
-        if let Some((name, data)) = self.events.read(game, event) {
+    fn perceive(&mut self, game: &Game, change: &Change) {
+        if let Some((name, data)) = self.events.read(game, change) {
             self.event(name, data);
         }
     }

@@ -22,12 +22,12 @@ pub(super) enum Heard {
 }
 
 /// An agent of a script is born or gone.
-pub(super) enum Change {
+pub(super) enum Member {
     Born { slot: u32, born: Newborn },
     Gone { slot: u32 },
 }
 
-/// What the loop asks of a script's thread. All but `Change` and `Resume` is answered, in order.
+/// What the loop asks of a script's thread. All but `Members` and `Resume` is answered, in order.
 pub(super) enum Request {
     Decide {
         slot: u32,
@@ -40,7 +40,7 @@ pub(super) enum Request {
         percepts: Vec<Percept>,
         now: GameTime,
     },
-    Change(Vec<Change>),
+    Members(Vec<Member>),
     Direct {
         heard: Vec<Heard>,
         published: Published,

@@ -18,7 +18,7 @@ use trantor_time::{Clock, GameTime, RealSpan, RealTime, TokenBucket, TokenRate};
 
 use super::Source;
 use super::mailbox::Mailbox;
-use super::request::{Answer, Answered, Change, Heard, LeftOut, Request, Role, Shared};
+use super::request::{Answer, Answered, Heard, LeftOut, Member, Request, Role, Shared};
 
 /// Processor time that the loop waits for one decision of a script, on a machine that takes [`STEP_NS_EXPECTED`] for a step: well
 /// above what the largest resumption takes, and below what a player would notice.
@@ -233,14 +233,14 @@ impl Worker {
 
     fn carry_out(&mut self, request: Request) -> Option<Answered> {
         match (request, &mut self.player) {
-            (Request::Change(changes), Player::Agents { script, minds }) => {
+            (Request::Members(changes), Player::Agents { script, minds }) => {
                 for change in changes {
                     match change {
-                        Change::Born { slot, born } => {
+                        Member::Born { slot, born } => {
                             let mind = script.awaken(&born);
                             minds.insert(slot, mind);
                         }
-                        Change::Gone { slot } => drop(minds.remove(&slot)),
+                        Member::Gone { slot } => drop(minds.remove(&slot)),
                     }
                 }
                 None
@@ -314,7 +314,7 @@ impl Worker {
                 self.meter.excess.set(RealSpan::ZERO);
                 None
             }
-            (Request::Change(_) | Request::Decide { .. } | Request::Die { .. }, Player::Scenario(_))
+            (Request::Members(_) | Request::Decide { .. } | Request::Die { .. }, Player::Scenario(_))
             | (Request::Direct { .. }, Player::Agents { .. }) => {
                 unreachable!("a thread is asked what its role is")
             }

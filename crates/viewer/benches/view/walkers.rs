@@ -4,8 +4,11 @@ use trantor_client::Scene;
 use trantor_client::clock_sync::ServerTime;
 use trantor_client::display_clock::{Anchor, DisplayClock};
 use trantor_client::timeline::{Snapshot, Timeline};
-use trantor_model::{AgentId, AgentView, CommandKind, Counts, Direction, Level, MapSize, TeamId, Tile};
-use trantor_protocol::wire::{ActionState, AgentState, Change, SnapshotPart};
+use trantor_model::{
+    ActionState, AgentId, AgentState, AgentView, Change, CommandKind, Counts, Direction, GroundChange, Level,
+    MapSize, MoveKind, TeamId, Tile,
+};
+use trantor_protocol::wire::SnapshotPart;
 use trantor_time::{Frequency, GameSpan, GameTime};
 
 const FRAME_NS: i64 = 1_000_000_000 / 60;
@@ -117,12 +120,13 @@ impl Walkers {
                         agent,
                         tile,
                         facing: Direction::East,
-                        forced: false,
+                        how: MoveKind::Walked,
                     },
                     Change::ActionStarted { agent, action },
                     Change::Ground {
                         tile,
                         ground: Counts([(steps % 3) as u32, 0, 1, 0, 0, 0, 0]),
+                        why: GroundChange::Refill,
                     },
                 ] {
                     self.timeline.push(at, change).expect("there is room");

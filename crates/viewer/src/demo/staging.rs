@@ -6,10 +6,9 @@ use glam::Vec2;
 use trantor_client::scene::ShownOwners;
 use trantor_client::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneRitual, Span, Spread};
 use trantor_model::{
-    AgentId, CommandKind, Counts, EggId, Level, MapSize, Resource, Shown, ShownBy, TeamId, Tile, TileMark,
-    lag,
+    AgentId, CommandKind, Counts, EggId, EggState, Level, MapSize, Resource, Shown, ShownBy, TeamId, Tile,
+    TileMark, lag,
 };
-use trantor_protocol::wire::EggState;
 
 use super::{ACTION_UNITS, DemoScene, Path};
 

@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
 use trantor_client::{Language, LinkState};
-use trantor_model::{Control, Counts, MapSize, Refusal, TeamId, Tile};
-use trantor_protocol::wire::{Change, ServerHello, SnapshotPart, ToClient, WIRE_VERSION, write_frame};
+use trantor_model::{Change, Control, Counts, MapSize, Refusal, TeamId, Tile};
+use trantor_protocol::wire::{ServerHello, SnapshotPart, ToClient, WIRE_VERSION, write_frame};
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::Parker;
 use trantor_time::{Clock as _, GameTime, RealSpan, RealTime};

@@ -1,8 +1,7 @@
 //! The rows below the picture: recording, inspector, help, figures and command line.
 
 use trantor_client::Recording;
-use trantor_model::Counts;
-use trantor_protocol::wire::MarkKind;
+use trantor_model::{Counts, MarkKind};
 use trantor_time::GameTime;
 
 use super::text_scene::legend;

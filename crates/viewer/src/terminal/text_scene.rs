@@ -11,7 +11,6 @@
 //!
 //! From afar a character is a block of tiles: the number of agents in it, or how much lies there.
 
-use trantor_client::scene::TEAM_UNKNOWN;
 use trantor_client::{EffectKind, LinkState, Scene, SceneGround};
 use trantor_model::{Counts, MapSize, Resource, TeamId, Tile};
 
@@ -212,7 +211,7 @@ fn map_area(columns: usize, rows: usize) -> (usize, usize) {
 }
 
 fn team_style(team: TeamId) -> Style {
-    match team == TEAM_UNKNOWN {
+    match team == TeamId::UNKNOWN {
         true => PLAIN,
         false => Style::color(TEAM_COLORS[usize::from(team.0) % TEAM_COLORS.len()]),
     }

@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use trantor_client::world::World as Copy;
 use trantor_game::World;
-use trantor_model::{AgentId, EggId, Shown, ShownBy, TeamId, Tile};
+use trantor_model::{AgentId, EggId, Shown, ShownBy, TeamId, Tile, World as Copy};
 use trantor_protocol::wire::{
     ClientHello, ClockAnchor, FrameCutter, History, RecordingInfo, ServerHello, ServerStats, SnapshotPart,
     ToClient, ToServer, WIRE_VERSION, read_frame, write_frame,
@@ -109,7 +108,7 @@ impl Viewer {
                 self.uncredited += 1;
                 let empty = self.empty_copy();
                 let loading = self.loading.get_or_insert(empty);
-                loading.load(part).expect("a piece that fits");
+                part.load_into(loading).expect("a piece that fits");
                 if !self.withholds_credit {
                     self.credit(1);
                 }
@@ -187,9 +186,9 @@ pub fn assert_same(copy: &Copy, world: &World, now: GameTime) {
     let mut rituals: Vec<_> = rituals
         .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
         .collect();
-    let copied = copy.rituals().iter().map(|it| &it.state);
+    let copied = copy.rituals().iter();
     let mut copied: Vec<_> = copied
-        .map(|it| (it.end, it.tile, it.level, it.participants.clone()))
+        .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
         .collect();
     rituals.sort();
     copied.sort();

@@ -8,8 +8,7 @@
 use egui::{Align, Align2, Color32, Context, Layout, Margin, Order, Painter, Rect, RichText, Sense, Shape};
 use egui::{Rangef, Stroke, Ui, pos2, remap_clamp, vec2};
 use trantor_client::Recording;
-use trantor_model::Control;
-use trantor_protocol::wire::{Mark, MarkKind};
+use trantor_model::{Control, Mark, MarkKind};
 use trantor_time::{Frequency, GameTime};
 
 use super::icons::{CROWN, Pen};

@@ -1,23 +1,21 @@
-//! The world: tiles, agents, eggs and elevations, loaded in pieces and then changed by changes.
+//! The world as viewers see it: tiles, agents, eggs and elevations, filled from a snapshot and then kept up to date by changes.
 //!
-//! Every value a server sends is checked here when it is applied: numbers of agents, eggs and teams, tiles,
-//! spans, and how much there may be of each. When a change is applied is [`crate::timeline`]'s to decide, what it
-//! looks like [`crate::display`]'s.
+//! Every value is checked when it is applied: numbers of agents, eggs and teams, tiles, spans, and how much there may be of
+//! each, since a viewer believes no server. When a change is applied and what it looks like is for the reader to decide, who may
+//! keep something of its own with each agent.
+
+#![allow(missing_docs, reason = "most names say what they are")]
 
 use std::sync::Arc;
 
-use trantor_model::totals::{DEEDS_MAX, NEARBY_MAX};
-use trantor_model::{AgentId, AgentView, Counts, EggId, Level, MapSize, MatchTotals, TeamId, Tile};
-use trantor_protocol::wire::{ActionState, AgentState, Change, EggState, RitualState, SnapshotPart};
 use trantor_time::GameTime;
 
-use crate::error::ProtocolError;
-use crate::motion::{Blend, is_motion};
-use crate::scene::TEAM_UNKNOWN;
 use crate::table::Table;
-
-/// Teams shown. Far more than a game has; each has a line in every frame.
-pub(crate) const TEAMS_MAX: usize = 1_024;
+use crate::totals::{DEEDS_MAX, NEARBY_MAX};
+use crate::{
+    ActionState, AgentId, AgentState, AgentView, Change, Counts, EggId, EggState, MapSize, MatchTotals,
+    RitualId, RitualState, TeamId, Tile,
+};
 
 /// Agents held: ten times as many as in the largest worlds we are built for.
 pub const AGENTS_MAX: usize = 100_000;
@@ -25,7 +23,7 @@ pub const AGENTS_MAX: usize = 100_000;
 /// Eggs held: as many as a server can be configured to begin with.
 pub const EGGS_MAX: usize = 1_000_000;
 
-/// The same for worlds of text servers: numbers may come in any order there, which takes time in
+/// As [`AGENTS_MAX`] in worlds of text servers: numbers may come in any order there, which takes time in
 /// proportion to what is held, and those worlds are small.
 const LENIENT_AGENTS_MAX: usize = 10_000;
 
@@ -35,47 +33,37 @@ const LENIENT_EGGS_MAX: usize = 40_000;
 /// Elevations held: each needs an agent of its own.
 pub const RITUALS_MAX: usize = AGENTS_MAX;
 
-/// A world as a server describes it.
+/// A world as a game or a server describes it. `T` is what its reader keeps with each agent.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct World<T = ()> {
     size: MapSize,
     teams: usize,
     /// Whether the server may leave out which egg hatched and whose an egg is.
     is_lenient: bool,
     /// By place in the row-by-row list of tiles; grows while the world is being loaded.
     ground: Vec<Counts>,
-    agents: Table<Agent>,
+    agents: Table<Agent<T>>,
     eggs: Table<EggState>,
-    rituals: Vec<Ritual>,
-    rituals_begun: u64,
+    rituals: Vec<RitualState>,
     winner: Option<TeamId>,
     /// What the match came to; `None` before its end, and where the server does not send it.
     totals: Option<Arc<MatchTotals>>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Agent {
+pub struct Agent<T = ()> {
     pub view: AgentView,
     /// What it does or did last.
     pub action: Option<ActionState>,
     /// When the food being digested is used up; `None` where hunger is off or unknown.
     pub food_ends: Option<GameTime>,
-    /// The elevation that holds it: [`Ritual::serial`].
-    pub held_by: Option<u64>,
-    /// How it is led from where it was shown to where it is.
-    pub(crate) blend: Blend,
+    /// The elevation that holds it.
+    pub held_by: Option<RitualId>,
+    /// What the reader of the world keeps with it, such as where it is drawn: found without another look-up.
+    pub kept: T,
 }
 
-/// An elevation under way.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ritual {
-    /// Counts elevations from the first; several may share a tile.
-    pub serial: u64,
-    /// Where, who, since when and until when. Those who died or left are taken out.
-    pub state: RitualState,
-}
-
-impl World {
+impl<T: Default> World<T> {
     pub fn new(size: MapSize, teams: usize) -> Self {
         Self {
             size,
@@ -85,13 +73,12 @@ impl World {
             agents: Table::new(),
             eggs: Table::new(),
             rituals: Vec::new(),
-            rituals_begun: 0,
             winner: None,
             totals: None,
         }
     }
 
-    /// An empty world with bare ground for a text server: eggs of [`TEAM_UNKNOWN`] may lie there, and agents may hatch
+    /// An empty world with bare ground for a text server: eggs of [`TeamId::UNKNOWN`] may lie there, and agents may hatch
     /// from eggs that were never announced.
     pub fn lenient(size: MapSize) -> Self {
         Self {
@@ -115,19 +102,21 @@ impl World {
     }
 
     /// All agents by ascending number.
-    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
+    pub fn agents(&self) -> impl Iterator<Item = &Agent<T>> {
         self.agents.iter()
     }
 
-    pub(crate) fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
+    /// For what is kept with agents, and for actions that are over without a change that says so.
+    pub fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent<T>> {
         self.agents.iter_mut()
     }
 
-    pub fn agent(&self, id: AgentId) -> Option<&Agent> {
+    pub fn agent(&self, id: AgentId) -> Option<&Agent<T>> {
         self.agents.get(id.0)
     }
 
-    pub(crate) fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent> {
+    /// See [`Self::agents_mut`].
+    pub fn agent_mut(&mut self, id: AgentId) -> Option<&mut Agent<T>> {
         self.agents.get_mut(id.0)
     }
 
@@ -141,7 +130,7 @@ impl World {
     }
 
     /// Elevations in the order they began.
-    pub fn rituals(&self) -> &[Ritual] {
+    pub fn rituals(&self) -> &[RitualState] {
         &self.rituals
     }
 
@@ -153,45 +142,25 @@ impl World {
         self.totals.as_ref()
     }
 
-    /// Takes a piece of a snapshot. Runs of tiles come in their order, without gaps.
-    pub fn load(&mut self, part: SnapshotPart) -> Result<(), ProtocolError> {
-        match part {
-            SnapshotPart::Ground { first, tiles } => {
-                let (expected, area) = (self.ground.len(), self.size.area());
-                if usize::try_from(first) != Ok(expected) || tiles.len() > area - expected {
-                    let expected = expected as u32;
-                    return Err(ProtocolError::GroundRun { first, expected });
-                }
-                if expected == 0 {
-                    self.ground.reserve_exact(area);
-                }
-                self.ground.extend_from_slice(&tiles);
-            }
-            SnapshotPart::Agents(agents) => {
-                for agent in agents {
-                    self.add_agent(agent)?;
-                }
-            }
-            SnapshotPart::Eggs(eggs) => {
-                for egg in eggs {
-                    self.add_egg(egg)?;
-                }
-            }
-            SnapshotPart::Rituals(rituals) => {
-                for ritual in rituals {
-                    self.begin_ritual(ritual)?;
-                }
-            }
-            SnapshotPart::Winner { team, totals } => self.win(team, totals.as_deref())?,
+    /// Adds what lies on a run of tiles. Runs come in their order, without gaps.
+    pub fn add_ground(&mut self, first: u32, tiles: &[Counts]) -> Result<(), WorldError> {
+        let (expected, area) = (self.ground.len(), self.size.area());
+        if usize::try_from(first) != Ok(expected) || tiles.len() > area - expected {
+            let expected = expected as u32;
+            return Err(WorldError::GroundRun { first, expected });
         }
+        if expected == 0 {
+            self.ground.reserve_exact(area);
+        }
+        self.ground.extend_from_slice(tiles);
         Ok(())
     }
 
     /// Checks that all tiles were loaded.
-    pub fn finish(&self) -> Result<(), ProtocolError> {
+    pub fn finish(&self) -> Result<(), WorldError> {
         let (loaded, area) = (self.ground.len(), self.size.area());
         match loaded < area {
-            true => Err(ProtocolError::GroundMissing {
+            true => Err(WorldError::GroundMissing {
                 loaded: loaded as u32,
                 area: area as u32,
             }),
@@ -201,7 +170,7 @@ impl World {
 
     /// Applies one change to a world that is complete, and returns the place of the tile whose ground it changed. After an
     /// error nothing has changed.
-    pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<usize>, ProtocolError> {
+    pub fn apply(&mut self, at: GameTime, change: &Change) -> Result<Option<usize>, WorldError> {
         match *change {
             Change::Joined {
                 agent,
@@ -214,12 +183,12 @@ impl World {
                     food_ends,
                 })?;
                 match self.take_egg(egg) {
-                    Err(ProtocolError::UnknownEgg(_)) if self.is_lenient => {}
+                    Err(WorldError::UnknownEgg(_)) if self.is_lenient => {}
                     taken => taken?,
                 }
                 self.agents.insert(agent.view.id.0, agent);
             }
-            Change::Died { agent } | Change::Left { agent } => self.remove_agent(agent)?,
+            Change::Died { agent } | Change::Left { agent, .. } => self.remove_agent(agent)?,
             Change::ActionStarted { agent, action } => {
                 check_action(&action)?;
                 self.known(agent)?.action = Some(action);
@@ -228,28 +197,28 @@ impl World {
                 agent,
                 tile,
                 facing,
-                forced,
+                how,
             } => {
                 self.check_tile(tile)?;
                 let agent = self.known(agent)?;
                 agent.view.tile = tile;
                 agent.view.facing = facing;
                 // A push does not end what its victim does; its own step or turn does.
-                if !forced {
+                if !how.is_forced() {
                     agent
                         .action
-                        .take_if(|action| is_motion(action) && action.end <= at);
+                        .take_if(|action| action.is_motion() && action.end <= at);
                 }
             }
             Change::Carried {
                 agent,
+                tile,
                 inventory,
                 ground,
                 ..
             } => {
-                let agent = self.known(agent)?;
-                agent.view.inventory = inventory;
-                let tile = agent.view.tile;
+                self.check_tile(tile)?;
+                self.known(agent)?.view.inventory = inventory;
                 let place = self.size.index_of(tile);
                 self.ground[place] = ground;
                 return Ok(Some(place));
@@ -258,25 +227,30 @@ impl World {
                 agent,
                 inventory,
                 food_ends,
+                ..
             } => {
                 let agent = self.known(agent)?;
                 agent.view.inventory = inventory;
                 agent.food_ends = food_ends;
             }
-            Change::Said { agent, .. } | Change::Sent { agent, .. } | Change::Ejected { agent } => {
+            Change::Hunger { agent, food_ends } => self.known(agent)?.food_ends = food_ends,
+            Change::Sent { agent, tile, .. } => {
+                self.check_tile(tile)?;
+                self.known(agent)?;
+            }
+            Change::Said { agent, .. } | Change::Ejected { agent } => {
                 self.known(agent)?;
             }
             Change::EggLaid { egg, .. } => self.add_egg(egg)?,
             Change::EggDestroyed { egg } => self.take_egg(egg)?,
-            Change::RitualStarted(ref ritual) => self.begin_ritual(ritual.clone())?,
-            Change::RitualEnded {
-                tile,
-                level,
-                ref participants,
-                ..
-            } => self.end_ritual(tile, level, participants)?,
+            Change::EggMatured { egg } if self.eggs.get(egg.0).is_none() => {
+                return Err(WorldError::UnknownEgg(egg));
+            }
+            Change::EggMatured { .. } | Change::Refilled => {}
+            Change::RitualStarted(ref ritual) => self.add_ritual(ritual.clone())?,
+            Change::RitualEnded { ritual, tile, .. } => self.end_ritual(ritual, tile)?,
             Change::LevelChanged { agent, level } => self.known(agent)?.view.level = level,
-            Change::Ground { tile, ground } => {
+            Change::Ground { tile, ground, .. } => {
                 self.check_tile(tile)?;
                 let place = self.size.index_of(tile);
                 self.ground[place] = ground;
@@ -287,7 +261,7 @@ impl World {
         Ok(None)
     }
 
-    fn win(&mut self, team: TeamId, totals: Option<&MatchTotals>) -> Result<(), ProtocolError> {
+    pub fn win(&mut self, team: TeamId, totals: Option<&MatchTotals>) -> Result<(), WorldError> {
         if team != TeamId::DRAW {
             self.check_team(team)?;
         }
@@ -299,8 +273,8 @@ impl World {
         Ok(())
     }
 
-    fn check_totals(&self, totals: &MatchTotals) -> Result<(), ProtocolError> {
-        let too_much = |what, max| Err(ProtocolError::TooMuch { what, max });
+    fn check_totals(&self, totals: &MatchTotals) -> Result<(), WorldError> {
+        let too_much = |what, max| Err(WorldError::TooMuch { what, max });
         if totals.teams.len() > self.teams {
             return too_much("teams with totals", self.teams);
         }
@@ -319,30 +293,30 @@ impl World {
         Ok(())
     }
 
-    fn check_team(&self, team: TeamId) -> Result<(), ProtocolError> {
+    fn check_team(&self, team: TeamId) -> Result<(), WorldError> {
         match usize::from(team.0) < self.teams {
             true => Ok(()),
-            false => Err(ProtocolError::UnknownTeam(team)),
+            false => Err(WorldError::UnknownTeam(team)),
         }
     }
 
-    fn add_agent(&mut self, agent: AgentState) -> Result<(), ProtocolError> {
+    pub fn add_agent(&mut self, agent: AgentState) -> Result<(), WorldError> {
         let agent = self.checked_agent(agent)?;
         self.agents.insert(agent.view.id.0, agent);
         Ok(())
     }
 
     /// A new agent as it may be added.
-    fn checked_agent(&self, agent: AgentState) -> Result<Agent, ProtocolError> {
+    fn checked_agent(&self, agent: AgentState) -> Result<Agent<T>, WorldError> {
         self.check_tile(agent.view.tile)?;
         self.check_team(agent.view.team)?;
         agent.action.iter().try_for_each(check_action)?;
         let id = agent.view.id;
         if self.agents.get(id.0).is_some() {
-            return Err(ProtocolError::AgentTwice(id));
+            return Err(WorldError::AgentTwice(id));
         }
         if !self.is_lenient && !self.agents.is_next(id.0) {
-            return Err(ProtocolError::AgentOutOfOrder(id));
+            return Err(WorldError::AgentOutOfOrder(id));
         }
         let max = if self.is_lenient {
             LENIENT_AGENTS_MAX
@@ -355,31 +329,32 @@ impl World {
             action: agent.action,
             food_ends: agent.food_ends,
             held_by: None,
-            blend: Blend::default(),
+            kept: T::default(),
         })
     }
 
-    fn remove_agent(&mut self, id: AgentId) -> Result<(), ProtocolError> {
-        let agent = self.agents.remove(id.0).ok_or(ProtocolError::UnknownAgent(id))?;
+    fn remove_agent(&mut self, id: AgentId) -> Result<(), WorldError> {
+        let agent = self.agents.remove(id.0).ok_or(WorldError::UnknownAgent(id))?;
         let ritual = agent
             .held_by
-            .and_then(|serial| self.rituals.iter_mut().find(|ritual| ritual.serial == serial));
+            .and_then(|held_by| self.rituals.iter_mut().find(|it| it.ritual == held_by));
         if let Some(ritual) = ritual {
-            ritual.state.participants.retain(|participant| *participant != id);
+            let others = ritual.participants.iter().copied();
+            ritual.participants = others.filter(|participant| *participant != id).collect();
         }
         Ok(())
     }
 
-    fn add_egg(&mut self, egg: EggState) -> Result<(), ProtocolError> {
+    pub fn add_egg(&mut self, egg: EggState) -> Result<(), WorldError> {
         self.check_tile(egg.tile)?;
-        if egg.team != TEAM_UNKNOWN || !self.is_lenient {
+        if egg.team != TeamId::UNKNOWN || !self.is_lenient {
             self.check_team(egg.team)?;
         }
         if self.eggs.get(egg.egg.0).is_some() {
-            return Err(ProtocolError::EggTwice(egg.egg));
+            return Err(WorldError::EggTwice(egg.egg));
         }
         if !self.is_lenient && !self.eggs.is_next(egg.egg.0) {
-            return Err(ProtocolError::EggOutOfOrder(egg.egg));
+            return Err(WorldError::EggOutOfOrder(egg.egg));
         }
         let max = if self.is_lenient {
             LENIENT_EGGS_MAX
@@ -391,99 +366,118 @@ impl World {
         Ok(())
     }
 
-    fn take_egg(&mut self, id: EggId) -> Result<(), ProtocolError> {
+    fn take_egg(&mut self, id: EggId) -> Result<(), WorldError> {
         match self.eggs.remove(id.0) {
             Some(_) => Ok(()),
-            None => Err(ProtocolError::UnknownEgg(id)),
+            None => Err(WorldError::UnknownEgg(id)),
         }
     }
 
-    fn begin_ritual(&mut self, ritual: RitualState) -> Result<(), ProtocolError> {
+    pub fn add_ritual(&mut self, ritual: RitualState) -> Result<(), WorldError> {
         self.check_tile(ritual.tile)?;
         if ritual.end < ritual.start {
-            return Err(ProtocolError::EndsBeforeStart);
+            return Err(WorldError::EndsBeforeStart);
         }
         check_room(self.rituals.len(), RITUALS_MAX, "elevations")?;
-        let serial = self.rituals_begun;
+        let id = ritual.ritual;
+        if self.rituals.last().is_some_and(|last| last.ritual >= id) {
+            return Err(WorldError::RitualOutOfOrder(id));
+        }
         let held = ritual.participants.iter().try_for_each(|&participant| {
             let agent = self.known(participant)?;
             match agent.held_by {
-                Some(_) => Err(ProtocolError::HeldTwice(participant)),
+                Some(_) => Err(WorldError::HeldTwice(participant)),
                 None => {
-                    agent.held_by = Some(serial);
+                    agent.held_by = Some(id);
                     Ok(())
                 }
             }
         });
         if held.is_err() {
-            self.release(&ritual.participants, serial);
+            self.release(&ritual);
             return held;
         }
-        self.rituals_begun += 1;
-        self.rituals.push(Ritual {
-            serial,
-            state: ritual,
-        });
+        self.rituals.push(ritual);
         Ok(())
     }
 
-    /// Several elevations may be under way on one tile; it is the one that holds those named, or else, when
-    /// none is named, the oldest of that level that holds none.
-    fn end_ritual(
-        &mut self,
-        tile: Tile,
-        level: Level,
-        participants: &[AgentId],
-    ) -> Result<(), ProtocolError> {
-        let held_by = match participants.first() {
-            Some(&first) => self.known(first)?.held_by,
-            None => None,
-        };
-        let place = self.rituals.iter().position(|ritual| {
-            let is_it = match participants.is_empty() {
-                true => ritual.state.participants.is_empty(),
-                false => held_by == Some(ritual.serial),
-            };
-            is_it && ritual.state.tile == tile && ritual.state.level == level
-        });
-        let ritual = self
-            .rituals
-            .remove(place.ok_or(ProtocolError::UnknownRitual(tile))?);
-        self.release(&ritual.state.participants, ritual.serial);
+    fn end_ritual(&mut self, id: RitualId, tile: Tile) -> Result<(), WorldError> {
+        let place = self.rituals.binary_search_by_key(&id, |it| it.ritual);
+        let place = place.map_err(|_| WorldError::UnknownRitual(tile))?;
+        let ritual = self.rituals.remove(place);
+        self.release(&ritual);
         Ok(())
     }
 
-    /// Those of `participants` that this elevation holds are free.
-    fn release(&mut self, participants: &[AgentId], serial: u64) {
-        for participant in participants {
+    /// Those whom this elevation holds are free.
+    fn release(&mut self, ritual: &RitualState) {
+        for participant in ritual.participants.iter() {
             if let Some(agent) = self.agents.get_mut(participant.0) {
-                agent.held_by.take_if(|held_by| *held_by == serial);
+                agent.held_by.take_if(|held_by| *held_by == ritual.ritual);
             }
         }
     }
 
-    fn known(&mut self, id: AgentId) -> Result<&mut Agent, ProtocolError> {
-        self.agents.get_mut(id.0).ok_or(ProtocolError::UnknownAgent(id))
+    fn known(&mut self, id: AgentId) -> Result<&mut Agent<T>, WorldError> {
+        self.agents.get_mut(id.0).ok_or(WorldError::UnknownAgent(id))
     }
 
-    fn check_tile(&self, tile: Tile) -> Result<(), ProtocolError> {
+    fn check_tile(&self, tile: Tile) -> Result<(), WorldError> {
         match self.size.contains(tile) {
             true => Ok(()),
-            false => Err(ProtocolError::OffMap(tile)),
+            false => Err(WorldError::OffMap(tile)),
         }
     }
 }
 
-fn check_action(action: &ActionState) -> Result<(), ProtocolError> {
+fn check_action(action: &ActionState) -> Result<(), WorldError> {
     match action.start <= action.end {
         true => Ok(()),
-        false => Err(ProtocolError::EndsBeforeStart),
+        false => Err(WorldError::EndsBeforeStart),
     }
 }
 
-fn check_room(held: usize, max: usize, what: &'static str) -> Result<(), ProtocolError> {
+fn check_room(held: usize, max: usize, what: &'static str) -> Result<(), WorldError> {
     match held < max {
         true => Ok(()),
-        false => Err(ProtocolError::TooMuch { what, max }),
+        false => Err(WorldError::TooMuch { what, max }),
     }
+}
+
+/// What no correct server says of a world.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// More than a world is built to hold at once.
+    #[error("the server sent more than {max} {what} at once")]
+    TooMuch { what: &'static str, max: usize },
+    #[error("there is no agent {0:?}")]
+    UnknownAgent(AgentId),
+    #[error("there already is an agent {0:?}")]
+    AgentTwice(AgentId),
+    /// Numbers are given in ascending order and never again, and sent in that order.
+    #[error("agent {0:?} came after others with higher numbers")]
+    AgentOutOfOrder(AgentId),
+    #[error("egg {0:?} came after others with higher numbers")]
+    EggOutOfOrder(EggId),
+    #[error("there is no egg {0:?}")]
+    UnknownEgg(EggId),
+    #[error("there already is an egg {0:?}")]
+    EggTwice(EggId),
+    #[error("there is no team {0:?}")]
+    UnknownTeam(TeamId),
+    #[error("tile {0:?} is not on the map")]
+    OffMap(Tile),
+    /// A run of tiles that is not the next one, or leaves the map.
+    #[error("tiles came from place {first}, where {expected} was due")]
+    GroundRun { first: u32, expected: u32 },
+    #[error("the world came with {loaded} tiles of {area}")]
+    GroundMissing { loaded: u32, area: u32 },
+    #[error("something ends before it begins")]
+    EndsBeforeStart,
+    #[error("agent {0:?} is in two elevations")]
+    HeldTwice(AgentId),
+    #[error("elevation {0:?} came after others with higher numbers")]
+    RitualOutOfOrder(RitualId),
+    #[error("no elevation is under way on tile {0:?}")]
+    UnknownRitual(Tile),
 }
