@@ -49,7 +49,7 @@ impl Engine {
                     viewers += 1;
                     welcome += usize::from(observer.is_welcome());
                     assert!(sessions.viewers.contains(&conn), "each viewer is listed");
-                    let log = &self.frame_updates.log;
+                    let log = &self.delivery.frames.log;
                     assert!(
                         !observer.reads_log() || (log.begin..=log.end).contains(&observer.position),
                         "no viewer misses changes"
@@ -57,7 +57,7 @@ impl Engine {
                 }
                 Role::Ungreeted { .. } => {
                     assert!(
-                        !self.pace.is_started(),
+                        !self.course.pace.is_started(),
                         "all peers are greeted once the game is started"
                     );
                 }
@@ -79,14 +79,15 @@ impl Engine {
         }
         assert_eq!(agents, sessions.agents(), "no agent is found that has no session");
         let departing = self
+            .pending
             .departing
             .iter()
             .filter(|agent| game.world().agent(**agent).is_some());
-        let played = match self.playback.is_some() || game.winner().is_some() {
+        let played = match self.course.is_recorded() || game.winner().is_some() {
             true => 0,
             false => game.world().agents().len(),
         };
-        let minds = self.minds.as_ref().map_or(0, |minds| minds.living());
+        let minds = self.players.minds.as_ref().map_or(0, |minds| minds.living());
         assert_eq!(
             agents + departing.count() + minds,
             played,
@@ -110,12 +111,12 @@ impl Engine {
         sessions.check_text_log();
         assert_eq!(viewers, sessions.viewers.len(), "no viewer is listed twice");
         assert_eq!(
-            self.watch.is_some(),
+            self.delivery.watch.is_some(),
             welcome > 0,
             "ticks run exactly while a viewer watches"
         );
-        if let Some(lock_step) = &self.lock_step {
-            lock_step.check(game, self.minds.as_deref(), &seated);
+        if let Some(lock_step) = self.course.lock_step() {
+            lock_step.check(game, self.players.minds.as_deref(), &seated);
         }
         let queued: usize = sessions.iter().map(|session| session.outbox.len()).sum();
         assert_eq!(queued, sessions.outbox_bytes, "bytes in outboxes are counted");
@@ -130,7 +131,7 @@ impl Engine {
             "the bytes of all outboxes are bounded"
         );
         assert!(
-            game.now() <= self.pace.game_now(),
+            game.now() <= self.course.pace.game_now(),
             "the game is never ahead of its clock"
         );
     }

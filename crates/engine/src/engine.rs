@@ -3,6 +3,7 @@
 mod apply;
 mod closing;
 mod control;
+mod course;
 mod deadlines;
 mod flow;
 mod lock_step;
@@ -31,11 +32,11 @@ use crate::shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 use crate::shown::Board;
 use crate::snapshot::Snapshots;
 use crate::stats::{Counters, EngineStats, Meters};
+use course::Course;
 use deadlines::Timer;
 pub use deadlines::{Fired, FiredKind};
 use lock_step::LockStep;
-use pace::{Pace, Sprint};
-use playback::Playback;
+use pace::Pace;
 pub use playback::PlaybackStart;
 use recording::Recorder;
 pub use recording::{JournalBytes, JournalPressure};
@@ -48,53 +49,92 @@ use viewers::{Ticks, Watch};
 pub struct Engine {
     pub(crate) config: EngineConfig,
     pub(crate) game: Game,
-    /// The recording that drives the game, in a playback.
-    pub(crate) playback: Option<Box<Playback>>,
-    pub(crate) pace: Pace,
+    /// What moves its time.
+    pub(crate) course: Course,
+    /// Who plays inside the process.
+    pub(crate) players: Players,
+    /// What is kept of the game.
+    record: Record,
     pub(crate) sessions: Sessions,
     pub(crate) timers: TimerQueue<Timer>,
-    /// Token bucket that operators share.
-    operator_requests: TokenBucket,
-    /// Token bucket that text viewers share beyond their own rate.
-    spare_requests: TokenBucket,
-    /// Token buckets for messages to other agents, one for each team.
-    fan_out: Vec<TokenBucket>,
-    looks: EncodedLooks,
-    pub(crate) text_updates: TextUpdates,
-    pub(crate) frame_updates: FrameUpdates,
-    /// What agents and the server show to frame viewers beside the game.
-    board: Board,
-    pub(crate) ticks: Ticks,
-    pub(crate) lock_step: Option<LockStep>,
-    /// What is pending in real time while a frame viewer is there.
-    pub(crate) watch: Option<Watch>,
-    outputs: VecDeque<Output>,
-    sprint: Option<Sprint>,
-    /// Lines of operators, for the shell's console.
-    operator_lines: VecDeque<OperatorLine>,
-    /// Operators one of whose lines is being carried out.
-    unanswered_operators: BTreeSet<ConnId>,
-    counters: Counters,
-    meters: Meters,
+    rates: Rates,
+    /// What viewers are sent, and how agents are written to.
+    pub(crate) delivery: Delivery,
+    operators: Operators,
+    figures: Figures,
+    pub(crate) pending: Pending,
+}
+
+/// Minds that play.
+#[derive(Debug, Default)]
+pub(crate) struct Players {
+    /// `None` until the first is added, and while they act.
+    pub(crate) minds: Option<Box<Minds>>,
+    /// They are acting, and have been taken out for that.
+    are_acting: bool,
+}
+
+/// The journal and saves of the game.
+#[derive(Debug, Default)]
+struct Record {
     /// The journal, while one is recorded.
     recorder: Option<Recorder>,
-    snapshots: Snapshots,
     /// Whether saves are made of the game.
     is_saved: bool,
     /// The game as it was when a team won, if saves are made of it.
     victory: Option<Arc<Snapshot>>,
+}
+
+/// Rate limits that several peers share.
+#[derive(Debug)]
+struct Rates {
+    /// Lines of operators.
+    operators: TokenBucket,
+    /// What text viewers share beyond their own rate.
+    spare: TokenBucket,
+    /// Messages to other agents, by team.
+    fan_out: Vec<TokenBucket>,
+}
+
+/// What happened, on its way to viewers; and texts that many agents are sent.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    pub(crate) text: TextUpdates,
+    pub(crate) frames: FrameUpdates,
+    looks: EncodedLooks,
+    /// What agents and the server show to frame viewers beside the game.
+    board: Board,
+    pub(crate) ticks: Ticks,
+    /// What is pending in real time while a frame viewer is there.
+    pub(crate) watch: Option<Watch>,
+    snapshots: Snapshots,
     /// When the latest piece of an answer about the whole map was written, or will be.
-    answered_at: RealTime,
+    map_answered_at: RealTime,
+}
+
+/// Requests of operators on connections, for the shell's console.
+#[derive(Debug, Default)]
+struct Operators {
+    lines: VecDeque<OperatorLine>,
+    /// Those one of whose lines is being carried out.
+    unanswered: BTreeSet<ConnId>,
+}
+
+#[derive(Debug)]
+struct Figures {
+    counters: Counters,
+    meters: Meters,
+}
+
+/// What is yet to be done once nothing else is in hand.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    /// For the shell.
+    outputs: VecDeque<Output>,
     /// A team has won, and the agents are yet to be disconnected.
-    is_over_for_agents: bool,
-    /// The game time at which a throttled input arrived, while it is carried out.
-    arrived: Option<GameTime>,
+    agents_are_over: bool,
     /// Agents of closed connections; they leave once the game has caught up.
     pub(crate) departing: BTreeSet<AgentId>,
-    /// Minds that play; `None` until the first is added.
-    pub(crate) minds: Option<Box<Minds>>,
-    /// Minds are acting, and have been taken out for that.
-    are_minds_acting: bool,
 }
 
 impl Engine {
@@ -128,51 +168,48 @@ impl Engine {
         };
         let mut engine = Self::with_game(config, game, now);
         if engine.game.winner().is_some() {
-            engine.snapshots.end(&engine.game);
+            engine.delivery.snapshots.end(&engine.game);
         }
         engine
     }
 
     pub(super) fn with_game(config: EngineConfig, game: Game, now: RealTime) -> Self {
         let teams = config.game.teams.len();
+        let pace = Pace::new(
+            now,
+            game.now(),
+            config.frequency,
+            config.lag_max,
+            config.lock_step.is_some(),
+        );
         let mut engine = Self {
-            pace: Pace::new(
-                now,
-                game.now(),
-                config.frequency,
-                config.lag_max,
-                config.lock_step.is_some(),
-            ),
-            meters: Meters::new(now, game.now()),
-            snapshots: Snapshots::of(&game),
-            lock_step: config.lock_step.map(|cap| LockStep::new(&game, cap)),
+            course: Course::new(pace, config.lock_step.map(|cap| LockStep::new(&game, cap))),
+            players: Players::default(),
+            record: Record::default(),
             sessions: Sessions::new(game.config().size),
-            game,
-            playback: None,
             timers: TimerQueue::default(),
-            operator_requests: TokenBucket::full(now, limits::OPERATOR_LINE_RATE),
-            spare_requests: TokenBucket::full(now, config.limits.spare_request_rate()),
-            fan_out: vec![TokenBucket::full(now, config.limits.fan_out_rate_of_team(teams)); teams],
-            looks: EncodedLooks::default(),
-            text_updates: TextUpdates::new(&config),
-            frame_updates: FrameUpdates::default(),
-            board: Board::default(),
-            ticks: Ticks::default(),
-            watch: None,
-            outputs: VecDeque::new(),
-            sprint: None,
-            operator_lines: VecDeque::new(),
-            unanswered_operators: BTreeSet::new(),
-            counters: Counters::default(),
-            recorder: None,
-            is_saved: false,
-            victory: None,
-            answered_at: now,
-            is_over_for_agents: false,
-            arrived: None,
-            departing: BTreeSet::new(),
-            minds: None,
-            are_minds_acting: false,
+            rates: Rates {
+                operators: TokenBucket::full(now, limits::OPERATOR_LINE_RATE),
+                spare: TokenBucket::full(now, config.limits.spare_request_rate()),
+                fan_out: vec![TokenBucket::full(now, config.limits.fan_out_rate_of_team(teams)); teams],
+            },
+            delivery: Delivery {
+                text: TextUpdates::new(&config),
+                frames: FrameUpdates::default(),
+                looks: EncodedLooks::default(),
+                board: Board::default(),
+                ticks: Ticks::default(),
+                watch: None,
+                snapshots: Snapshots::of(&game),
+                map_answered_at: now,
+            },
+            operators: Operators::default(),
+            figures: Figures {
+                counters: Counters::default(),
+                meters: Meters::new(now, game.now()),
+            },
+            pending: Pending::default(),
+            game,
             config,
         };
         if engine.config.auto_start {
@@ -188,7 +225,7 @@ impl Engine {
     /// Begins a pass: takes the game time that holds for all of it, slower than the clock if the machine
     /// cannot keep up.
     pub fn begin_pass(&mut self, now: RealTime) {
-        self.counters.passes += 1;
+        self.figures.counters.passes += 1;
         self.sessions.set_now(now);
         let has_released = self.sessions.release(now);
         self.end_wait_if_due(now);
@@ -209,7 +246,7 @@ impl Engine {
         self.take_game_time(now);
         match input {
             Input::Opened { conn, peer } => {
-                self.counters.opened += 1;
+                self.figures.counters.opened += 1;
                 self.open(conn, peer, now);
             }
             Input::Bytes { conn, bytes } => self.read(conn, bytes, now),
@@ -221,7 +258,7 @@ impl Engine {
     /// The next thing for the shell to do. Taken after each input, they are few: a change of
     /// reading where a peer is throttled or resumed, and the end of a connection once.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        self.pending.outputs.pop_front()
     }
 
     /// The next session with bytes to write that the shell has not been asked to write; those with answers first.
@@ -269,8 +306,9 @@ impl Engine {
             return;
         };
         self.room_was_made(conn);
-        self.counters.bytes_out += count as u64;
-        self.meters
+        self.figures.counters.bytes_out += count as u64;
+        self.figures
+            .meters
             .outbox_waits
             .note(now, u64::try_from(waited.as_nanos()).unwrap_or(0), 1);
         self.finish_writing(conn);
@@ -282,12 +320,17 @@ impl Engine {
     /// Answers whether a sprint ended on the way.
     pub(crate) fn take_game_time(&mut self, now: RealTime) -> bool {
         let sprint_ended = self.end_sprint(now);
-        if self.pace.take(now, self.next_awaited_deadline()) {
+        if self.course.pace.take(now, self.next_awaited_deadline()) {
             // Under overload that is every time; viewers are notified with the next tick.
-            if let Some(watch) = &mut self.watch {
+            if let Some(watch) = &mut self.delivery.watch {
                 watch.has_slipped = true;
             }
-            if let Some(slips) = self.meters.slips_logged.note(now, self.pace.slips().0) {
+            if let Some(slips) = self
+                .figures
+                .meters
+                .slips_logged
+                .note(now, self.course.pace.slips().0)
+            {
                 log::warn!("the machine cannot keep up: the game slipped {slips} times");
             }
         }
@@ -301,15 +344,13 @@ impl Engine {
     /// Whether game deadlines from before this instant are yet to be carried out: an input of this instant comes after them.
     /// In lock-step and in a recording, inputs have no instant.
     pub(crate) fn is_behind(&self) -> bool {
-        self.lock_step.is_none()
-            && self.playback.is_none()
-            && self.next_due().is_some_and(|at| at < self.pace.game_now())
+        self.course.is_by_clock() && self.next_due().is_some_and(|at| at < self.course.pace.game_now())
     }
 
     /// Does what was put off until nothing else is in hand, and checks the result.
     fn settle(&mut self) {
         loop {
-            if std::mem::take(&mut self.is_over_for_agents) {
+            if std::mem::take(&mut self.pending.agents_are_over) {
                 self.remove_agents();
             } else if let Some((conn, reason)) = self.sessions.closing.pop_front() {
                 self.close_now(conn, reason);
@@ -324,8 +365,8 @@ impl Engine {
         }
         self.watch_backlogs();
         self.schedule_text();
-        if let Some(lock_step) = &mut self.lock_step
-            && self.pace.is_started()
+        if self.course.pace.is_started()
+            && let Some(lock_step) = self.course.lock_step_mut()
         {
             lock_step.settle(&self.game, self.sessions.now());
         }
@@ -348,17 +389,17 @@ impl Engine {
 
     /// How game time follows real time at present.
     pub fn game_clock(&self) -> &GameClock {
-        self.pace.clock()
+        self.course.pace.clock()
     }
 
     /// Whether the game was started: peers are greeted, and time passes.
     pub fn is_started(&self) -> bool {
-        self.pace.is_started()
+        self.course.pace.is_started()
     }
 
     /// Whether a viewer is connected.
     pub fn is_watched(&self) -> bool {
-        self.watch.is_some() || !self.sessions.text_viewers.is_empty()
+        self.delivery.watch.is_some() || !self.sessions.text_viewers.is_empty()
     }
 
     /// Whether a viewer is up to date: a frame viewer until the last tick, unless it is too slow or receives a snapshot;
@@ -381,23 +422,24 @@ impl Engine {
 
     /// Game time of this pass.
     pub fn game_now(&self) -> GameTime {
-        self.pace.game_now()
+        self.course.pace.game_now()
     }
 
     /// Everything that is counted.
     pub fn stats(&mut self, now: RealTime) -> EngineStats {
-        let (slips, slipped) = self.pace.slips();
-        let (ticks_run, ticks_skipped) = self.ticks.counts();
-        let mut counters = self.counters.clone();
-        counters.encode_failures = self.frame_updates.encode_failures;
-        counters.shows_dropped = self.board.dropped;
+        let (slips, slipped) = self.course.pace.slips();
+        let (ticks_run, ticks_skipped) = self.delivery.ticks.counts();
+        let mut counters = self.figures.counters.clone();
+        counters.encode_failures = self.delivery.frames.encode_failures;
+        counters.shows_dropped = self.delivery.board.dropped;
         counters.undeliverable = self.sessions.undeliverable;
         EngineStats {
-            uptime_ms: u64::try_from(now.since(self.meters.began).as_nanos() / 1_000_000).unwrap_or(0),
+            uptime_ms: u64::try_from(now.since(self.figures.meters.began).as_nanos() / 1_000_000)
+                .unwrap_or(0),
             counters,
-            lateness: self.meters.lateness.all(),
-            lateness_last_second: self.meters.lateness.last_second(now),
-            outbox_waits: self.meters.outbox_waits.all(),
+            lateness: self.figures.meters.lateness.all(),
+            lateness_last_second: self.figures.meters.lateness.last_second(now),
+            outbox_waits: self.figures.meters.outbox_waits.all(),
             outbox_age: self
                 .sessions
                 .iter()
@@ -409,7 +451,7 @@ impl Engine {
             ticks_run,
             ticks_skipped,
             connections: self.sessions.len(),
-            agents: self.sessions.agents() + self.minds.as_ref().map_or(0, |minds| minds.living()),
+            agents: self.sessions.agents() + self.players.minds.as_ref().map_or(0, |minds| minds.living()),
             text_viewers: self.sessions.text_viewers.len(),
             viewers: self.sessions.viewers.len(),
             outbox_bytes: self.sessions.outbox_bytes,

@@ -37,31 +37,31 @@ impl Engine {
 
     /// The same, leaving the events to be published by the caller.
     pub(crate) fn apply_quietly(&mut self, input: GameInput) -> Handled {
-        if self.playback.is_some() {
+        if self.course.is_recorded() {
             // Nothing more happens in it than was recorded; a peer that asks for a place is refused.
             return Handled::Refused(GameRefusal::GameOver);
         }
-        let at = self.arrived.unwrap_or_else(|| self.pace.game_now());
+        let at = self.course.arrived.unwrap_or_else(|| self.course.pace.game_now());
         let at = self.next_due().map_or(at, |due| at.min(due)).max(self.game.now());
-        self.snapshots.world_changed();
-        let recorded = self.recorder.is_some().then(|| input.clone());
+        self.delivery.snapshots.world_changed();
+        let recorded = self.record.recorder.is_some().then(|| input.clone());
         let handled = self.game.handle(input, at);
         if matches!(handled, Handled::Refused(_)) {
             // What is refused changes nothing, and an agent that floods the server would fill the disk.
             return handled;
         }
-        if let Some((recorder, input)) = self.recorder.as_mut().zip(recorded)
+        if let Some((recorder, input)) = self.record.recorder.as_mut().zip(recorded)
             && recorder.input(&self.game, &input, at)
         {
             log::error!("the journal is not taken and grows beyond its bound: recording ends");
-            self.recorder = None;
+            self.record.recorder = None;
         }
         handled
     }
 
     /// Publishes events. What other agents are sent is charged to `actor`, whose command led to it.
     pub(crate) fn publish_events(&mut self, actor: Option<AgentId>) {
-        if self.are_minds_acting {
+        if self.players.are_acting {
             // They are published once all minds have perceived those before.
             return;
         }
@@ -71,7 +71,7 @@ impl Engine {
             // What comes of their decisions is published next.
             self.attend_minds();
         }
-        self.text_updates.publish_held_back(&mut self.sessions);
+        self.delivery.text.publish_held_back(&mut self.sessions);
         if let Some(actor) = actor.filter(|_| sent_tokens > 0) {
             self.charge_sent(actor, sent_tokens);
         }
@@ -81,14 +81,19 @@ impl Engine {
     fn publish_round(&mut self, actor: Option<AgentId>) -> u32 {
         let mut sent_tokens = 0_u32;
         while let Some(event) = self.game.poll_event() {
-            if let Some(lock_step) = &mut self.lock_step {
-                lock_step.note(&self.game, self.minds.as_deref(), &event);
+            if let Some(lock_step) = self.course.lock_step_mut() {
+                lock_step.note(&self.game, self.players.minds.as_deref(), &event);
             }
             if let GameEvent::HeardByAll { speaker, text } = &event {
                 sent_tokens = sent_tokens.saturating_add(self.send_to_hearers(*speaker, text));
             } else if let GameEvent::To { agent, percept } = &event
-                && let Some(bytes) =
-                    send_percept(&mut self.sessions, &self.config, &mut self.looks, *agent, percept)
+                && let Some(bytes) = send_percept(
+                    &mut self.sessions,
+                    &self.config,
+                    &mut self.delivery.looks,
+                    *agent,
+                    percept,
+                )
             {
                 if matches!(percept, Percept::Look(_)) {
                     self.charge_look(*agent, bytes);
@@ -101,7 +106,7 @@ impl Engine {
                 GameEvent::Seen(change) => self.publish_change(change),
                 _ => {}
             }
-            if let Some(minds) = &mut self.minds {
+            if let Some(minds) = &mut self.players.minds {
                 minds.note(event);
             }
         }
@@ -110,11 +115,11 @@ impl Engine {
 
     /// Publishes a change to viewers, and does what follows from it.
     fn publish_change(&mut self, change: &Change) {
-        self.snapshots.note(&self.game, change);
+        self.delivery.snapshots.note(&self.game, change);
         if !self.is_removal(change) {
-            self.text_updates.publish(&mut self.sessions, &self.game, change);
+            self.delivery.text.publish(&mut self.sessions, &self.game, change);
         }
-        if self.watch.is_some() && self.frame_updates.note(self.game.now(), change).is_err() {
+        if self.delivery.watch.is_some() && self.delivery.frames.note(self.game.now(), change).is_err() {
             self.drop_updates();
         }
         match change {
@@ -124,15 +129,15 @@ impl Engine {
                 self.agent_died(*agent);
             }
             // The last moment of a match keeps what is shown.
-            Change::Left { agent, .. } if !self.snapshots.is_over() => self.forget_shown(*agent),
+            Change::Left { agent, .. } if !self.delivery.snapshots.is_over() => self.forget_shown(*agent),
             Change::Refilled if self.config.refill_news == RefillNews::All && self.sessions.begin_map() => {
                 self.publish_text_piece(limits::ANSWER_BYTES_AT_ONCE);
             }
             // The end of a game that was recorded ends nothing here.
-            Change::Won { team, .. } if self.playback.is_none() => {
-                self.outputs.push_back(Output::Won { team: *team });
-                self.is_over_for_agents = true;
-                self.snapshots.end(&self.game);
+            Change::Won { team, .. } if !self.course.is_recorded() => {
+                self.pending.outputs.push_back(Output::Won { team: *team });
+                self.pending.agents_are_over = true;
+                self.delivery.snapshots.end(&self.game);
                 self.keep_victory();
             }
             _ => {}
@@ -149,9 +154,13 @@ impl Engine {
             };
             let text = Arc::clone(text);
             let heard = Percept::Message { direction, text };
-            if let Some(bytes) =
-                send_percept(&mut self.sessions, &self.config, &mut self.looks, agent, &heard)
-            {
+            if let Some(bytes) = send_percept(
+                &mut self.sessions,
+                &self.config,
+                &mut self.delivery.looks,
+                agent,
+                &heard,
+            ) {
                 sent_tokens = sent_tokens.saturating_add(tokens(bytes));
             }
         }
@@ -161,7 +170,8 @@ impl Engine {
     /// Whether it comes of removing the agents of a match that is over. Text viewers show the last moment, as they do with the
     /// reference server, which sends nothing after `seg`; ours stop there by themselves.
     fn is_removal(&self, change: &Change) -> bool {
-        self.snapshots.is_over() && matches!(change, Change::Left { .. } | Change::RitualEnded { .. })
+        self.delivery.snapshots.is_over()
+            && matches!(change, Change::Left { .. } | Change::RitualEnded { .. })
     }
 
     pub(crate) fn note_idle(&mut self, agent: AgentId) {
@@ -184,7 +194,7 @@ impl Engine {
         command: &Command,
         now: RealTime,
     ) -> Option<RealTime> {
-        if self.lock_step.is_some() {
+        if self.course.is_lock_step() {
             return None;
         }
         match command {
@@ -206,8 +216,8 @@ impl Engine {
         if estimate == 0 {
             return None;
         }
-        let rate = self.config.limits.fan_out_rate_of_team(self.fan_out.len());
-        let bucket = self.fan_out.get_mut(usize::from(actor.team.0))?;
+        let rate = self.config.limits.fan_out_rate_of_team(self.rates.fan_out.len());
+        let bucket = self.rates.fan_out.get_mut(usize::from(actor.team.0))?;
         let session = self.sessions.get_mut(self.sessions.of_agent(agent)?)?;
         session.flow.prepaid_tokens = session.flow.prepaid_tokens.saturating_add(estimate);
         let at = bucket.next_at(now, rate);
@@ -221,9 +231,12 @@ impl Engine {
         if !session.flow.sees_much {
             return None;
         }
-        let rate = self.config.limits.fan_out_rate_of_team(self.fan_out.len());
+        let rate = self.config.limits.fan_out_rate_of_team(self.rates.fan_out.len());
         let team = self.game.world().agent(agent)?.team;
-        self.fan_out.get_mut(usize::from(team.0))?.next_at(now, rate)
+        self.rates
+            .fan_out
+            .get_mut(usize::from(team.0))?
+            .next_at(now, rate)
     }
 
     /// Charges an agent's team for what it has been sent as a look, beyond what agents ordinarily see.
@@ -236,7 +249,7 @@ impl Engine {
         session.flow.sees_much = beyond > 0;
         if beyond > 0
             && let Some(actor) = self.game.world().agent(agent)
-            && let Some(bucket) = self.fan_out.get_mut(usize::from(actor.team.0))
+            && let Some(bucket) = self.rates.fan_out.get_mut(usize::from(actor.team.0))
         {
             bucket.take(tokens(beyond));
         }
@@ -261,7 +274,7 @@ impl Engine {
                 _ => prepaid.saturating_sub(sent_tokens),
             };
         }
-        if let Some(bucket) = self.fan_out.get_mut(usize::from(actor.team.0)) {
+        if let Some(bucket) = self.rates.fan_out.get_mut(usize::from(actor.team.0)) {
             bucket.take(unpaid);
         }
     }

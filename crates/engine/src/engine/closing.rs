@@ -38,13 +38,13 @@ impl Engine {
         if let Some(oldest) = makes_room {
             self.sessions.schedule_close(oldest, CloseReason::Evicted);
         }
-        let arrival = self.counters.opened;
-        let request_rate = limits.request_rate_at(self.pace.clock().frequency());
+        let arrival = self.figures.counters.opened;
+        let request_rate = limits.request_rate_at(self.course.pace.clock().frequency());
         self.sessions
             .insert(Session::new(conn, peer, arrival, now, limits, request_rate));
         match refused {
             Some(reason) => self.sessions.schedule_close(conn, reason),
-            None if self.pace.is_started() => self.greet(conn),
+            None if self.course.pace.is_started() => self.greet(conn),
             None => {}
         }
     }
@@ -56,8 +56,8 @@ impl Engine {
             .map(|session| session.role)
         {
             // It was on its way out anyway, and hung up as it should.
-            Some(Role::Leaving { reason, .. }) => self.counters.closed[reason.index()] += 1,
-            Some(_) => self.counters.closed_by_peer += 1,
+            Some(Role::Leaving { reason, .. }) => self.figures.counters.closed[reason.index()] += 1,
+            Some(_) => self.figures.counters.closed_by_peer += 1,
             None => {}
         }
     }
@@ -67,8 +67,8 @@ impl Engine {
         let shown = self.shown(conn);
         if self.forget(conn, LeaveCause::Dismissed).is_some() {
             log::debug!("{shown}: disconnected, {}", reason.name());
-            self.counters.closed[reason.index()] += 1;
-            self.outputs.push_back(Output::Close { conn, reason });
+            self.figures.counters.closed[reason.index()] += 1;
+            self.pending.outputs.push_back(Output::Close { conn, reason });
         }
     }
 
@@ -107,7 +107,7 @@ impl Engine {
             && !*is_write_shut
         {
             *is_write_shut = true;
-            self.outputs.push_back(Output::ShutdownWrite { conn });
+            self.pending.outputs.push_back(Output::ShutdownWrite { conn });
             self.set_limit(conn, Some(limits::LINGER_SPAN));
         }
     }
@@ -165,7 +165,7 @@ impl Engine {
         for agent in agents {
             self.remove_agent(agent, CloseReason::GameOver);
         }
-        for conn in self.lock_step.as_ref().map_or_else(Vec::new, LockStep::seated) {
+        for conn in self.course.lock_step().map_or_else(Vec::new, LockStep::seated) {
             self.close_after_flush(conn, CloseReason::GameOver);
         }
     }
@@ -191,7 +191,7 @@ impl Engine {
         self.leave_seat(conn);
         match session.agent() {
             Some(agent) if cause == LeaveCause::Disconnected && self.is_behind() => {
-                self.departing.insert(agent);
+                self.pending.departing.insert(agent);
                 self.timers.schedule(self.sessions.now(), Timer::Leave(agent));
             }
             Some(agent) => self.leave(agent, cause),
@@ -205,7 +205,7 @@ impl Engine {
 
     /// Removes an agent whose peer disconnected while older work was due, unless it died meanwhile.
     pub(super) fn leave_late(&mut self, agent: AgentId) {
-        self.departing.remove(&agent);
+        self.pending.departing.remove(&agent);
         if self.game.world().agent(agent).is_some() {
             self.leave(agent, LeaveCause::Disconnected);
         }

@@ -18,7 +18,7 @@ impl Engine {
     pub fn control(&mut self, request: Control, now: RealTime) -> Result<(), Refusal> {
         self.sessions.set_now(now);
         self.take_game_time(now);
-        self.counters.admin_requests += 1;
+        self.figures.counters.admin_requests += 1;
         let done = self.carry_out_control(request, now);
         self.settle();
         done
@@ -28,23 +28,25 @@ impl Engine {
         request.check()?;
         match request {
             // A second one in lock-step: the game begins without the missing agents.
-            Control::Start if self.pace.is_started() && self.is_gathering() => self.begin_lock_step(now),
+            Control::Start if self.course.pace.is_started() && self.is_gathering() => {
+                self.begin_lock_step(now)
+            }
             Control::Start => {
                 self.start(now)?;
                 self.send_clock(now);
             }
             Control::SetFrequency(asked) => {
-                let frequency = self.pace.set_frequency(now, asked)?;
-                self.sprint = None;
+                let frequency = self.course.pace.set_frequency(now, asked)?;
+                self.course.sprint = None;
                 self.pace_changed(PaceChange::Frequency(frequency), now);
             }
             Control::Pause => {
-                match self.lock_step {
-                    Some(_) => self.hold_leaps(true)?,
-                    // It stands still until more comes, and is to do so beyond that.
-                    None if self.is_live() && self.is_stopped_at_end() => {}
-                    None => self.pace.pause(now)?,
+                if self.course.is_lock_step() {
+                    self.hold_leaps(true)?;
+                } else if !(self.is_live() && self.is_stopped_at_end()) {
+                    self.course.pace.pause(now)?;
                 }
+                // What waits for more to come stands still until then, and is to do so beyond that.
                 self.pace_changed(PaceChange::Paused, now);
             }
             Control::Resume | Control::Step(_) if self.is_recording_over() => {
@@ -54,9 +56,9 @@ impl Engine {
                 });
             }
             Control::Resume => {
-                match self.lock_step {
-                    Some(_) => self.hold_leaps(false)?,
-                    None => self.pace.resume(now)?,
+                match self.course.is_lock_step() {
+                    true => self.hold_leaps(false)?,
+                    false => self.course.pace.resume(now)?,
                 }
                 self.pace_changed(PaceChange::Resumed, now);
             }
@@ -66,7 +68,8 @@ impl Engine {
             }
             Control::Sprint(units) => self.start_sprint(units, now)?,
             Control::Say(text) => {
-                self.text_updates
+                self.delivery
+                    .text
                     .announce(&mut self.sessions, &GuiEvent::Message(&text));
                 let text = String::from_utf8_lossy(&text).into();
                 self.show(ShownBy::Server, Show::Announce(text));
@@ -92,7 +95,7 @@ impl Engine {
     pub fn disconnect(&mut self, conn: ConnId, now: RealTime) -> bool {
         self.sessions.set_now(now);
         self.take_game_time(now);
-        self.counters.admin_requests += 1;
+        self.figures.counters.admin_requests += 1;
         let session = self.sessions.get(conn).filter(|session| !session.is_leaving());
         let played = session.map(|session| session.agent());
         match played {
@@ -121,12 +124,12 @@ impl Engine {
             true => self.carry_out_control(request.clone(), now),
             false => Err(Refusal::NotAllowed(self.config.control.refusal())),
         };
-        let refused = self.counters.gui_refused + self.counters.messages_refused;
+        let refused = self.figures.counters.gui_refused + self.figures.counters.messages_refused;
         match &done {
             Ok(()) => log::debug!("{}: {request}", self.shown(conn)),
             Err(reason) => {
                 // Once in a while, however often it asks.
-                if let Some(refused) = self.meters.refusals_logged.note(now, refused + 1) {
+                if let Some(refused) = self.figures.meters.refusals_logged.note(now, refused + 1) {
                     log::info!(
                         "{}: {request}: {reason} ({refused} requests were refused)",
                         self.shown(conn)

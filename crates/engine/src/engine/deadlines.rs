@@ -92,7 +92,7 @@ impl Engine {
             self.take_game_time(now);
         }
         let timer_due = self.timers.next_deadline().filter(|at| *at <= now);
-        if self.lock_step.is_some() {
+        if self.course.is_lock_step() {
             // Leaps have no instant of their own, and there may be no end of them: what has one goes first.
             self.end_wait_if_due(now);
             let fired = match timer_due {
@@ -102,10 +102,13 @@ impl Engine {
             self.settle();
             return fired;
         }
-        let game_due = self.next_due().filter(|at| *at <= self.pace.game_now());
+        let game_due = self.next_due().filter(|at| *at <= self.course.pace.game_now());
         // A game that may lag as far as it likes does not keep timers waiting until it has caught up, which may be never.
         let timer_wait_limit = now - limits::TIMER_WAIT_MAX;
-        let is_game_first = match (game_due.and_then(|at| self.pace.clock().real_at(at)), timer_due) {
+        let is_game_first = match (
+            game_due.and_then(|at| self.course.pace.clock().real_at(at)),
+            timer_due,
+        ) {
             (Some(game), Some(timer)) => game.max(timer_wait_limit) <= timer,
             (game, _) => game.is_some(),
         };
@@ -124,7 +127,7 @@ impl Engine {
         [
             self.game_due(),
             self.timers.next_deadline(),
-            self.sprint_ends_at(),
+            self.course.sprint_ends_at(),
             self.sessions.next_release(),
         ]
         .into_iter()
@@ -135,14 +138,14 @@ impl Engine {
     /// When the game's own next deadline is that the server wakes up for, at the present speed. `None`: it has none, or it
     /// is paused.
     pub fn game_due(&self) -> Option<RealTime> {
-        match &self.lock_step {
+        match self.course.lock_step() {
             Some(lock_step) => match self.leap_due() {
                 Some(_) => Some(self.sessions.now()),
                 None => lock_step.wait_ends(&self.game),
             },
             None => self
                 .next_awaited_deadline()
-                .and_then(|at| self.pace.clock().real_at(at)),
+                .and_then(|at| self.course.pace.clock().real_at(at)),
         }
     }
 
@@ -150,10 +153,11 @@ impl Engine {
     /// agent survives: [`Self::fire_unobserved_meals`] carries those out with the next wake-up.
     pub(super) fn next_awaited_deadline(&self) -> Option<GameTime> {
         let next = self.next_game_deadline();
-        let awaited = match next.is_none_or(|at| at <= self.pace.game_now()) || self.are_meals_observed() {
-            true => next,
-            false => self.game.next_unwatched_deadline(),
-        };
+        let awaited =
+            match next.is_none_or(|at| at <= self.course.pace.game_now()) || self.are_meals_observed() {
+                true => next,
+                false => self.game.next_unwatched_deadline(),
+            };
         awaited.into_iter().chain(self.next_mind_wake()).min()
     }
 
@@ -166,7 +170,7 @@ impl Engine {
     /// Whether meals are to be carried out at their instants: viewers are sent them; in lock-step time goes from one deadline
     /// to the next; and a recording is played as it is.
     fn are_meals_observed(&self) -> bool {
-        self.is_watched() || self.lock_step.is_some() || self.playback.is_some()
+        self.is_watched() || self.course.is_lock_step() || self.course.is_recorded()
     }
 
     /// Carries out the meals before the game time of the pass that the server did not wake up for. Input that comes in now then
@@ -177,27 +181,27 @@ impl Engine {
             return;
         }
         let timer_at = self.timers.next_deadline().filter(|at| *at <= now);
-        let before = timer_at.map_or(self.pace.game_now(), |at| self.pace.game_at(at));
+        let before = timer_at.map_or(self.course.pace.game_now(), |at| self.course.pace.game_at(at));
         let before = self.next_mind_wake().map_or(before, |wake| before.min(wake));
         while self.fire_meals(before, limits::MEALS_AT_ONCE) > 0 {}
     }
 
     pub(super) fn fire_game(&mut self, now: RealTime) -> Option<Fired> {
-        if self.playback.is_some() {
+        if self.course.is_recorded() {
             return self.fire_recorded(now);
         }
         if let Some(wake) = self.wake_due() {
             return Some(self.wake_mind(wake, now));
         }
-        let fired = self.game.fire_next(self.pace.game_now())?;
-        let lateness_ns = self.pace.lateness_ns(now, fired.at);
+        let fired = self.game.fire_next(self.course.pace.game_now())?;
+        let lateness_ns = self.course.pace.lateness_ns(now, fired.at);
         self.note_fired(fired);
         let mut count = 1;
         if fired.kind == DueKind::Hunger {
             let after = fired.at + GameSpan::from_nanounits(1);
             count += self.fire_meals(after, limits::MEALS_AT_ONCE - 1);
         }
-        self.meters.lateness.note(now, lateness_ns, count);
+        self.figures.meters.lateness.note(now, lateness_ns, count);
         Some(Fired {
             kind: FiredKind::Game(fired.kind),
             lateness_ns,
@@ -221,32 +225,32 @@ impl Engine {
     }
 
     fn note_fired(&mut self, fired: trantor_game::Fired) {
-        self.snapshots.world_changed();
-        if let Some(recorder) = &mut self.recorder {
+        self.delivery.snapshots.world_changed();
+        if let Some(recorder) = &mut self.record.recorder {
             recorder.writer.stepped(&self.game);
         }
-        self.counters.fired[fired.kind as usize] += 1;
+        self.figures.counters.fired[fired.kind as usize] += 1;
         self.publish_events(fired.agent);
     }
 
     fn fire_timer(&mut self, now: RealTime) -> Option<Fired> {
         let (at, item) = self.timers.take_due(now)?;
-        self.counters.timers += 1;
+        self.figures.counters.timers += 1;
         let kind = match item {
             Timer::SessionLimit(conn) => {
                 self.session_limit_passed(conn);
                 FiredKind::SessionLimit
             }
             Timer::Resume(conn) => {
-                self.arrived = Some(self.pace.game_at(at));
+                self.course.arrived = Some(self.course.pace.game_at(at));
                 self.resume_peer(conn, now);
-                self.arrived = None;
+                self.course.arrived = None;
                 FiredKind::Resume
             }
             Timer::Leave(agent) => {
-                self.arrived = Some(self.pace.game_at(at));
+                self.course.arrived = Some(self.course.pace.game_at(at));
                 self.leave_late(agent);
-                self.arrived = None;
+                self.course.arrived = None;
                 FiredKind::Resume
             }
             Timer::TextTurns => {

@@ -21,7 +21,7 @@ const RATE_PAUSE_SPAN: RealSpan = RealSpan::from_millis(50);
 impl Engine {
     /// Takes in bytes of a peer and carries out every whole request in them.
     pub(super) fn read(&mut self, conn: ConnId, bytes: &[u8], now: RealTime) {
-        self.counters.bytes_in += bytes.len() as u64;
+        self.figures.counters.bytes_in += bytes.len() as u64;
         let Some(session) = self
             .sessions
             .get_mut(conn)
@@ -50,7 +50,7 @@ impl Engine {
     /// Drops bytes of a peer that is gone or is being closed, at the rate at which they would be processed: a flood to the last
     /// delays no other.
     pub(super) fn drain(&mut self, conn: ConnId, bytes: usize, now: RealTime) {
-        self.counters.bytes_dropped += bytes as u64;
+        self.figures.counters.bytes_dropped += bytes as u64;
         let rate = self.request_rate();
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -83,7 +83,7 @@ impl Engine {
                 matches!(why, Some(Throttle::Rate(_))) && matches!(session.role, Role::TextViewer);
             let flow = &mut session.flow;
             if let Some(why) = why
-                && !(is_polling && flow.bucket.borrow(&mut self.spare_requests, now, spare_rate))
+                && !(is_polling && flow.bucket.borrow(&mut self.rates.spare, now, spare_rate))
             {
                 self.throttle(conn, bytes, why, now);
                 return;
@@ -91,7 +91,7 @@ impl Engine {
             let before = bytes.len();
             let violations_before = session.violations;
             let request = session.next_request(&mut bytes, &self.config);
-            self.counters.violations += u64::from(session.violations - violations_before);
+            self.figures.counters.violations += u64::from(session.violations - violations_before);
             session.flow.bucket.take(requests_for(before - bytes.len()));
             let Some(request) = request else { return };
             let counts_as = match request {
@@ -303,7 +303,9 @@ impl Engine {
     }
 
     fn want_reading(&mut self, conn: ConnId, is_wanted: bool) {
-        self.outputs.push_back(Output::Reading { conn, is_wanted });
+        self.pending
+            .outputs
+            .push_back(Output::Reading { conn, is_wanted });
     }
 
     pub(super) fn cancel_flow(&mut self, go_on: Option<TimerId>, stall: Option<TimerId>) {
@@ -319,19 +321,23 @@ impl Engine {
         let flow = &mut session.flow;
         if std::mem::replace(&mut flow.is_read, false) {
             let is_wanted = false;
-            self.outputs.push_back(Output::Reading { conn, is_wanted });
+            self.pending
+                .outputs
+                .push_back(Output::Reading { conn, is_wanted });
         }
         match why {
             Throttle::Rate(at) | Throttle::FanOut(at) => {
-                self.counters.throttled += 1;
-                self.counters.throttled_peers += u64::from(!std::mem::replace(&mut flow.was_throttled, true));
+                self.figures.counters.throttled += 1;
+                self.figures.counters.throttled_peers +=
+                    u64::from(!std::mem::replace(&mut flow.was_throttled, true));
                 self.resume_at(conn, at);
             }
             // What became due by the step, or before, goes first at that instant.
             Throttle::Step | Throttle::OlderWork => self.resume_at(conn, now),
             Throttle::Output | Throttle::Answer | Throttle::Lines => {
-                self.counters.blocked += 1;
-                self.counters.blocked_peers += u64::from(!std::mem::replace(&mut flow.was_blocked, true));
+                self.figures.counters.blocked += 1;
+                self.figures.counters.blocked_peers +=
+                    u64::from(!std::mem::replace(&mut flow.was_blocked, true));
             }
         }
         self.keep_unread(conn, bytes);
@@ -362,10 +368,13 @@ impl Engine {
     /// Resumes an answer about the whole world or map at `at`, or when those before it have had their turn. An answer that may not
     /// continue before then delays no other.
     pub(super) fn continue_answer_at(&mut self, conn: ConnId, at: RealTime) {
-        let free_at = self.answered_at.saturating_add(limits::ANSWER_SPACING);
+        let free_at = self
+            .delivery
+            .map_answered_at
+            .saturating_add(limits::ANSWER_SPACING);
         let free_at = free_at.max(self.sessions.now());
         if at <= free_at {
-            self.answered_at = free_at;
+            self.delivery.map_answered_at = free_at;
         }
         self.resume_at(conn, at.max(free_at));
     }
@@ -375,8 +384,8 @@ impl Engine {
     fn take_piece(&mut self, now: RealTime) -> usize {
         /// After so many turns without a piece it is as large as may be.
         const TURNS_MAX: usize = limits::ANSWER_BYTES_AT_ONCE / limits::ANSWER_BYTES_PER_TURN;
-        let quiet = now.since(self.answered_at);
-        self.answered_at = self.answered_at.max(now);
+        let quiet = now.since(self.delivery.map_answered_at);
+        self.delivery.map_answered_at = self.delivery.map_answered_at.max(now);
         let turns = quiet.as_nanos() / limits::ANSWER_SPACING.as_nanos();
         let turns = usize::try_from(turns).unwrap_or(0).clamp(1, TURNS_MAX);
         turns * limits::ANSWER_BYTES_PER_TURN
@@ -391,10 +400,10 @@ impl Engine {
     }
 
     fn request_rate(&self) -> TokenRate {
-        let speed = match self.lock_step {
+        let speed = match self.course.is_lock_step() {
             // As fast as they think: no speed is too high.
-            Some(_) => Frequency::new(u64::from(Frequency::MAX)).expect("the highest frequency is one"),
-            None => self.pace.clock().frequency(),
+            true => Frequency::new(u64::from(Frequency::MAX)).expect("the highest frequency is one"),
+            false => self.course.pace.clock().frequency(),
         };
         self.config.limits.request_rate_at(speed)
     }

@@ -318,19 +318,19 @@ impl LockStep {
 impl Engine {
     /// How the game stands if it is played in lock-step.
     pub fn lock_step_state(&self) -> Option<LockStepState> {
-        Some(self.lock_step.as_ref()?.state(&self.game))
+        Some(self.course.lock_step()?.state(&self.game))
     }
 
     pub(crate) fn is_gathering(&self) -> bool {
-        self.lock_step
-            .as_ref()
+        self.course
+            .lock_step()
             .is_some_and(|lock_step| lock_step.is_gathering())
     }
 
     /// Reserves a place of the start. The peer is answered at once, since many programs start their next agent only
     /// then; it is born when the game begins, and its input until then is kept.
     pub(super) fn take_seat(&mut self, conn: ConnId, team: Option<TeamId>, now: RealTime) {
-        let seat = match (&mut self.lock_step, team) {
+        let seat = match (self.course.lock_step_mut(), team) {
             // A match can end before the first birth.
             (Some(lock_step), Some(team)) if self.game.winner().is_none() => {
                 lock_step.take_seat(&self.game, team, conn)
@@ -347,13 +347,13 @@ impl Engine {
     }
 
     pub(super) fn leave_seat(&mut self, conn: ConnId) {
-        if let Some(lock_step) = &mut self.lock_step {
+        if let Some(lock_step) = self.course.lock_step_mut() {
             lock_step.leave_seat(conn);
         }
     }
 
     pub(super) fn begin_if_full(&mut self, now: RealTime) {
-        if let Some(lock_step) = &self.lock_step
+        if let Some(lock_step) = self.course.lock_step()
             && lock_step.is_gathering()
             && lock_step.free_seats(&self.game) == 0
         {
@@ -363,7 +363,7 @@ impl Engine {
 
     /// Begins the game with the seated peers: all are born, and then their early input is processed.
     pub(super) fn begin_lock_step(&mut self, now: RealTime) {
-        let Some(lock_step) = &mut self.lock_step else {
+        let Some(lock_step) = self.course.lock_step_mut() else {
             return;
         };
         let born = lock_step.begin();
@@ -383,7 +383,7 @@ impl Engine {
             let said = std::mem::take(&mut session.flow.unread);
             match self.apply_quietly(GameInput::Join { team }) {
                 Handled::Joined(agent) => {
-                    self.counters.joined += 1;
+                    self.figures.counters.joined += 1;
                     self.sessions.set_role(conn, Role::Agent(agent));
                     self.set_limit(conn, self.config.limits.idle_span);
                     self.note_idle(agent);
@@ -404,8 +404,8 @@ impl Engine {
     /// at once, so that all agents concerned can think in parallel; the starts of a moment come only when
     /// no agent is idle.
     pub(super) fn leap_due(&self) -> Option<GameTime> {
-        let lock_step = self.lock_step.as_ref()?;
-        let due = self.next_due().filter(|_| self.pace.is_started())?;
+        let lock_step = self.course.lock_step()?;
+        let due = self.next_due().filter(|_| self.course.pace.is_started())?;
         if lock_step.is_frozen || lock_step.is_gathering() {
             return None;
         }
@@ -416,14 +416,14 @@ impl Engine {
 
     pub(super) fn fire_leap(&mut self, now: RealTime) -> Option<Fired> {
         let due = self.leap_due()?;
-        self.pace.leap_to(due);
+        self.course.pace.leap_to(due);
         self.fire_game(now)
     }
 
     /// Gives up the awaited agents once the wait has reached its cap. The journal records it, since a replay
     /// depends on it.
     pub(super) fn end_wait_if_due(&mut self, now: RealTime) {
-        let Some(lock_step) = &mut self.lock_step else {
+        let Some(lock_step) = self.course.lock_step_mut() else {
             return;
         };
         if lock_step.wait_ends(&self.game).is_none_or(|ends| ends > now) {
@@ -439,10 +439,10 @@ impl Engine {
 
     /// Freezes or resumes the game for an operator or a viewer.
     pub(super) fn hold_leaps(&mut self, is_frozen: bool) -> Result<(), Refusal> {
-        if !self.pace.is_started() {
+        if !self.course.pace.is_started() {
             return Err(Refusal::NotStarted);
         }
-        let lock_step = self.lock_step.as_mut().expect("asked for in lock-step only");
+        let lock_step = self.course.lock_step_mut().expect("asked for in lock-step only");
         match (lock_step.is_frozen, is_frozen) {
             (true, true) => Err(Refusal::AlreadyPaused),
             (false, false) => Err(Refusal::NotPaused),
@@ -457,12 +457,16 @@ impl Engine {
     /// The game clock as frame viewers see it. In lock-step it stands still between leaps, which is hard
     /// to watch; so it shows the speed of the game since the last tick.
     pub(super) fn shown_clock(&self, now: RealTime) -> GameClock {
-        let Some(lock_step) = &self.lock_step else {
-            return *self.pace.clock();
+        let Some(lock_step) = self.course.lock_step() else {
+            return *self.course.pace.clock();
         };
-        let rate = self.watch.as_ref().and_then(|watch| watch.leap_frequency);
-        let frequency = rate.unwrap_or_else(|| self.pace.clock().frequency());
-        let mut clock = GameClock::new(now, self.pace.game_now(), frequency);
+        let rate = self
+            .delivery
+            .watch
+            .as_ref()
+            .and_then(|watch| watch.leap_frequency);
+        let frequency = rate.unwrap_or_else(|| self.course.pace.clock().frequency());
+        let mut clock = GameClock::new(now, self.course.pace.game_now(), frequency);
         if rate.is_none() || lock_step.is_frozen {
             clock.pause(now);
         }

@@ -20,12 +20,13 @@ impl Host for Engine {
 
     fn hand_in(&mut self, input: GameInput) -> Handled {
         let is_command = matches!(input, GameInput::Command { .. });
-        let arrived = self.arrived.replace(self.game.now());
+        let arrived = self.course.arrived.replace(self.game.now());
         let handled = self.apply_quietly(input);
-        self.arrived = arrived;
-        self.counters.commands += u64::from(is_command);
-        self.counters.joined += u64::from(matches!(handled, Handled::Joined(_)));
-        self.counters.commands_dropped += u64::from(handled == Handled::Refused(GameRefusal::QueueFull));
+        self.course.arrived = arrived;
+        self.figures.counters.commands += u64::from(is_command);
+        self.figures.counters.joined += u64::from(matches!(handled, Handled::Joined(_)));
+        self.figures.counters.commands_dropped +=
+            u64::from(handled == Handled::Refused(GameRefusal::QueueFull));
         handled
     }
 
@@ -34,7 +35,7 @@ impl Host for Engine {
     }
 
     fn pace(&self) -> PaceState {
-        let (slips, slipped) = self.pace.slips();
+        let (slips, slipped) = self.course.pace.slips();
         PaceState {
             frequency: Some(self.game_clock().frequency()),
             lock_step: self.lock_step_state(),
@@ -52,9 +53,9 @@ impl Host for Engine {
 
     fn control(&mut self, request: Control) -> Result<(), Refusal> {
         // Minds that are due are not counted while they act: a stamp of the pass would pass them by.
-        let arrived = self.arrived.replace(self.game.now());
+        let arrived = self.course.arrived.replace(self.game.now());
         let done = self.carry_out_control(request, self.sessions.now());
-        self.arrived = arrived;
+        self.course.arrived = arrived;
         done
     }
 }
@@ -73,7 +74,7 @@ impl OperatorView for Engine {
     }
 
     fn mind_groups(&self) -> &[MindGroupState] {
-        self.minds.as_ref().map_or(&[], |minds| minds.groups())
+        self.players.minds.as_ref().map_or(&[], |minds| minds.groups())
     }
 
     fn mind_of(&self, agent: AgentId) -> Option<&str> {
@@ -87,30 +88,34 @@ impl Engine {
     /// # Errors
     /// In a recording, once a team has won, or beyond [`limits::MIND_GROUPS_MAX`].
     pub fn add_minds(&mut self, groups: Vec<MindGroup>) -> Result<usize, Refusal> {
-        let before = self.minds.as_ref().map_or(0, |minds| minds.groups().len());
+        let before = self
+            .players
+            .minds
+            .as_ref()
+            .map_or(0, |minds| minds.groups().len());
         if before + groups.len() > limits::MIND_GROUPS_MAX {
             let max = limits::MIND_GROUPS_MAX;
             return Err(Refusal::TooManyMindGroups { max });
         }
         self.make_room_for_minds()?;
-        let Some(minds) = &mut self.minds else {
+        let Some(minds) = &mut self.players.minds else {
             return Ok(0);
         };
         let joined = minds.joined();
         for group in groups {
             minds.add(self.game.config(), group);
         }
-        if let Some(lock_step) = &mut self.lock_step {
+        if let Some(lock_step) = self.course.lock_step_mut() {
             lock_step.seat_minds(&self.game, &minds.waiting());
         }
-        if self.pace.is_started() {
+        if self.course.pace.is_started() {
             match self.is_gathering() {
                 true => self.begin_if_full(self.sessions.now()),
                 false => self.join_minds(),
             }
         }
         self.settle();
-        let joined_now = self.minds.as_ref().map_or(0, |minds| minds.joined());
+        let joined_now = self.players.minds.as_ref().map_or(0, |minds| minds.joined());
         Ok(usize::try_from(joined_now - joined).unwrap_or(usize::MAX))
     }
 
@@ -120,10 +125,10 @@ impl Engine {
     /// In a recording, or once a team has won.
     pub fn direct(&mut self, scenario: Box<dyn Scenario>, read_line: ReadLine) -> Result<(), Refusal> {
         self.make_room_for_minds()?;
-        if let Some(minds) = &mut self.minds {
+        if let Some(minds) = &mut self.players.minds {
             minds.direct(scenario, read_line);
         }
-        if self.pace.is_started() && !self.is_gathering() {
+        if self.course.pace.is_started() && !self.is_gathering() {
             self.join_minds();
         }
         self.settle();
@@ -132,7 +137,7 @@ impl Engine {
 
     /// Asks minds and the scenario anew when they want to be woken: what they are made from has changed.
     pub fn reschedule_minds(&mut self) {
-        if let Some(minds) = &mut self.minds {
+        if let Some(minds) = &mut self.players.minds {
             minds.reschedule(&self.game);
         }
         self.settle();
@@ -146,16 +151,20 @@ impl Engine {
             return Err(Refusal::MatchOver);
         }
         self.game.set_event_filter(EventFilter::AllShared);
-        self.minds.get_or_insert_with(|| Box::new(Minds::new(&self.game)));
+        self.players
+            .minds
+            .get_or_insert_with(|| Box::new(Minds::new(&self.game)));
         Ok(())
     }
 
     /// Removes the youngest minds of a team, at most `count` of them or all, with their agents. Answers how many.
     pub fn remove_minds(&mut self, team: TeamId, count: Option<u32>) -> usize {
-        let Some(minds) = &mut self.minds else { return 0 };
+        let Some(minds) = &mut self.players.minds else {
+            return 0;
+        };
         let count = count.map_or(usize::MAX, |count| count as usize);
         let (unborn, agents) = minds.take_youngest(team, count);
-        if let Some(lock_step) = &mut self.lock_step {
+        if let Some(lock_step) = self.course.lock_step_mut() {
             lock_step.seat_minds(&self.game, &minds.waiting());
         }
         for agent in &agents {
@@ -167,35 +176,35 @@ impl Engine {
 
     /// The groups of minds, in the order in which they were added.
     pub fn mind_groups(&self) -> impl Iterator<Item = &MindGroupState> {
-        self.minds.iter().flat_map(|minds| minds.groups())
+        self.players.minds.iter().flat_map(|minds| minds.groups())
     }
 
     /// Minds whose decision is overdue by a whole period of their rate.
     pub fn minds_starved(&self) -> usize {
-        let minds = self.minds.as_ref();
-        minds.map_or(0, |minds| minds.starved(self.pace.game_now()))
+        let minds = self.players.minds.as_ref();
+        minds.map_or(0, |minds| minds.starved(self.course.pace.game_now()))
     }
 
     /// What the mind of an agent is called, if it has one.
     pub fn mind_of(&self, agent: AgentId) -> Option<&str> {
-        self.minds.as_ref()?.name_of(agent)
+        self.players.minds.as_ref()?.name_of(agent)
     }
 
     /// Lets minds act on the engine. What comes of it is to be published.
     fn let_minds(&mut self, act: impl FnOnce(&mut Minds, &mut Self)) {
-        if let Some(mut minds) = self.minds.take() {
-            self.are_minds_acting = true;
+        if let Some(mut minds) = self.players.minds.take() {
+            self.players.are_acting = true;
             act(&mut minds, self);
-            self.are_minds_acting = false;
-            self.minds = Some(minds);
+            self.players.are_acting = false;
+            self.players.minds = Some(minds);
         }
     }
 
     pub(super) fn join_minds(&mut self) {
         // Before the first pass that is the beginning of the game.
-        let now = self.pace.game_now();
+        let now = self.course.pace.game_now();
         let now = self.next_due().map_or(now, |due| due.min(now));
-        if self.minds.is_some() && now > self.game.now() {
+        if self.players.minds.is_some() && now > self.game.now() {
             self.game.advance_to(now);
         }
         self.let_minds(Minds::join_all);
@@ -208,7 +217,7 @@ impl Engine {
     }
 
     pub(super) fn minds_joined(&mut self) {
-        if let Some(minds) = &mut self.minds {
+        if let Some(minds) = &mut self.players.minds {
             minds.all_joined();
             minds.begin_scenario(&self.game);
         }
@@ -216,7 +225,7 @@ impl Engine {
 
     /// Passes to the minds what happened to their agents.
     pub(super) fn attend_minds(&mut self) {
-        if self.minds.as_ref().is_some_and(|minds| minds.has_noted()) {
+        if self.players.minds.as_ref().is_some_and(|minds| minds.has_noted()) {
             self.let_minds(Minds::attend_noted);
         }
     }
@@ -231,7 +240,7 @@ impl Engine {
     }
 
     pub(super) fn next_mind_wake(&self) -> Option<GameTime> {
-        self.minds.as_ref()?.next_wake()
+        self.players.minds.as_ref()?.next_wake()
     }
 
     pub(super) fn wake_mind(&mut self, wake: GameTime, now: RealTime) -> Fired {
@@ -241,7 +250,7 @@ impl Engine {
         self.publish_events(None);
         Fired {
             kind: FiredKind::Mind,
-            lateness_ns: self.pace.lateness_ns(now, wake),
+            lateness_ns: self.course.pace.lateness_ns(now, wake),
             count,
         }
     }

@@ -37,16 +37,17 @@ impl Engine {
             return None;
         }
         let place = self.next_operator_line()?;
-        let said = self.operator_lines.remove(place)?;
-        self.unanswered_operators.insert(said.conn);
-        self.operator_requests
+        let said = self.operators.lines.remove(place)?;
+        self.operators.unanswered.insert(said.conn);
+        self.rates
+            .operators
             .take(requests_for(said.line.len()).saturating_add(1));
         Some(said)
     }
 
     fn next_operator_line(&self) -> Option<usize> {
-        let is_free = |said: &OperatorLine| !self.unanswered_operators.contains(&said.conn);
-        self.operator_lines.iter().position(is_free)
+        let is_free = |said: &OperatorLine| !self.operators.unanswered.contains(&said.conn);
+        self.operators.lines.iter().position(is_free)
     }
 
     /// When the next line of an operator is to be carried out, `now` at the earliest: those of all operators together have
@@ -56,23 +57,26 @@ impl Engine {
         if self.next_operator_line().is_none() || self.is_step_under_way() {
             return None;
         }
-        let mut bucket = self.operator_requests;
+        let mut bucket = self.rates.operators;
         Some(bucket.next_at(now, limits::OPERATOR_LINE_RATE).unwrap_or(now))
     }
 
     /// Whether what became due by a step is not all done.
     pub(super) fn is_step_under_way(&self) -> bool {
-        self.lock_step.is_none()
-            && self.pace.clock().is_paused()
-            && self.next_due().is_some_and(|at| at <= self.pace.game_now())
+        !self.course.is_lock_step()
+            && self.course.pace.clock().is_paused()
+            && self
+                .next_due()
+                .is_some_and(|at| at <= self.course.pace.game_now())
     }
 
     /// Answers an operator in text, ends of lines included. One that was disconnected, perhaps by its own line, and has been
     /// written to for the last time, is sent nothing more.
     pub fn answer_operator(&mut self, conn: ConnId, answer: &str) {
-        self.unanswered_operators.remove(&conn);
+        self.operators.unanswered.remove(&conn);
         let requests = answer.len() / limits::ANSWER_BYTES_PER_REQUEST;
-        self.operator_requests
+        self.rates
+            .operators
             .take(u32::try_from(requests).unwrap_or(u32::MAX));
         self.note_line_done(conn);
         let session = self.sessions.get(conn);
@@ -95,10 +99,10 @@ impl Engine {
         }
         self.config.control = control;
         self.config.token = token;
-        let lines = std::mem::take(&mut self.operator_lines);
+        let lines = std::mem::take(&mut self.operators.lines);
         for said in lines {
             match self.may_control(said.conn) {
-                true => self.operator_lines.push_back(said),
+                true => self.operators.lines.push_back(said),
                 false => {
                     self.note_line_done(said.conn);
                     self.refuse_operator(said.conn, self.config.control.refusal());
@@ -123,8 +127,8 @@ impl Engine {
     }
 
     pub(super) fn forget_lines_of(&mut self, conn: ConnId) {
-        self.operator_lines.retain(|said| said.conn != conn);
-        self.unanswered_operators.remove(&conn);
+        self.operators.lines.retain(|said| said.conn != conn);
+        self.operators.unanswered.remove(&conn);
     }
 
     /// All connections, in the order of the shell's table.
@@ -204,11 +208,12 @@ impl Engine {
             }
             _ => self.config.control.refusal(),
         };
-        self.counters.operators_refused += 1;
+        self.figures.counters.operators_refused += 1;
         if let Some(refused) = self
+            .figures
             .meters
             .operators_logged
-            .note(now, self.counters.operators_refused)
+            .note(now, self.figures.counters.operators_refused)
         {
             log::info!(
                 "{}: may not operate: {reason} ({refused} were refused)",
@@ -225,11 +230,11 @@ impl Engine {
             return self.close_after_flush(conn, CloseReason::ControlRefused);
         }
         match line {
-            Some(line) if self.operator_lines.len() < limits::OPERATOR_LINES_MAX => {
+            Some(line) if self.operators.lines.len() < limits::OPERATOR_LINES_MAX => {
                 if let Some(session) = self.sessions.get_mut(conn) {
                     session.flow.lines_waiting += 1;
                 }
-                self.operator_lines.push_back(OperatorLine { conn, line });
+                self.operators.lines.push_back(OperatorLine { conn, line });
             }
             Some(_) => self.refuse_operator(conn, "too many lines at once"),
             None => self.refuse_operator(conn, "this line is too long"),
@@ -255,8 +260,13 @@ impl Engine {
             false => TokenShown::Wrong,
         };
         if token == TokenShown::Wrong {
-            self.counters.tokens_refused += 1;
-            if let Some(wrong) = self.meters.tokens_logged.note(now, self.counters.tokens_refused) {
+            self.figures.counters.tokens_refused += 1;
+            if let Some(wrong) = self
+                .figures
+                .meters
+                .tokens_logged
+                .note(now, self.figures.counters.tokens_refused)
+            {
                 let last = self.shown(conn);
                 log::warn!("{wrong} wrong tokens were shown, the last one by {last}");
             }

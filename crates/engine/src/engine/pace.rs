@@ -14,6 +14,7 @@ use trantor_protocol::text::GuiEvent;
 use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
 
 use super::Engine;
+use super::course::Sprint;
 
 /// The game clock and the game time of the present pass.
 #[derive(Clone, Debug)]
@@ -188,28 +189,18 @@ impl Pace {
     }
 }
 
-/// A running sprint. A change of speed ends it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sprint {
-    until: GameTime,
-    /// The speed before it.
-    back_to: Frequency,
-    /// Whether that was the recorded one, which may be another by the end.
-    follows_recording: bool,
-}
-
 impl Engine {
     pub(super) fn step(&mut self, step: Step) -> Result<(), Refusal> {
         let limit = self.recording_end();
         let until = match step {
-            Step::Units(units) => return self.pace.step_units(units, limit).map(drop),
+            Step::Units(units) => return self.course.pace.step_units(units, limit).map(drop),
             Step::Event => self.next_game_deadline().or(self.next_mind_wake()),
             Step::Action => {
                 let end = self.next_action_end().or_else(|| self.next_game_deadline());
                 end.map(|end| limit.map_or(end, |limit| end.min(limit)))
             }
         };
-        match self.pace.step_event(until) {
+        match self.course.pace.step_event(until) {
             Err(Refusal::NothingDue) if self.game.winner().is_some() => Err(Refusal::MatchOver),
             stepped => stepped.map(drop),
         }
@@ -217,7 +208,7 @@ impl Engine {
 
     /// Records a change of pace, and sends every viewer the state of the clock.
     pub(super) fn pace_changed(&mut self, change: PaceChange, now: RealTime) {
-        match &mut self.playback {
+        match self.course.playback_mut() {
             Some(playback) => playback.note_pace(change),
             None => self.note_pace(change),
         }
@@ -236,7 +227,8 @@ impl Engine {
 
     fn announce_pace(&mut self, change: PaceChange, now: RealTime) {
         if let PaceChange::Frequency(frequency) = change {
-            self.text_updates
+            self.delivery
+                .text
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
         }
         self.send_clock(now);
@@ -244,73 +236,47 @@ impl Engine {
 
     /// Begins a sprint of so many units; another one that is under way is followed by this one.
     pub(super) fn start_sprint(&mut self, units: u32, now: RealTime) -> Result<(), Refusal> {
-        if !self.pace.is_started() {
+        if !self.course.pace.is_started() {
             return Err(Refusal::NotStarted);
         }
-        if self.lock_step.is_some() {
+        if self.course.is_lock_step() {
             return Err(Refusal::SprintInLockStep);
         }
-        if self.pace.clock().is_paused() {
+        if self.course.pace.clock().is_paused() {
             return Err(Refusal::SprintWhilePaused);
         }
-        let mut sprint = self.sprint.unwrap_or(Sprint {
-            until: self.pace.game_now(),
-            back_to: self.pace.clock().frequency(),
+        let mut sprint = self.course.sprint.unwrap_or(Sprint {
+            until: self.course.pace.game_now(),
+            back_to: self.course.pace.clock().frequency(),
             follows_recording: self
-                .playback
-                .as_ref()
+                .course
+                .playback()
                 .is_some_and(|playback| playback.follows_speed),
         });
-        let frequency = self.pace.set_frequency(now, FREQUENCY_ASKED_MAX)?;
+        let frequency = self.course.pace.set_frequency(now, FREQUENCY_ASKED_MAX)?;
         self.pace_changed(PaceChange::Frequency(frequency), now);
         sprint.until += GameSpan::from_units(i64::from(units));
-        self.sprint = Some(sprint);
+        self.course.sprint = Some(sprint);
         Ok(())
     }
 
     /// The game time at which the sprint under way ends, if there is one.
     pub fn sprint_until(&self) -> Option<GameTime> {
-        self.sprint.map(|sprint| sprint.until)
-    }
-
-    pub(super) fn sprint_ends_at(&self) -> Option<RealTime> {
-        self.pace.clock().real_at(self.sprint?.until)
+        self.course.sprint.map(|sprint| sprint.until)
     }
 
     /// Ends the sprint if that is due at `now`, before the pass takes its game time; answers the speed from then on.
     pub(super) fn end_sprint(&mut self, now: RealTime) -> Option<Frequency> {
-        let at = self.sprint_ends_at().filter(|at| *at <= now)?;
-        let sprint = self.sprint?;
-        if !self.pace.may_reach(sprint.until, self.next_awaited_deadline()) {
+        let at = self.course.sprint_ends_at().filter(|at| *at <= now)?;
+        let sprint = self.course.sprint?;
+        if !self
+            .course
+            .pace
+            .may_reach(sprint.until, self.next_awaited_deadline())
+        {
             return None;
         }
-        Some(self.leave_sprint(sprint, at))
-    }
-
-    /// A recording goes to another moment: a sprint that was under way was to somewhere else.
-    pub(super) fn abandon_sprint(&mut self, now: RealTime) {
-        if let Some(sprint) = self.sprint {
-            self.leave_sprint(sprint, now);
-        }
-    }
-
-    /// Restores the speed before the sprint, as of `at`, or the recorded speeds where they applied; returns it.
-    fn leave_sprint(&mut self, sprint: Sprint, at: RealTime) -> Frequency {
-        self.sprint = None;
-        let recorded = match &mut self.playback {
-            Some(playback) if sprint.follows_recording => {
-                playback.follows_speed = true;
-                playback.speed_at(sprint.until)
-            }
-            _ => None,
-        };
-        // A journal may hold a speed that is not allowed.
-        if let Some(Ok(speed)) = recorded.map(|speed| self.pace.set_frequency(at, speed.get())) {
-            return speed;
-        }
-        let set = self.pace.set_frequency(at, sprint.back_to.get());
-        debug_assert_eq!(set, Ok(sprint.back_to), "it was the speed before");
-        sprint.back_to
+        Some(self.course.leave_sprint(sprint, at))
     }
 
     pub(super) fn sprint_ended(&mut self, frequency: Frequency, now: RealTime) {

@@ -49,10 +49,10 @@ impl Engine {
             ..config
         };
         let mut engine = Self::with_game(config, game, now);
-        engine.snapshots.jump(playback.cursor.history().clone());
-        engine.playback = Some(Box::new(playback));
+        engine.delivery.snapshots.jump(playback.cursor.history().clone());
+        engine.course.follow(playback);
         if start.is_paused {
-            engine.pace.pause(now).expect("it was started just now");
+            engine.course.pace.pause(now).expect("it was started just now");
         }
         engine.stop_if_over(now);
         Ok(engine)
@@ -70,7 +70,7 @@ impl Engine {
             is_paused: false,
         };
         let mut engine = Self::play(config, begun, start, now)?;
-        engine.playback.as_mut().expect("it plays").is_live = true;
+        engine.course.playback_mut().expect("it plays").is_live = true;
         Ok(engine)
     }
 
@@ -88,11 +88,11 @@ impl Engine {
 
     /// Continues what is followed with `journal`, which its writer gave after the bytes before.
     pub fn extend(&mut self, journal: &[u8], now: RealTime) {
-        if let Some(playback) = &mut self.playback {
+        if let Some(playback) = self.course.playback_mut() {
             playback.cursor.extend(journal);
         }
         self.sessions.set_now(now);
-        self.resume_at_end(now);
+        self.course.resume_at_end(now);
         self.send_clock_with_tick();
         self.settle();
     }
@@ -103,31 +103,31 @@ impl Engine {
     /// # Errors
     /// If there is no recording. Nothing has changed then.
     pub(super) fn seek(&mut self, to: GameTime, now: RealTime) -> Result<(), Refusal> {
-        let playback = self.playback.as_ref().filter(|playback| !playback.is_live);
+        let playback = self.course.playback().filter(|playback| !playback.is_live);
         let recording = playback.map(|playback| Arc::clone(playback.cursor.recording()));
         self.go_to(&recording.ok_or(Refusal::NotARecording)?, to, now)
     }
 
     fn go_to(&mut self, recording: &Arc<Recording>, to: GameTime, now: RealTime) -> Result<(), Refusal> {
-        let playback = self.playback.as_mut().ok_or(Refusal::NotARecording)?;
+        let playback = self.course.playback_mut().ok_or(Refusal::NotARecording)?;
         let (game, cursor) = recording.seek(to).map_err(|divergence| {
             log::error!("the recording cannot be moved to {to:?}: {divergence}");
             Refusal::Unplayable
         })?;
         (playback.cursor, playback.is_broken) = (cursor, false);
-        self.snapshots.jump(playback.cursor.history().clone());
+        self.delivery.snapshots.jump(playback.cursor.history().clone());
         let before = std::mem::replace(&mut self.game, game);
-        self.abandon_sprint(now);
-        self.pace.jump(now, self.game.now());
-        self.meters.speedometer = Speedometer::new(now, self.game.now());
-        let playback = self.playback.as_mut().expect("there was one just now");
+        self.course.abandon_sprint(now);
+        self.course.pace.jump(now, self.game.now());
+        self.figures.meters.speedometer = Speedometer::new(now, self.game.now());
+        let playback = self.course.playback_mut().expect("there was one just now");
         if let Some(frequency) = playback.speed_at(self.game.now()) {
             // A journal may hold a speed out of range; then the present one stays.
-            let _refused = self.pace.set_frequency(now, frequency.get());
+            let _refused = self.course.pace.set_frequency(now, frequency.get());
         }
-        self.resume_at_end(now);
+        self.course.resume_at_end(now);
         self.stop_if_over(now);
-        self.counters.seeks += 1;
+        self.figures.counters.seeks += 1;
         self.show_jump_in_text(&before);
         self.show_jump(now);
         Ok(())
@@ -135,23 +135,23 @@ impl Engine {
 
     /// Whether what is shown was recorded.
     pub fn is_playback(&self) -> bool {
-        self.playback.is_some()
+        self.course.is_recorded()
     }
 
     /// Whether an operator has paused time. A game that is being played elsewhere, and of which nothing more has come, only waits.
     pub fn is_paused(&self) -> bool {
-        match &self.lock_step {
+        match self.course.lock_step() {
             Some(lock_step) => lock_step.is_frozen,
-            None => self.pace.clock().is_paused() && !(self.is_live() && self.is_stopped_at_end()),
+            None => self.course.pace.clock().is_paused() && !(self.is_live() && self.is_stopped_at_end()),
         }
     }
 
     pub(super) fn is_live(&self) -> bool {
-        self.playback.as_ref().is_some_and(|playback| playback.is_live)
+        self.course.playback().is_some_and(|playback| playback.is_live)
     }
 
     pub(super) fn next_game_deadline(&self) -> Option<GameTime> {
-        match &self.playback {
+        match self.course.playback() {
             None => self.game.next_deadline(),
             Some(playback) => playback.next_time(&self.game),
         }
@@ -165,43 +165,45 @@ impl Engine {
     }
 
     pub(super) fn recording_end(&self) -> Option<GameTime> {
-        let playback = self.playback.as_ref().filter(|playback| !playback.is_live);
+        let playback = self.course.playback().filter(|playback| !playback.is_live);
         playback.map(|playback| playback.info.end)
     }
 
     /// Whether nothing is left to be shown: at the end of a recording, or where more of a game that is followed is yet to come.
     pub fn is_recording_over(&self) -> bool {
-        let playback = self.playback.as_ref();
+        let playback = self.course.playback();
         playback.is_some_and(|playback| playback.next_time(&self.game).is_none())
     }
 
     pub(super) fn is_stopped_at_end(&self) -> bool {
-        self.playback
-            .as_ref()
+        self.course
+            .playback()
             .is_some_and(|playback| playback.is_stopped_at_end)
     }
 
     /// Carries out what is due next in a recording.
     pub(super) fn fire_recorded(&mut self, now: RealTime) -> Option<Fired> {
-        let playback = self.playback.as_mut()?;
-        let at = playback.next_time(&self.game)?;
-        let lateness_ns = self.pace.lateness_ns(now, at);
-        self.snapshots.world_changed();
-        let Some(replayed) = playback.step(&mut self.game, self.pace.game_now()) else {
+        let at = self.course.playback()?.next_time(&self.game)?;
+        let lateness_ns = self.course.pace.lateness_ns(now, at);
+        let game_now = self.course.pace.game_now();
+        self.delivery.snapshots.world_changed();
+        let playback = self.course.playback_mut()?;
+        let Some(replayed) = playback.step(&mut self.game, game_now) else {
             self.stop_if_over(now);
             self.send_clock(now);
             return None;
         };
         let speed = playback.speed_set(&replayed);
-        if let Some(Ok(frequency)) = speed.map(|speed| self.pace.set_frequency(now, speed.get())) {
-            self.text_updates
+        if let Some(Ok(frequency)) = speed.map(|speed| self.course.pace.set_frequency(now, speed.get())) {
+            self.delivery
+                .text
                 .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
             self.send_clock(now);
         }
-        self.meters.lateness.note(now, lateness_ns, 1);
+        self.figures.meters.lateness.note(now, lateness_ns, 1);
         let kind = match replayed {
             Replayed::Fired(fired) => {
-                self.counters.fired[fired.kind as usize] += 1;
+                self.figures.counters.fired[fired.kind as usize] += 1;
                 FiredKind::Game(fired.kind)
             }
             Replayed::Input(_) | Replayed::Checked(_) | Replayed::Reached => FiredKind::Recorded,
@@ -222,49 +224,32 @@ impl Engine {
 
     /// At the end of a recording game time stands still, exactly there. Answers whether it was stopped.
     fn stop_if_over(&mut self, now: RealTime) -> bool {
-        let Some(playback) = &mut self.playback else {
-            return false;
-        };
-        if playback.next_time(&self.game).is_some() || !self.pace.is_started() {
-            return false;
-        }
-        if !self.pace.clock().is_paused() {
-            self.pace.pause(now).expect("it runs");
-            playback.is_stopped_at_end = true;
-        }
-        self.pace.jump(now, self.game.now());
-        true
-    }
-
-    /// Game time that stands still only because the recording was over moves again.
-    fn resume_at_end(&mut self, now: RealTime) {
-        let playback = self.playback.as_mut();
-        if playback.is_some_and(|playback| std::mem::take(&mut playback.is_stopped_at_end)) {
-            self.pace
-                .resume(now)
-                .expect("it was stopped at the end of the recording");
-        }
+        let is_over = self
+            .course
+            .playback()
+            .is_some_and(|playback| playback.next_time(&self.game).is_none());
+        is_over && self.course.stop_at_end(now, self.game.now())
     }
 
     /// Viewers are sent the clock with the next tick: what is played elsewhere may stop and go on many times between two.
     fn send_clock_with_tick(&mut self) {
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.delivery.watch {
             watch.has_slipped = true;
         }
     }
 
     /// Frame viewers get the new anchor, and then the world of that moment as when they joined.
     fn show_jump(&mut self, now: RealTime) {
-        let position = self.frame_updates.forget();
-        let population = self.snapshots.population(&self.game);
+        let position = self.delivery.frames.forget();
+        let population = self.delivery.snapshots.population(&self.game);
         for conn in self.welcome_viewers() {
             self.send_stream_time(conn, now);
             let Some(observer) = self.sessions.observer_mut(conn) else {
                 continue;
             };
             observer.begin_snapshot(population.clone(), position, now);
-            let anchor = clock_anchor(observer, self.pace.clock(), now);
-            self.counters.snapshots += 1;
+            let anchor = clock_anchor(observer, self.course.pace.clock(), now);
+            self.figures.counters.snapshots += 1;
             send(&mut self.sessions, conn, &ToClient::Sought(anchor));
             self.send_history(conn);
             self.send_snapshot(conn, now);
@@ -273,12 +258,13 @@ impl Engine {
 
     /// Text viewers know no other time: they are sent the difference, piece by piece and encoded once for all of them.
     fn show_jump_in_text(&mut self, before: &Game) {
-        self.text_updates.forget_moment();
+        self.delivery.text.forget_moment();
         if self.sessions.text_viewers.is_empty() {
             return;
         }
-        let frequency = self.pace.clock().frequency();
-        self.text_updates
+        let frequency = self.course.pace.clock().frequency();
+        self.delivery
+            .text
             .announce(&mut self.sessions, &GuiEvent::Frequency(frequency));
         self.sessions.show_seek(before);
         self.publish_text_piece(limits::ANSWER_BYTES_AT_ONCE);

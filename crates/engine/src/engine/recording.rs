@@ -18,25 +18,25 @@ impl Engine {
     /// Records from now on: the journal begins with the game as it is. Right after [`Self::new`] nothing is
     /// missed. Take the bytes by [`Self::poll_journal`] as [`Self::journal_pressure`] demands.
     pub fn start_recording(&mut self) {
-        self.recorder = Some(Recorder::new(&self.game, &self.config.program));
+        self.record.recorder = Some(Recorder::new(&self.game, &self.config.program));
         self.record_speed();
     }
 
     /// Every piece contains the speed of the game, for playback at that speed.
     fn record_speed(&mut self) {
-        self.note_pace(PaceChange::Frequency(self.pace.clock().frequency()));
+        self.note_pace(PaceChange::Frequency(self.course.pace.clock().frequency()));
     }
 
     /// The bytes of the journal since the last call: a replay of them comes to the game as it is now. `None` if there are
     /// none, or nothing is recorded. If it is not called for too long, recording ends.
     pub fn poll_journal(&mut self) -> Option<JournalBytes> {
-        self.recorder.as_mut()?.take(&self.game)
+        self.record.recorder.as_mut()?.take(&self.game)
     }
 
     /// Whether the journal has to be taken before this pass sends anything. A shell that takes it only then takes the inputs
     /// of many passes at once, and what it sends is in the journal.
     pub fn journal_pressure(&self) -> JournalPressure {
-        match &self.recorder {
+        match &self.record.recorder {
             Some(_) if self.is_ahead_of_journal() && self.sessions.has_dirty() => JournalPressure::Presses,
             Some(recorder) if recorder.bytes_waiting >= limits::JOURNAL_PRESSING_BYTES => {
                 JournalPressure::Presses
@@ -49,13 +49,14 @@ impl Engine {
     /// Whether something has happened that is not in what [`Self::poll_journal`] has answered: it is to be taken before
     /// anything is sent.
     pub fn is_ahead_of_journal(&self) -> bool {
-        let recorder = self.recorder.as_ref();
+        let recorder = self.record.recorder.as_ref();
         recorder.is_some_and(|recorder| recorder.has_untaken || recorder.writer.is_behind(&self.game))
     }
 
     /// Ends the piece of the journal and begins another, so that a replay can begin here; answers the last bytes of the one before.
     pub fn begin_journal_piece(&mut self) -> Option<JournalBytes> {
         let ended = self
+            .record
             .recorder
             .as_mut()?
             .begin_piece(&self.game, &self.config.program);
@@ -65,7 +66,7 @@ impl Engine {
 
     /// Ends the journal in order; answers its last bytes, if something was recorded.
     pub fn stop_recording(&mut self) -> Option<JournalBytes> {
-        let recorder = self.recorder.take()?;
+        let recorder = self.record.recorder.take()?;
         Some(JournalBytes {
             piece: recorder.piece,
             bytes: recorder.writer.close(&self.game),
@@ -75,13 +76,13 @@ impl Engine {
 
     /// Whether what happens is being recorded.
     pub fn is_recording(&self) -> bool {
-        self.recorder.is_some()
+        self.record.recorder.is_some()
     }
 
     /// Enables saves of the game. Call it before the first pass: when the game is won, its state is kept,
     /// which takes as long as a save's capture, and as much memory. Of one that was over before, that is how it is now.
     pub fn expect_saves(&mut self) {
-        self.is_saved = true;
+        self.record.is_saved = true;
         if self.game.winner().is_some() {
             self.keep_victory();
         }
@@ -89,12 +90,12 @@ impl Engine {
 
     /// A team has won, and its agents are still there.
     pub(super) fn keep_victory(&mut self) {
-        self.victory = self.is_saved.then(|| Arc::new(self.game.snapshot()));
+        self.record.victory = self.record.is_saved.then(|| Arc::new(self.game.snapshot()));
     }
 
     /// What is to be saved at this moment, in time in proportion to the world, or at once of a match that is over.
     pub fn state_to_save(&self) -> Arc<Snapshot> {
-        let victory = self.victory.as_ref().map(Arc::clone);
+        let victory = self.record.victory.as_ref().map(Arc::clone);
         victory.unwrap_or_else(|| Arc::new(self.game.snapshot()))
     }
 }

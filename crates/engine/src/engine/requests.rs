@@ -15,12 +15,12 @@ use crate::shell::{CloseReason, ConnId};
 
 impl Engine {
     pub(super) fn start(&mut self, now: RealTime) -> Result<(), Refusal> {
-        self.pace.start(now)?;
+        self.course.pace.start(now)?;
         if let Some(duration) = self.config.match_duration {
             self.timers
                 .schedule(now.saturating_add(duration), Timer::MatchEnd);
         }
-        if self.lock_step.is_none() {
+        if !self.course.is_lock_step() {
             self.join_minds();
         }
         let waiting: Vec<ConnId> = self.sessions.iter().map(|session| session.conn).collect();
@@ -92,7 +92,7 @@ impl Engine {
             self.greeting_failed(conn);
             return;
         };
-        self.counters.joined += 1;
+        self.figures.counters.joined += 1;
         let places = team
             .and_then(|team| self.game.world().team(team))
             .map_or(0, |team| team.places());
@@ -115,7 +115,7 @@ impl Engine {
 
     /// A wrong answer to the greeting: the peer may try again a few times.
     pub(super) fn greeting_failed(&mut self, conn: ConnId) {
-        self.counters.joins_refused += 1;
+        self.figures.counters.joins_refused += 1;
         self.send_line(conn, &Percept::Ko.into());
         let Some(session) = self.sessions.get_mut(conn) else {
             return;
@@ -148,7 +148,7 @@ impl Engine {
         let (ids, size, frequency) = (
             self.config.gui_ids,
             self.config.game.size,
-            self.pace.clock().frequency(),
+            self.course.pace.clock().frequency(),
         );
         self.sessions.push(conn, |outbox| {
             write_gui_event(outbox, ids, &GuiEvent::MapSize(size));
@@ -187,30 +187,30 @@ impl Engine {
 
     /// An agent's command goes into its queue of ten, where it waits its turn.
     pub(super) fn command(&mut self, agent: AgentId, command: Command) {
-        self.counters.commands += 1;
-        self.counters.commands_malformed += u64::from(matches!(command, Command::Refused(_)));
+        self.figures.counters.commands += 1;
+        self.figures.counters.commands_malformed += u64::from(matches!(command, Command::Refused(_)));
         match self.apply(GameInput::Command { agent, command }) {
             Handled::Done => {
                 self.note_idle(agent);
-                if let Some(lock_step) = &mut self.lock_step {
-                    lock_step.look_at(&self.game, self.minds.as_deref(), agent);
+                if let Some(lock_step) = self.course.lock_step_mut() {
+                    lock_step.look_at(&self.game, self.players.minds.as_deref(), agent);
                 }
             }
-            Handled::Refused(GameRefusal::QueueFull) => self.counters.commands_dropped += 1,
+            Handled::Refused(GameRefusal::QueueFull) => self.figures.counters.commands_dropped += 1,
             handled => unreachable!("an agent with a session lives and plays: {handled:?}"),
         }
     }
 
     fn gui_request(&mut self, conn: ConnId, request: Result<GuiRequest, GuiRefusal>, now: RealTime) {
-        self.counters.gui_requests += 1;
+        self.figures.counters.gui_requests += 1;
         match request.and_then(|request| self.answer_gui(conn, request, now)) {
             Ok(()) => {}
             Err(GuiRefusal::Unknown) => {
-                self.counters.gui_unknown += 1;
+                self.figures.counters.gui_unknown += 1;
                 self.send_text_line(conn, &GuiEvent::UnknownRequest);
             }
             Err(GuiRefusal::BadParameter) => {
-                self.counters.gui_refused += 1;
+                self.figures.counters.gui_refused += 1;
                 self.send_text_line(conn, &GuiEvent::BadParameter);
             }
         }
@@ -246,11 +246,11 @@ impl Engine {
             GuiRequest::Position(id) => position(agent(id)?),
             GuiRequest::Level(id) => level(agent(id)?),
             GuiRequest::Inventory(id) => inventory(agent(id)?),
-            GuiRequest::Frequency => GuiEvent::Frequency(self.pace.clock().frequency()),
+            GuiRequest::Frequency => GuiEvent::Frequency(self.course.pace.clock().frequency()),
             GuiRequest::SetFrequency(frequency) => {
                 let request = Control::SetFrequency(frequency.get());
                 if let Err(reason) = self.control_by_viewer(conn, &request, now) {
-                    self.counters.gui_refused += 1;
+                    self.figures.counters.gui_refused += 1;
                     // The sheet has no word for why; an operator's word is shown to people.
                     self.sessions.push_at_once(conn, |outbox| {
                         write_gui_event(outbox, ids, &GuiEvent::BadParameter);

@@ -34,7 +34,7 @@ const _: () = assert!(
 impl Engine {
     /// Carries out a message of a frame viewer, and acknowledges it after its effects.
     pub(super) fn message(&mut self, conn: ConnId, message: ToServer, now: RealTime) {
-        self.counters.messages += 1;
+        self.figures.counters.messages += 1;
         let delay = self.delay_of(conn);
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
@@ -107,8 +107,8 @@ impl Engine {
         self.start_watch(now);
         let may_control = self.may_control(conn);
         let delay = self.delay_of(conn);
-        let position = self.frame_updates.flush();
-        let population = self.snapshots.population(&self.game);
+        let position = self.delivery.frames.flush();
+        let population = self.delivery.snapshots.population(&self.game);
         let Some(observer) = self.sessions.observer_mut(conn) else {
             return;
         };
@@ -121,19 +121,20 @@ impl Engine {
             since_reference_us: 0,
             tick_period_us: u32::try_from(TICK_PERIOD.as_nanos() / 1_000).expect("a tick is short"),
             last_tick: self
+                .delivery
                 .ticks
                 .last
                 .map(|(number, instant)| (number, observer.us_at(instant))),
-            next_tick_us: observer.us_at(self.ticks.next),
+            next_tick_us: observer.us_at(self.delivery.ticks.next),
             size: self.config.game.size,
             teams: self.config.game.teams.clone(),
             may_control,
             delay_ms: u32::try_from(delay.as_nanos() / 1_000_000).unwrap_or(u32::MAX),
         });
-        self.counters.snapshots += 1;
+        self.figures.counters.snapshots += 1;
         send_at_once(&mut self.sessions, conn, &message);
         self.send_clock_to(conn, now);
-        if let Some(playback) = self.playback.as_ref().filter(|playback| !playback.is_live) {
+        if let Some(playback) = self.course.playback().filter(|playback| !playback.is_live) {
             let message = ToClient::Recording(playback.info.clone());
             send(&mut self.sessions, conn, &message);
         }
@@ -148,8 +149,8 @@ impl Engine {
 
     /// What happened before the world that a viewer is sent next.
     pub(super) fn send_history(&mut self, conn: ConnId) {
-        let points = self.snapshots.history.points(self.game.now());
-        let events = self.snapshots.history.events().cloned();
+        let points = self.delivery.snapshots.history.points(self.game.now());
+        let events = self.delivery.snapshots.history.events().cloned();
         let message = ToClient::History(History {
             scores: points.map(|(at, scores)| ScorePoint { at, scores }).collect(),
             events: events.map(|(at, kind)| FeedEntry { at, kind }).collect(),
@@ -160,7 +161,7 @@ impl Engine {
     fn viewer_request(&mut self, conn: ConnId, request: &Control, number: u64, now: RealTime) {
         if let Err(refusal) = self.control_by_viewer(conn, request, now) {
             let reason = refusal.to_string();
-            self.counters.messages_refused += 1;
+            self.figures.counters.messages_refused += 1;
             self.send_message_at_once(conn, now, &ToClient::Refused { number, reason });
         } else if let Some(observer) = self.sessions.observer_mut(conn) {
             observer.has_stepped |= matches!(request, Control::Step(_));
@@ -219,7 +220,7 @@ impl Engine {
 
     /// Sends the stream time, if the viewer would otherwise take what follows for another moment.
     pub(super) fn send_stream_time(&mut self, conn: ConnId, now: RealTime) {
-        let next_tick = self.ticks.next;
+        let next_tick = self.delivery.ticks.next;
         // Without a hello there is no reference to count from.
         let observer = self.sessions.observer_mut(conn);
         let Some(observer) = observer.filter(|observer| observer.is_welcome()) else {
@@ -235,10 +236,12 @@ impl Engine {
 impl Engine {
     /// One tick: everything since the last one, between its marks.
     pub(super) fn tick(&mut self, now: RealTime) {
-        let tick = self.ticks.start(now);
+        let tick = self.delivery.ticks.start(now);
         let (number, skipped) = (tick.number, tick.skipped_before);
-        self.frame_updates.flush();
-        self.frame_updates.append(|frames| self.board.write_tick(frames));
+        self.delivery.frames.flush();
+        self.delivery
+            .frames
+            .append(|frames| self.delivery.board.write_tick(frames));
         for conn in self.welcome_viewers() {
             let Some(observer) = self.sessions.observer_mut(conn) else {
                 continue;
@@ -260,17 +263,19 @@ impl Engine {
         let observers = viewers.filter_map(|conn| self.sessions.observer(*conn));
         let readers = observers.filter(|observer| observer.reads_log());
         let read = readers.map(|observer| observer.position).min();
-        self.frame_updates.forget_before(read);
-        let next = self.ticks.end(now);
-        let Some(watch) = &mut self.watch else { return };
+        self.delivery.frames.forget_before(read);
+        let next = self.delivery.ticks.end(now);
+        let Some(watch) = &mut self.delivery.watch else {
+            return;
+        };
         watch.tick = self.timers.schedule(next, Timer::Tick);
-        watch.leap_frequency = watch.leaps.frequency(now, self.pace.game_now());
+        watch.leap_frequency = watch.leaps.frequency(now, self.course.pace.game_now());
         // In lock-step time leaps in every pass, which would be too many messages.
-        if std::mem::take(&mut watch.has_slipped) || self.lock_step.is_some() {
+        if std::mem::take(&mut watch.has_slipped) || self.course.is_lock_step() {
             self.send_clock(now);
         }
-        let (_, skipped) = self.ticks.counts();
-        if let Some(skipped) = self.meters.skips_logged.note(now, skipped) {
+        let (_, skipped) = self.delivery.ticks.counts();
+        if let Some(skipped) = self.figures.meters.skips_logged.note(now, skipped) {
             log::warn!("{skipped} tick instants were skipped");
         }
     }
@@ -302,24 +307,29 @@ impl Engine {
         };
         if is_there {
             let map = self.config.game.size;
-            self.board.show(by, show, map, self.watch.is_some());
+            self.delivery
+                .board
+                .show(by, show, map, self.delivery.watch.is_some());
         }
     }
 
     /// An agent is gone, and what it showed.
     pub(super) fn forget_shown(&mut self, agent: AgentId) {
         let (by, map) = (ShownBy::Agent(agent), self.config.game.size);
-        self.board.show(by, Show::Clear, map, self.watch.is_some());
+        self.delivery
+            .board
+            .show(by, Show::Clear, map, self.delivery.watch.is_some());
     }
 
     /// Sends a viewer all that is shown, before the world.
     pub(super) fn send_shown(&mut self, conn: ConnId) {
-        self.sessions.push(conn, |outbox| self.board.write_all(outbox));
+        self.sessions
+            .push(conn, |outbox| self.delivery.board.write_all(outbox));
     }
 
     /// Sends a viewer the changes since its position, unless a snapshot is on its way.
     fn send_updates(&mut self, conn: ConnId) {
-        let log = &self.frame_updates.log;
+        let log = &self.delivery.frames.log;
         let Some(observer) = self.sessions.observer(conn) else {
             return;
         };
@@ -345,7 +355,7 @@ impl Engine {
         };
         if is_thinned {
             observer.feed = Feed::Behind;
-            self.counters.viewers_thinned += 1;
+            self.figures.counters.viewers_thinned += 1;
             return;
         }
         observer.feed = Feed::Updates;
@@ -362,11 +372,11 @@ impl Engine {
         {
             return;
         }
-        let population = self.snapshots.population(&self.game);
+        let population = self.delivery.snapshots.population(&self.game);
         if let Some(observer) = self.sessions.observer_mut(conn) {
             // It includes all updates of this tick.
-            observer.begin_snapshot(population, self.frame_updates.log.end, now);
-            self.counters.snapshots += 1;
+            observer.begin_snapshot(population, self.delivery.frames.log.end, now);
+            self.figures.counters.snapshots += 1;
             self.send_shown(conn);
             self.send_snapshot(conn, now);
         }
@@ -407,7 +417,7 @@ impl Engine {
                 Feed::Snapshot { is_outdated, .. } => *is_outdated = true,
                 Feed::Updates => {
                     observer.feed = Feed::Behind;
-                    self.counters.viewers_thinned += 1;
+                    self.figures.counters.viewers_thinned += 1;
                 }
                 Feed::Silent | Feed::Behind => {}
             }
@@ -426,7 +436,7 @@ impl Engine {
             next if next > now => next,
             _ => now.saturating_add(limits::STATS_PERIOD),
         };
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.delivery.watch {
             watch.stats = self.timers.schedule(next, Timer::Stats);
         }
     }
@@ -456,7 +466,11 @@ impl Engine {
     /// take time, and when that changes.
     fn send_lag(&mut self, now: RealTime, is_due: bool) {
         let settings = self.lag_settings();
-        let has_changed = self.watch.as_ref().is_some_and(|watch| watch.lag != settings);
+        let has_changed = self
+            .delivery
+            .watch
+            .as_ref()
+            .is_some_and(|watch| watch.lag != settings);
         let Some(lag) = (has_changed || is_due).then(|| self.lag_state()) else {
             return;
         };
@@ -464,7 +478,9 @@ impl Engine {
             return;
         }
         let lag = lag.unwrap_or_default();
-        let Some(watch) = &mut self.watch else { return };
+        let Some(watch) = &mut self.delivery.watch else {
+            return;
+        };
         watch.lag = settings;
         for conn in self.welcome_viewers() {
             self.send_message(conn, now, &ToClient::Lag(lag.clone()));
@@ -498,8 +514,12 @@ impl Engine {
     }
 
     fn server_stats(&mut self, now: RealTime) -> ServerStats {
-        let game_now = self.pace.game_now();
-        let effective_frequency_milli = self.meters.speedometer.milli_units_per_second(now, game_now);
+        let game_now = self.course.pace.game_now();
+        let effective_frequency_milli = self
+            .figures
+            .meters
+            .speedometer
+            .milli_units_per_second(now, game_now);
         let stats = self.stats(now);
         let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         let teams = self.game.world().teams().iter();
@@ -532,18 +552,18 @@ impl Engine {
 
     /// Schedules ticks and statistics for the first viewer.
     pub(super) fn start_watch(&mut self, now: RealTime) {
-        if self.watch.is_none() {
-            self.frame_updates.forget();
-            self.meters.speedometer = Speedometer::new(now, self.pace.game_now());
-            let tick = self.timers.schedule(self.ticks.resume(now), Timer::Tick);
+        if self.delivery.watch.is_none() {
+            self.delivery.frames.forget();
+            self.figures.meters.speedometer = Speedometer::new(now, self.course.pace.game_now());
+            let tick = self.timers.schedule(self.delivery.ticks.resume(now), Timer::Tick);
             let stats = self
                 .timers
                 .schedule(now.saturating_add(limits::STATS_PERIOD), Timer::Stats);
-            self.watch = Some(Watch {
+            self.delivery.watch = Some(Watch {
                 tick,
                 stats,
                 has_slipped: false,
-                leaps: Speedometer::new(now, self.pace.game_now()),
+                leaps: Speedometer::new(now, self.course.pace.game_now()),
                 leap_frequency: None,
                 lag: self.lag_settings(),
             });
@@ -553,12 +573,12 @@ impl Engine {
     /// Cancels ticks and statistics without viewers: an empty server makes no wake-ups.
     pub(super) fn stop_watch_if_unwatched(&mut self) {
         if self.welcome_viewers().is_empty()
-            && let Some(Watch { tick, stats, .. }) = self.watch.take()
+            && let Some(Watch { tick, stats, .. }) = self.delivery.watch.take()
         {
             self.timers.cancel(tick);
             self.timers.cancel(stats);
-            self.frame_updates.forget();
-            self.board.forget_unsent();
+            self.delivery.frames.forget();
+            self.delivery.board.forget_unsent();
         }
     }
 }
