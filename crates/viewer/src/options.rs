@@ -20,7 +20,7 @@ use trantor_render::picture::palette::Theme;
 use trantor_runtime::files::read_regular_text;
 
 use crate::demo::DemoScene;
-use crate::film::{MEGABYTES, MEGABYTES_MAX, PER_SECOND_MAX, film_path};
+use crate::film::{MEGABYTE, MEGABYTES, MEGABYTES_MAX, PER_SECOND_MAX, film_path};
 
 /// The usage of `trantor-viewer`.
 pub const USAGE: &str = "[-p PORT] [-h HOST] [--replay PATH] [--film FILE] [--text] [OPTIONS]";
@@ -111,6 +111,13 @@ pub struct FilmOptions {
     /// Only the best moments of the recording, a minute at most, under the director
     #[arg(long, requires = "film", conflicts_with_all = ["from", "to", "demo_scene"])]
     pub highlights: bool,
+}
+
+impl FilmOptions {
+    /// Largest size of a film or a recording of the window.
+    pub fn bytes_max(&self) -> u64 {
+        u64::from(self.limit) * MEGABYTE
+    }
 }
 
 impl Cli {

@@ -237,7 +237,7 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = Vec::new();
     // Those that stand for all agents of a tile and team.
     let mut groups: BTreeMap<(Tile, TeamId), usize> = BTreeMap::new();
-    let places = cx.state.composer.places();
+    let places = cx.state.drawing.places();
     let (selection, scene) = (cx.state.selection, cx.scene());
     let Some((view, window)) = &cx.view else {
         return candidates;

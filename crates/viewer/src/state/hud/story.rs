@@ -290,7 +290,7 @@ fn picture(ui: &mut Ui, cx: &PanelContext<'_>, deed: &Deed) -> Response {
     let size = vec2(ui.available_width(), PICTURE.y);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     let (painter, colors, middle) = (ui.painter_at(rect), &cx.colors, rect.center());
-    let ground = match cx.state.theme() {
+    let ground = match cx.state.settings.shown_theme() {
         Theme::Dark => Color32::from_rgb(0x33, 0x55, 0x4C),
         Theme::Light => Color32::from_rgb(0x8C, 0xB4, 0x76),
     };
