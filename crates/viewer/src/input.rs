@@ -181,7 +181,7 @@ pub enum Input {
         is_repeat: bool,
         is_typing: bool,
     },
-    /// The same as a key that does this.
+    /// An action without a key, as a menu or a signal asks for.
     Act(Action),
     Moved {
         /// Where to, in pixels of the window.

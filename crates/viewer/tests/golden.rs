@@ -272,7 +272,7 @@ fn a_swift_picture_has_smooth_edges_on_a_graphics_card() {
     assert!(mean < 4.0, "another picture: {mean}");
 }
 
-/// What the tolerance lets pass is less than what anybody would see.
+/// What the tolerance lets pass is less than what an eye would see.
 #[test]
 fn a_change_that_can_be_seen_is_noticed() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/close.png");

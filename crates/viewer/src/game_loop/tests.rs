@@ -335,7 +335,7 @@ fn gestures_move_the_camera_as_far_on_a_display_of_any_density() {
     );
 }
 
-/// A loop whose demo has begun.
+/// A loop whose demo is playing.
 fn loop_over_a_demo() -> TestLoop {
     let mut state = ViewerState::demo(DemoScene::Overview);
     state.update(None, RealTime::ZERO);

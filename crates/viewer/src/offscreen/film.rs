@@ -202,7 +202,7 @@ fn write(
         let pixels = studio.picture(&mut watch.state, plan.film_time(picture))?;
         written.add(picture as u64, &pixels).with_context(cannot)?;
     }
-    // A film ends with what everybody waited for: game time stands, and the camera goes to the winners.
+    // A film ends with the victory: game time stands, and the camera goes to the winners.
     let is_won = watch.state.scene().winner.is_some();
     let pictures = plan.moments.len() + if is_won { plan.victory_pictures() } else { 0 };
     for picture in plan.moments.len()..pictures {

@@ -349,7 +349,7 @@ fn rect_above(at: Pos2, size: Vec2) -> Rect {
     Rect::from_min_size(at - vec2(size.x / 2.0, size.y + 2.0), size)
 }
 
-/// The same, moved aside from the window's edges and from `cards` beside `at`.
+/// A label above a head, moved aside from the window's edges and from `cards` beside `at`.
 fn beside_cards(at: Pos2, size: Vec2, screen: Rect, cards: &[Rect]) -> Rect {
     let rect = rect_above(at, size);
     let (mut least, mut most) = (screen.left(), screen.right());

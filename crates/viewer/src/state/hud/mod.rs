@@ -93,7 +93,7 @@ pub struct Panels {
     pub labels: bool,
     /// For projectors: large, the race and the events alone.
     pub stage: bool,
-    /// The same for a film, in the usual size and without what only a mouse can use.
+    /// For a film: the race and the events alone, in the usual size and without what only a mouse can use.
     pub film: bool,
 }
 
