@@ -181,7 +181,7 @@ pub enum Input {
         is_repeat: bool,
         is_typing: bool,
     },
-    /// An action without a key, as a menu or a signal asks for.
+    /// An action without a key of the window, as a signal or a terminal asks for.
     Act(Action),
     Moved {
         /// Where to, in pixels of the window.
