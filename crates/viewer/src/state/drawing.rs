@@ -13,7 +13,7 @@ use super::viewport::Viewport;
 use crate::intent::Selection;
 use crate::trails::Trails;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Drawing {
     composer: Compose,
     list: DrawList,
@@ -31,24 +31,6 @@ pub struct Drawing {
     pub detail: Detail,
     /// From the scene before the last one to that, in real time.
     elapsed_seconds: f32,
-}
-
-impl Default for Drawing {
-    fn default() -> Self {
-        Self {
-            composer: Compose::default(),
-            list: DrawList::default(),
-            list_before: DrawList::default(),
-            paint: GroundPaint::default(),
-            paint_mode: PaintMode::default(),
-            marks: Marks::default(),
-            trails: Trails::default(),
-            shows_trails: false,
-            light_stands: false,
-            detail: Detail::FINE,
-            elapsed_seconds: 0.0,
-        }
-    }
 }
 
 impl Drawing {
