@@ -66,8 +66,8 @@ fn programs() -> [Program; 5] {
         Program {
             name: "trantor-viewer",
             ask: |line| match options::parse(words("trantor-viewer", line))? {
-                options::Asked::Print(text) => Ok(Some(text)),
-                options::Asked::Run(_) => Ok(None),
+                options::Invocation::Print(text) => Ok(Some(text)),
+                options::Invocation::Run(_) => Ok(None),
             },
             command: Cli::command(),
         },

@@ -181,7 +181,7 @@ impl Command {
     /// The command of that name.
     ///
     /// # Errors
-    /// If there is none; the text names the one that is spelled much like it.
+    /// If there is none; the text names the one with nearly the same letters.
     pub fn named(name: &str) -> Result<Self, String> {
         Self::all().find(|command| command.name == name).ok_or_else(|| {
             let known = Self::all().map(|known| known.name);
@@ -245,8 +245,8 @@ fn choices(word: &'static str, systems: &[&'static str]) -> Vec<String> {
 
 /// Completes the last word of `line` as far as it is certain; returns also the choices, if there are several.
 fn complete(line: &str, systems: &[&'static str]) -> (String, Vec<String>) {
-    let begun = line.rsplit(char::is_whitespace).next().unwrap_or_default();
-    let before = &line[..line.len() - begun.len()];
+    let partial = line.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let before = &line[..line.len() - partial.len()];
     let mut words = before.split_whitespace();
     let slot = match words.next().map(Command::named) {
         None => vec!["COMMAND"],
@@ -256,7 +256,7 @@ fn complete(line: &str, systems: &[&'static str]) -> (String, Vec<String>) {
         }
     };
     let choices = slot.into_iter().flat_map(|word| choices(word, systems));
-    let mut choices: Vec<String> = choices.filter(|choice| choice.starts_with(begun)).collect();
+    let mut choices: Vec<String> = choices.filter(|choice| choice.starts_with(partial)).collect();
     choices.sort_unstable();
     match choices.as_slice() {
         [] => (line.to_owned(), Vec::new()),

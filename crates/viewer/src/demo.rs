@@ -20,13 +20,13 @@ use trantor_render::picture::CameraPose;
 pub enum DemoScene {
     /// A whole map of ordinary size, with a bit of everything.
     Overview,
-    /// The same from near.
+    /// Agents of an ordinary map from near.
     Close,
     /// An elevation to the highest level, almost done.
     Ritual,
     /// An agent broadcasts in the middle of a map.
     Broadcast,
-    /// The same where messages between agents take time, get lost and have a range.
+    /// A broadcast where messages between agents take time, get lost and have a range.
     Lag,
     /// A team has won.
     Victory,

@@ -181,7 +181,7 @@ pub enum Input {
         is_repeat: bool,
         is_typing: bool,
     },
-    /// The same as a key that does this.
+    /// An action without a key of the window, as a signal or a terminal asks for.
     Act(Action),
     Moved {
         /// Where to, in pixels of the window.

@@ -19,7 +19,7 @@ pub enum Intent {
     Select(Selection),
     /// The camera over a place that the hand points at on the map in the corner.
     LookAt(Vec2),
-    /// The same as [`Self::Select`], and the camera near enough to see agents there.
+    /// [`Self::Select`], and the camera near enough to see agents there.
     Visit(Selection),
     /// The camera over this tile, and the tile selected.
     GoTo(Tile),

@@ -44,7 +44,7 @@ use trantor_runtime::files::check_overwrite;
 use trantor_runtime::wait::Waker;
 
 use demo::Demo;
-use film::{Format, MEGABYTE};
+use film::Format;
 use offscreen::Headless;
 use options::Cli;
 use replay_server::ReplayServer;
@@ -83,7 +83,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         (None, None) => {
             let make_state = |waker| {
                 let mut state = state(cli, Settings::load(), waker)?;
-                state.director.starts_when_idle = state.settings.director.unwrap_or(true);
+                state.rig.director.starts_when_idle = state.settings.director.unwrap_or(true);
                 Ok(state)
             };
             match cli.text {
@@ -105,8 +105,7 @@ fn state(cli: &Cli, mut settings: Settings, waker: Waker) -> anyhow::Result<View
     };
     settings.theme = cli.theme.or(settings.theme);
     let mut state = ViewerState::new(source, settings);
-    state.film_bytes_max = u64::from(cli.film.limit) * MEGABYTE;
-    state.light_stands = cli.theme.is_some();
+    state.drawing.light_stands = cli.theme.is_some();
     state.hud().report.is_on = cli.report_widgets;
     if cli.director {
         state.direct(true);

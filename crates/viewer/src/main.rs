@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use trantor_cli::{EXIT_STATUS_REFUSED, End};
 use trantor_runtime::real_clock::RealClock;
-use trantor_viewer::options::{self, Asked, USAGE};
+use trantor_viewer::options::{self, Invocation, USAGE};
 
 fn main() -> ExitCode {
     // The clock counts from its first reading: from here, so that it shows how long the first frame took.
@@ -15,8 +15,8 @@ fn main() -> ExitCode {
 
 fn run() -> Result<String, End> {
     match options::parse(std::env::args_os())? {
-        Asked::Print(text) => Ok(text),
-        Asked::Run(cli) => {
+        Invocation::Print(text) => Ok(text),
+        Invocation::Run(cli) => {
             if !cli.text {
                 silence_drivers();
             }

@@ -139,7 +139,7 @@ impl<'a> Studio<'a> {
 
     /// Draws the present state; panels animate by `now`.
     pub fn picture(&mut self, state: &mut ViewerState, now: RealTime) -> anyhow::Result<Pixels> {
-        state.detail = self.painter.renderer.quality().detail();
+        state.drawing.detail = self.painter.renderer.quality().detail();
         state.finish_paint();
         state.compose();
         if !std::mem::replace(&mut self.is_settled, true) {

@@ -20,7 +20,7 @@ use trantor_render::picture::palette::Theme;
 use trantor_runtime::files::read_regular_text;
 
 use crate::demo::DemoScene;
-use crate::film::{MEGABYTES, MEGABYTES_MAX, PER_SECOND_MAX, film_path};
+use crate::film::{MEGABYTE, MEGABYTES, MEGABYTES_MAX, PER_SECOND_MAX, film_path};
 
 /// The usage of `trantor-viewer`.
 pub const USAGE: &str = "[-p PORT] [-h HOST] [--replay PATH] [--film FILE] [--text] [OPTIONS]";
@@ -113,6 +113,13 @@ pub struct FilmOptions {
     pub highlights: bool,
 }
 
+impl FilmOptions {
+    /// Largest size of a film or a recording of the window.
+    pub fn bytes_max(&self) -> u64 {
+        u64::from(self.limit) * MEGABYTE
+    }
+}
+
 impl Cli {
     /// The default size of a picture.
     pub const SIZE: (u32, u32) = (1280, 720);
@@ -139,7 +146,7 @@ const FILM_OF_WHAT: &str =
 
 /// The result of a command line.
 #[derive(Debug)]
-pub enum Asked {
+pub enum Invocation {
     /// Run with these options.
     Run(Box<Cli>),
     /// Print this and exit with status 0.
@@ -150,10 +157,10 @@ pub enum Asked {
 ///
 /// # Errors
 /// The first mistake.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, OptionError> {
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation, OptionError> {
     let (cli, matches) = match trantor_cli::parse::<Cli>(arguments)? {
         Parsed::Run(parsed) => parsed,
-        Parsed::Print(text) => return Ok(Asked::Print(text)),
+        Parsed::Print(text) => return Ok(Invocation::Print(text)),
     };
     let is_named = |arg: &&str| matches.value_source(arg) == Some(ValueSource::CommandLine);
     match &cli.film.film {
@@ -161,7 +168,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, Opt
             format!("--film {}", film.display()),
             FILM_OF_WHAT,
         )),
-        _ => Ok(Asked::Run(Box::new(cli))),
+        _ => Ok(Invocation::Run(Box::new(cli))),
     }
 }
 
@@ -186,13 +193,13 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 mod tests {
     use super::*;
 
-    fn asked(line: &str) -> Result<Asked, OptionError> {
+    fn invocation(line: &str) -> Result<Invocation, OptionError> {
         parse(line.split(' ').map(OsString::from))
     }
 
     fn run(line: &str) -> Cli {
-        match asked(line) {
-            Ok(Asked::Run(cli)) => *cli,
+        match invocation(line) {
+            Ok(Invocation::Run(cli)) => *cli,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -201,10 +208,10 @@ mod tests {
     fn the_token_is_the_first_line_of_a_file() {
         assert_eq!(run("trantor-viewer").token().unwrap(), None);
         let file = std::env::temp_dir().join(format!("trantor-viewer-token-{}", std::process::id()));
-        let asked = run(&format!("trantor-viewer --token-file {}", file.display()));
-        assert!(format!("{:#}", asked.token().unwrap_err()).contains("the token cannot be read"));
+        let cli = run(&format!("trantor-viewer --token-file {}", file.display()));
+        assert!(format!("{:#}", cli.token().unwrap_err()).contains("the token cannot be read"));
         std::fs::write(&file, "a-token-for-this-test\n").unwrap();
-        let token = asked.token().unwrap();
+        let token = cli.token().unwrap();
         std::fs::remove_file(&file).unwrap();
         assert_eq!(token.as_deref(), Some("a-token-for-this-test"));
     }
@@ -215,8 +222,8 @@ mod tests {
         assert_eq!((cli.host.as_str(), cli.port), ("arena.example", 4321));
         let chosen = (Some(Theme::Light), Some(Quality::Swift));
         assert_eq!((cli.theme, cli.quality), chosen);
-        let help = asked("trantor-viewer --help");
-        assert!(matches!(help, Ok(Asked::Print(text)) if text.contains("--screenshot")));
+        let help = invocation("trantor-viewer --help");
+        assert!(matches!(help, Ok(Invocation::Print(text)) if text.contains("--screenshot")));
         for (options, names) in [
             ("-p 0", "1 to 65535"),
             ("--size 12", "1280x720"),
@@ -234,7 +241,7 @@ mod tests {
             ),
             ("-h", "-h is the host, --help is help"),
         ] {
-            let said = asked(&format!("trantor-viewer {options}"))
+            let said = invocation(&format!("trantor-viewer {options}"))
                 .unwrap_err()
                 .to_string();
             assert!(said.contains(names), "{options}: {said}");

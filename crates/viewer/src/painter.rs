@@ -82,7 +82,7 @@ impl FramePainter {
     ) -> CommandEncoder {
         let Context { device, queue, .. } = context;
         let mut encoder = device.create_command_encoder(&Default::default());
-        let (list, paint) = state.drawing();
+        let (list, paint) = state.drawing.list_and_paint();
         self.renderer.upload(device, queue, list, paint);
         self.renderer.encode(&mut encoder, list, view);
         let onto = Some((&mut encoder, view, size));

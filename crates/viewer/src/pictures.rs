@@ -22,7 +22,7 @@ pub fn new_file(scene: &Scene, ending: &str) -> io::Result<PathBuf> {
     Ok(new_file_in(&folder()?, scene, &[ending])?.with_extension(ending))
 }
 
-/// The same for a film, without its ending.
+/// A new file for a film, without its ending.
 ///
 /// # Errors
 /// As of [`new_file`].

@@ -101,6 +101,11 @@ impl Settings {
         settings
     }
 
+    /// The chosen theme, or the usual one.
+    pub fn shown_theme(&self) -> Theme {
+        self.theme.unwrap_or_default()
+    }
+
     /// What a value must be that is not within its limits.
     fn out_of_limits(&self) -> Option<String> {
         let is_side = |side: u32| SIDES.contains(&side);

@@ -4,35 +4,43 @@
 
 mod acts;
 pub mod director;
+pub mod drawing;
 pub mod hud;
-mod motion;
+pub mod keys;
+mod matches;
+mod picking;
 mod pointer;
+mod rig;
+mod viewport;
+mod winners;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use glam::Vec2;
 use trantor_client::{FeedEntry, Scene};
 use trantor_model::MapSize;
-use trantor_time::{GameTime, RealSpan, RealTime};
+use trantor_time::{RealSpan, RealTime};
 
 use crate::demo::{Demo, DemoScene};
 use crate::figures::Figures;
-use crate::film;
 use crate::input::{Action, Bindings};
 use crate::intent::{Intent, Selection};
 use crate::settings::Settings;
 use crate::source::{self, Repeat, Source};
-use crate::state::director::Director;
-use crate::state::hud::{EventFeed, FrameFigures, Hud};
-use crate::trails::Trails;
-use trantor_render::picture::camera::Camera;
-use trantor_render::picture::compose::{Detail, Marks};
-use trantor_render::picture::draw_list::FrameLook;
-use trantor_render::picture::ground::{GroundPaint, PaintMode};
-use trantor_render::picture::palette::{Mood, Theme};
-use trantor_render::picture::{CameraPose, Compose, DrawList, Options};
+use crate::state::director::Format;
+use crate::state::drawing::Drawing;
+use crate::state::hud::{EventFeed, Hud};
+use crate::state::keys::Keys;
+use crate::state::matches::MatchTracker;
+use crate::state::picking::Picking;
+use crate::state::rig::{CameraRig, Framed};
+use crate::state::viewport::Viewport;
+use trantor_render::picture::CameraPose;
+use trantor_render::picture::camera::View;
+use trantor_render::picture::torus::TorusWindow;
 
 pub use pointer::Pointer;
+pub use rig::CameraMove;
 
 /// Shown once there is a world, at the first start.
 const FIRST_STEPS: &str = "Tab selects an agent, Space pauses, + and - change the speed, H shows all keys.";
@@ -40,71 +48,23 @@ const FIRST_STEPS: &str = "Tab selects an agent, Space pauses, + and - change th
 /// Requests to the program around it that may wait; a person asks for one thing at a time.
 const HOST_REQUESTS_MAX: usize = 16;
 
-/// A map, the picture's shape and the size of the panels, which leave a part of it free.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Framed {
-    map: MapSize,
-    pixels: (u32, u32),
-    points: egui::Vec2,
-    scale: f32,
-}
-
+/// Each part has a file of its own; what is here and in `acts` concerns several of them.
 #[derive(Debug)]
 pub struct ViewerState {
     pub(crate) source: Box<dyn Source>,
     pub(crate) scene: Scene,
-    pub(crate) hud: Hud,
-    pub(crate) camera: Camera,
-    /// What the camera was set up for.
-    framed: Option<Framed>,
-    /// Whether the user asked for the whole map; a demo begins where there is most to be seen.
-    wants_whole: bool,
-    /// Whether the camera was moved since it was set up, so that a new shape of the picture leaves it where it is.
-    moved: bool,
-    /// Whether a drag, the wheel or a key moved the camera in this match: the next match then begins with that view.
-    moved_by_hand: bool,
-    held: Vec<Action>,
-    pub director: Director,
-    pub(crate) composer: Compose,
-    list: DrawList,
-    /// What was composed before that.
-    list_before: DrawList,
-    pub(crate) paint: GroundPaint,
-    pub(crate) paint_mode: PaintMode,
-    marks: Marks,
-    trails: Trails,
-    shows_trails: bool,
+    matches: MatchTracker,
     pub(crate) selection: Selection,
-    pub(crate) follows: bool,
+    pub(crate) rig: CameraRig,
+    pub(crate) viewport: Viewport,
+    pub drawing: Drawing,
+    pub(crate) hud: Hud,
+    pub(crate) keys: Keys,
     /// Saved from one start to the next. The view is the user's last choice; flights to an agent or an event leave it.
     pub settings: Settings,
-    pub(crate) bindings: Bindings,
-    /// Whether the light stands still instead of drifting with game time.
-    pub light_stands: bool,
-    /// Largest size of a recording of the window.
-    pub film_bytes_max: u64,
-    /// How much detail the graphics adapter affords.
-    pub detail: Detail,
-    host_requests: VecDeque<Intent>,
-    pixels: (u32, u32),
-    points: egui::Vec2,
-    pub frames: FrameFigures,
-    /// The map whose events and scores are kept.
-    known: Option<MapSize>,
-    was_won: bool,
-    /// Matches that were shown before this one; each has another ground.
-    pub(crate) matches_before: usize,
-    /// The view before the camera went to the winners, and whether the user had moved it.
-    before_victory: Option<(CameraPose, bool)>,
-    /// How far the camera went aside for the story, so that the winners are beside it.
-    beside_story: Option<Vec2>,
     /// The span of a recording that is repeated.
     pub(crate) repeat: Repeat,
-    /// When the event was listed that keys went to last.
-    event_visited: Option<i128>,
-    last_shown: GameTime,
-    /// From the scene before the last one to that, in real time.
-    elapsed_seconds: f32,
+    host_requests: VecDeque<Intent>,
 }
 
 impl ViewerState {
@@ -123,47 +83,16 @@ impl ViewerState {
         Self {
             source,
             scene: Scene::default(),
-            hud,
-            camera: Camera::new(CameraPose {
-                target: Vec2::ZERO,
-                distance: 10.0,
-                yaw: 0.0,
-                pitch: 0.9,
-            }),
-            framed: None,
-            wants_whole: false,
-            moved: false,
-            moved_by_hand: false,
-            held: Vec::new(),
-            director: Director::default(),
-            composer: Compose::default(),
-            list: DrawList::default(),
-            list_before: DrawList::default(),
-            paint: GroundPaint::default(),
-            paint_mode: PaintMode::default(),
-            marks: Marks::default(),
-            trails: Trails::default(),
-            shows_trails: false,
+            matches: MatchTracker::default(),
             selection: Selection::None,
-            follows: false,
-            bindings: Bindings::with(&settings.keys),
+            rig: CameraRig::default(),
+            viewport: Viewport::new((1, 1), egui::vec2(1.0, 1.0)),
+            drawing: Drawing::default(),
+            hud,
+            keys: Keys::new(Bindings::with(&settings.keys)),
             settings,
-            light_stands: false,
-            film_bytes_max: u64::from(film::MEGABYTES) * film::MEGABYTE,
-            detail: Detail::FINE,
-            host_requests: VecDeque::new(),
-            pixels: (1, 1),
-            points: egui::vec2(1.0, 1.0),
-            frames: FrameFigures::default(),
-            known: None,
-            was_won: false,
-            matches_before: 0,
-            before_victory: None,
-            beside_story: None,
-            event_visited: None,
             repeat: Repeat::default(),
-            last_shown: GameTime::ZERO,
-            elapsed_seconds: 0.0,
+            host_requests: VecDeque::new(),
         }
     }
 
@@ -188,14 +117,6 @@ impl ViewerState {
         &mut self.hud
     }
 
-    pub fn bindings(&self) -> &Bindings {
-        &self.bindings
-    }
-
-    pub fn theme(&self) -> Theme {
-        self.settings.theme.unwrap_or_default()
-    }
-
     /// The oldest request that only the program around it can carry out.
     pub fn poll_host_request(&mut self) -> Option<Intent> {
         self.host_requests.pop_front()
@@ -210,7 +131,7 @@ impl ViewerState {
 
     /// Changes and saves which keys actions have.
     pub fn bind(&mut self, keys: BTreeMap<Action, Vec<String>>) {
-        self.bindings = Bindings::with(&keys);
+        self.keys.bindings = Bindings::with(&keys);
         self.settings.keys = keys;
         self.settings.save();
     }
@@ -221,13 +142,7 @@ impl ViewerState {
 
     /// Follows the window's size, in pixels and in points of the display.
     pub fn resize(&mut self, pixels: (u32, u32), points: egui::Vec2) {
-        self.pixels = (pixels.0.max(1), pixels.1.max(1));
-        self.points = points;
-    }
-
-    /// Pixels of a point of the display: 2 on those of high density.
-    pub fn pixels_per_point(&self) -> f32 {
-        self.pixels.0 as f32 / self.points.x.max(1.0)
+        self.viewport = Viewport::new(pixels, points);
     }
 
     /// Brings everything to `now`; `elapsed` since the last time, `None` the first.
@@ -241,24 +156,19 @@ impl ViewerState {
 
     /// Takes over events, notices and scores that came since the last time.
     pub fn follow_world(&mut self) {
-        let shown = self.scene.clock.game;
-        let size = self.scene.ground.as_ref().map(|ground| ground.size);
-        // A match that has a winner goes on as another one only.
-        let is_other_match = self.was_won && self.scene.winner.is_none() && shown >= self.last_shown;
-        match (self.was_won, self.scene.winner.is_some()) {
-            (false, true) => self.visit_winners(),
-            (true, false) => _ = self.leave_winners(),
-            _ => {}
+        let change = self.matches.follow(&self.scene);
+        match change.is_won {
+            Some(true) => self.rig.visit_winners(&self.scene),
+            Some(false) => _ = self.rig.leave_winners(),
+            None => {}
         }
-        self.was_won = self.scene.winner.is_some();
-        if is_other_match || size.is_some() && self.known != size {
+        if change.is_other_match {
             self.forget_world();
-            self.known = size;
+            self.matches.begin(&self.scene);
         }
-        if shown < self.last_shown {
-            self.hud.rewind(shown);
+        if change.is_earlier {
+            self.hud.rewind(self.scene.clock.game);
         }
-        self.last_shown = shown;
         let scores = self.source.take_scores();
         let entries: Vec<FeedEntry> = std::iter::from_fn(|| self.source.poll_feed()).collect();
         if let Some(scores) = scores {
@@ -276,26 +186,26 @@ impl ViewerState {
     /// Forgets the world before: an agent's number now means another agent.
     fn forget_world(&mut self) {
         self.hud.reset_match(&self.scene.teams);
-        self.event_visited = None;
-        self.trails.clear();
+        self.drawing.clear_trails();
         self.select(Selection::None);
-        if self.known.is_some() {
-            self.matches_before += 1;
-            self.begin_match_view();
+        if self.matches.finish() {
+            self.rig.begin_match(self.settings.view, &self.scene);
         }
     }
 
     /// Brings the scene, the ground's colours and the camera to `now`.
     pub fn interpolate(&mut self, elapsed: RealSpan, now: RealTime) {
-        self.elapsed_seconds = elapsed.as_secs_f64() as f32;
+        let seconds = elapsed.as_secs_f64() as f32;
+        self.drawing.advance(seconds);
         self.source.scene(now, &mut self.scene);
         self.hud.follow_story(&self.scene, now);
-        self.make_room_for_story();
+        let (is_open, clear) = (self.hud.tells_story(), self.clear_part());
+        self.rig.make_room_for_story(is_open, clear, &self.viewport);
         // Before, the scene may be the one from which a jump that is over has led back.
         self.repeat_recording(now);
         if self.source.take_new_world() {
             self.hud.forget_commands();
-            self.trails.clear();
+            self.drawing.clear_trails();
         }
         if self.source.take_other_run() {
             self.forget_world();
@@ -305,16 +215,61 @@ impl ViewerState {
             self.hud.notice(FIRST_STEPS.to_owned());
         }
         let size = ground.size;
-        self.paint.update(ground, self.paint_mode);
-        self.paint.follow_agents(size, &self.scene);
-        if self.shows_trails || self.follows {
-            self.trails.follow(&self.scene, self.selection.agent());
-        }
+        self.drawing
+            .follow(&self.scene, self.selection.agent(), self.rig.follows);
         self.frame_map(size);
-        let seconds = self.elapsed_seconds;
-        self.move_by_keys(seconds);
-        self.follow();
+        let held = self.keys.held();
+        if !held.is_empty() {
+            self.rig.move_by_keys(held, seconds, &self.scene);
+            self.keep_view_of_hand();
+        }
+        self.rig.follow(self.selection, &self.scene);
         self.advance_camera(seconds);
+    }
+
+    /// Sets the camera up where the map or the room for it is new: the view that was saved is for the first map alone.
+    fn frame_map(&mut self, size: MapSize) {
+        let framed = Framed {
+            map: size,
+            viewport: self.viewport,
+            scale: self.hud.zoom(self.viewport.points),
+        };
+        if !self.rig.needs_framing(&framed) {
+            return;
+        }
+        let is_first = !self.rig.is_framed() && self.matches.is_first();
+        let saved = self.settings.view.filter(|_| is_first);
+        let saved = saved.and_then(|view| view.pose_over(size));
+        let (aspect, clear) = (self.viewport.aspect(), self.clear_part());
+        let pose = match (saved, self.source.as_demo()) {
+            (Some(pose), _) => pose,
+            (None, Some(demo)) if !self.rig.wants_whole() => demo.camera(aspect, clear),
+            (None, _) => {
+                let sides = Vec2::new(f32::from(size.width()), f32::from(size.height()));
+                CameraPose::overview(sides, aspect, clear)
+            }
+        };
+        self.rig.frame(framed, pose, saved.is_some());
+        // The first sight of a map is not a flight over it; a key that asks for it is.
+        if self.drawing.is_empty() {
+            self.rig.camera.pose = pose;
+        }
+    }
+
+    /// Moves the camera for so many seconds: the director, where it has it, or on to where it was sent.
+    pub(crate) fn advance_camera(&mut self, seconds: f32) {
+        let format = Format {
+            aspect: self.viewport.aspect(),
+            clear: self.clear_part(),
+        };
+        self.rig.advance(&self.scene, self.selection, format, seconds);
+    }
+
+    /// The part of the picture that no panel covers.
+    fn clear_part(&self) -> (Vec2, Vec2) {
+        let has_timeline = self.source.recording().is_some();
+        let teams = self.scene.teams.len();
+        self.hud.clear_part(self.viewport.points, has_timeline, teams)
     }
 
     /// Hides the pause until the next scene: a film pauses the game for each picture, and shows it running.
@@ -334,73 +289,62 @@ impl ViewerState {
             }
         }
     }
-}
 
-/// From a scene to what is drawn of it: the lists, and the ground's paint.
-impl ViewerState {
     pub fn compose(&mut self) {
-        self.marks.agent = self.selection.agent();
-        self.marks.tile = match self.selection {
-            Selection::Tile(tile) => Some(tile),
-            _ => None,
-        };
-        let only = if self.shows_trails { None } else { self.followed() };
-        if self.shows_trails || only.is_some() {
-            self.trails.points(&self.scene, only, &mut self.marks.trail);
-        } else {
-            self.marks.trail.clear();
-        }
-        let options = Options {
-            pixels: self.pixels,
-            mood: Mood::at(self.theme(), self.hour()).on_ground_of(self.matches_before),
-            paint_everywhere: self.paint_mode != PaintMode::Mixture,
-            middle: self.window_middle(),
-            detail: self.detail,
-            elapsed_seconds: self.elapsed_seconds,
-        };
-        std::mem::swap(&mut self.list, &mut self.list_before);
-        self.composer.compose(
-            &self.scene,
-            &self.camera.pose,
-            &options,
-            &self.marks,
-            &mut self.list,
-        );
-    }
-
-    /// Whether what was composed last looks as what was composed before it, and nothing of its ground is left to be
-    /// given to the graphics card. Figures of the crowd from afar are not looked at: they follow the agents later.
-    pub fn is_as_before(&self) -> bool {
-        let is_painted = |look: &FrameLook| !look.paint_shows || self.paint.is_settled();
-        self.list == self.list_before && self.list.frame.as_ref().is_none_or(is_painted)
-    }
-
-    /// The part of a day that has passed, in small steps: a renderer that keeps the background redraws it for each.
-    fn hour(&self) -> f32 {
-        /// Units of a day: a match of usual length.
-        const DAY_UNITS: i128 = 4_800;
-        const STEPS: i128 = 240;
-        if self.light_stands {
-            return 0.0;
-        }
-        let passed = self.scene.clock.game.whole_units().rem_euclid(DAY_UNITS);
-        (passed * STEPS / DAY_UNITS) as f32 / STEPS as f32
-    }
-
-    /// What was composed last, and the ground's paint that belongs to it.
-    pub fn drawing(&mut self) -> (&DrawList, &mut GroundPaint) {
-        (&self.list, &mut self.paint)
+        let look = (self.settings.shown_theme(), self.matches.before());
+        self.drawing
+            .compose(&self.scene, &self.rig, self.selection, &self.viewport, look);
     }
 
     /// Brings the ground's paint up to date at once, for a picture that stays; otherwise it takes some frames.
     pub fn finish_paint(&mut self) {
-        self.paint.finish(&self.scene);
-    }
-
-    pub fn instances(&self) -> usize {
-        self.list.instances()
+        self.drawing.paint.finish(&self.scene);
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// The pointer over the picture.
+impl ViewerState {
+    /// Moves the camera by the hand.
+    pub fn move_camera(&mut self, by: CameraMove) {
+        if self.rig.move_by(by, &self.scene, &self.viewport) {
+            self.keep_view_of_hand();
+        }
+    }
+
+    fn keep_view_of_hand(&mut self) {
+        if let Some(view) = self.rig.take_view_of_hand(&self.scene) {
+            self.settings.view = Some(view);
+        }
+    }
+
+    /// The eye of the last frame, and the part of the plane that it shows.
+    pub(crate) fn view(&self) -> Option<(View, TorusWindow)> {
+        self.rig.view(&self.scene, &self.viewport)
+    }
+
+    fn picking(&self) -> Option<Picking<'_>> {
+        let (view, window) = self.view()?;
+        Some(Picking {
+            scene: &self.scene,
+            view,
+            window,
+            places: self.drawing.places(),
+            viewport: self.viewport,
+        })
+    }
+
+    /// The pointer is at a point of the picture, in pixels; `None` when it is elsewhere.
+    pub fn hover(&mut self, at: Option<Vec2>) {
+        let tile = at.and_then(|at| self.picking()?.tile_at(at));
+        self.drawing.hover(tile);
+    }
+
+    /// Selects what is under a point of the picture, in pixels.
+    pub fn click(&mut self, at: Vec2) {
+        let picking = self.picking();
+        let selection = picking.map_or(Selection::None, |picking| picking.selection_at(at));
+        // A second click on the same tile clears the selection.
+        let again = selection == self.selection && matches!(selection, Selection::Tile(_));
+        self.select(if again { Selection::None } else { selection });
+    }
+}

@@ -81,7 +81,7 @@ fn handle(viewer: &mut Viewer<TextScreen>, key: &str) {
     let action = match key {
         // As in other programs for terminals.
         "q" | "ctrl-c" | "ctrl-d" => Some(Action::Quit),
-        key => state.bindings().action_of(key),
+        key => state.keys.bindings.action_of(key),
     };
     match action {
         Some(Action::Console) => screen.is_typing = true,
@@ -190,7 +190,7 @@ impl TextScreen {
         }
         lines.extend(below::inspected(state));
         if state.hud().panels.help {
-            lines.extend(below::help_lines(state.bindings(), columns));
+            lines.extend(below::help_lines(&state.keys.bindings, columns));
         }
         if state.hud().panels.debug {
             lines.extend(below::figure_lines(&self.figures, columns));
@@ -271,7 +271,7 @@ impl Screen for TextScreen {
         let below = self.lines_below(state, columns, rows / 2);
         let footer = match state.hud().shown_notice() {
             Some(notice) => notice.to_owned(),
-            None => below::hints(state.bindings()),
+            None => below::hints(&state.keys.bindings),
         };
         self.canvas.clear(columns, rows);
         let rows = rows - below.len();

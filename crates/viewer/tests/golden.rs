@@ -172,7 +172,7 @@ impl Shot {
     fn state(&self, size: (u32, u32)) -> (ViewerState, RealTime) {
         let mut state = ViewerState::demo(self.scene);
         state.settings.theme = Some(self.theme);
-        state.light_stands = true;
+        state.drawing.light_stands = true;
         if !self.panels {
             state.hud().panels = Panels::default();
         }
@@ -241,15 +241,15 @@ fn a_swift_picture_has_smooth_edges_on_a_graphics_card() {
     let Some(context) = device() else { return };
     let size = (640, 360);
     let (mut state, _) = SHOTS[1].state(size);
-    state.detail = Quality::Swift.detail();
+    state.drawing.detail = Quality::Swift.detail();
     state.finish_paint();
     state.compose();
     let [plain, smooth] = [true, false].map(|is_software| {
-        state.drawing().1.forget_uploads();
+        state.drawing.list_and_paint().1.forget_uploads();
         let format = Offscreen::FORMAT;
         let mut renderer = Renderer::for_adapter(&context, is_software, Quality::Swift, format, size);
         let target = Offscreen::new(&context.device, format, size);
-        let (list, paint) = state.drawing();
+        let (list, paint) = state.drawing.list_and_paint();
         renderer.upload(&context.device, &context.queue, list, paint);
         let mut encoder = context.device.create_command_encoder(&Default::default());
         renderer.encode(&mut encoder, list, &target.view());
@@ -272,7 +272,7 @@ fn a_swift_picture_has_smooth_edges_on_a_graphics_card() {
     assert!(mean < 4.0, "another picture: {mean}");
 }
 
-/// What the tolerance lets pass is less than what anybody would see.
+/// What the tolerance lets pass is less than what an eye would see.
 #[test]
 fn a_change_that_can_be_seen_is_noticed() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/close.png");

@@ -211,7 +211,7 @@ impl Person {
     fn picture(&mut self) -> String {
         let state = self.state();
         state.compose();
-        format!("{:?}", state.drawing().0)
+        format!("{:?}", state.drawing.list())
     }
 }
 
@@ -253,7 +253,7 @@ fn a_recording_is_moved_stepped_and_repeated_by_hand() {
     let trails = |person: &mut Person| {
         let state = person.state();
         state.compose();
-        state.drawing().0.decals[DecalKind::Dash as usize].len()
+        state.drawing.list().decals[DecalKind::Dash as usize].len()
     };
     person.press("t");
     person.seek(800);

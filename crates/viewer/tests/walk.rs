@@ -201,14 +201,14 @@ fn record(
     };
     let (mut composer, mut list) = (Compose::default(), DrawList::default());
     let mut scene = Scene::default();
-    let (mut drawn, mut begun) = (Vec::<Drawn>::new(), GameTime::ZERO);
+    let (mut drawn, mut walk_begin) = (Vec::<Drawn>::new(), GameTime::ZERO);
     let mut last_x = None;
     watched.run_until(3 * SECOND / 2);
     let start = watched.now;
     for frame in 0..frames {
         watched.run_until(start + (frame + 1) * SECOND / HERTZ);
         if frame == WAIT_FRAMES {
-            begun = watched.engine.game_clock().now(RealTime::from_nanos(watched.now));
+            walk_begin = watched.engine.game_clock().now(RealTime::from_nanos(watched.now));
             watched.walk(5);
         }
         meddle(watched, frame);
@@ -226,7 +226,7 @@ fn record(
             delay_ns: watched.client.stats(watched.real()).display_delay_ns,
         });
     }
-    let ends = (1..=STEPS as i64).map(|step| begun + GameSpan::from_units(7 * step));
+    let ends = (1..=STEPS as i64).map(|step| walk_begin + GameSpan::from_units(7 * step));
     (drawn, ends.collect())
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Pipelines {
     pub(super) backdrop: Option<[RenderPipeline; 2]>,
     /// Without parts that move, and with them.
     pub(super) bodies: [RenderPipeline; 2],
-    /// The same two, as the sun sees them.
+    /// [`Self::bodies`] as the sun sees them.
     pub(super) shadows: [RenderPipeline; 2],
     pub(super) decals: [RenderPipeline; DecalKind::COUNT],
     pub(super) wave: RenderPipeline,

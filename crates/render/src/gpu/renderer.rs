@@ -123,7 +123,7 @@ impl Renderer {
         Self::for_adapter(context, context.is_software(), quality, output, size)
     }
 
-    /// The same as on a graphics card (`is_software` is false) or a processor, whichever there is.
+    /// Draws as on a graphics card (`is_software` is false) or as on a processor, whichever adapter there is.
     pub fn for_adapter(
         context: &Context,
         is_software: bool,

@@ -11,7 +11,7 @@ const RECREATED_IN_A_ROW_MAX: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Good,
-    /// The same, but it no longer fits the window.
+    /// Good to draw on, but it no longer fits the window.
     Suboptimal,
     /// No picture for now: the display is busy, or the window is hidden.
     None,

@@ -108,7 +108,7 @@ impl Crowd {
         &self.texels
     }
 
-    /// The same, if it is another than the last time this was asked.
+    /// The texels, if they changed since the last call.
     pub fn take_new(&mut self) -> Option<&[[u8; 4]]> {
         std::mem::take(&mut self.is_new).then_some(&self.texels)
     }

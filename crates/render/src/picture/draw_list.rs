@@ -43,7 +43,7 @@ impl Instance {
         }
     }
 
-    /// The same, facing an angle in radians: 0 to the north, growing clockwise.
+    /// Turned to an angle in radians: 0 to the north, growing clockwise.
     pub fn facing(self, angle: f32) -> Self {
         Self {
             facing: angle.sin_cos().into(),
@@ -51,7 +51,7 @@ impl Instance {
         }
     }
 
-    /// The same, shining by itself: 0 not at all.
+    /// Shines by itself: 0 not at all.
     pub fn glowing(mut self, glow: f32) -> Self {
         self.color[3] = (glow.clamp(0.0, 1.0) * 255.0) as u8;
         self
@@ -62,7 +62,7 @@ impl Instance {
         self
     }
 
-    /// The same, only partly there: 1 all, 0 nothing.
+    /// Fades: 1 is all there, 0 nothing.
     pub fn present(mut self, presence: f32) -> Self {
         self.accent[3] = (presence.clamp(0.0, 1.0) * 255.0) as u8;
         self

@@ -137,7 +137,7 @@ impl GroundPaint {
         &self.crowd
     }
 
-    /// The same, to be given to a graphics card.
+    /// The crowd, to be given to a graphics card.
     pub fn crowd_mut(&mut self) -> &mut Crowd {
         &mut self.crowd
     }

@@ -77,7 +77,7 @@ impl Paint {
         Self { part, ..self }
     }
 
-    /// The same, shining by itself: `0.0` not at all, `1.0` as bright as if the sun stood above it.
+    /// Shines by itself: `0.0` not at all, `1.0` as bright as if the sun stood above it.
     pub fn glowing(self, glow: f32) -> Self {
         Self {
             glow: (glow.clamp(0.0, 1.0) * 255.0) as u8,

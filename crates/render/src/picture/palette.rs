@@ -111,7 +111,7 @@ fn brightness(color: Vec3) -> f32 {
 }
 
 impl Mood {
-    /// The same on the ground of a match, by how many were shown before it: the first is on the meadow.
+    /// The mood on the ground of a match, by how many were shown before it: the first is on the meadow.
     pub fn on_ground_of(self, matches_before: usize) -> Self {
         /// How much of the meadow's green is left.
         const GREEN: f32 = 0.4;

@@ -31,9 +31,9 @@ pub enum Shape {
     Thystame,
     /// Food of which only outline and colours can be seen.
     FoodPlain,
-    /// The same of a phiras.
+    /// A phiras of which only outline and colours can be seen.
     PhirasPlain,
-    /// The same of a thystame.
+    /// A thystame of which only outline and colours can be seen.
     ThystamePlain,
     /// A speck that stands for any resource far away.
     Speck,
@@ -88,7 +88,7 @@ impl Shape {
         Self::ALL[resource.index()]
     }
 
-    /// The same of fewer triangles, for a few pixels; most shapes are simple enough as they are.
+    /// The shape with fewer triangles, for a few pixels; most shapes are simple enough as they are.
     pub fn plain(self) -> Self {
         match self {
             Self::Food => Self::FoodPlain,

@@ -25,7 +25,7 @@ impl TorusWindow {
     const MARGIN_TILES: [f32; 2] = [2.0, 12.0];
     /// What part of the shorter side the margin is otherwise.
     const MARGIN_SHARE: f32 = 0.28;
-    /// The same of the land: with panels on both sides it still reaches the edges of the picture.
+    /// What part of the shorter side the land is: with panels on both sides it still reaches the edges of the picture.
     const LAND_SHARE: f32 = 0.8;
     /// The most of it, in tiles: on larger maps the eye is near enough for the margin to be all that is seen.
     const LAND_TILES_MOST: f32 = 60.0;
@@ -107,7 +107,7 @@ impl TorusWindow {
         self.bounds_beyond(self.margin)
     }
 
-    /// The same of the land.
+    /// The corners of the land: least and most tile position.
     pub fn land_bounds(&self) -> (Vec2, Vec2) {
         self.bounds_beyond(self.land)
     }

@@ -115,7 +115,7 @@ impl WindowScreen {
         self.window = Some(Arc::clone(&canvas.window));
         // A new painter knows no textures, and gets them from new panels.
         state.hud().forget_context();
-        state.drawing().1.forget_uploads();
+        state.drawing.paint.forget_uploads();
         follow_quality(state, canvas.quality());
         self.canvas = Some(canvas);
         state.hud().report.state("devices", self.losses + 1);
@@ -187,7 +187,7 @@ impl WindowScreen {
         let canvas = self.canvas.as_mut()?;
         let quality = canvas.set_quality(quality);
         // The new renderer has none of the uploads of the last one.
-        state.drawing().1.forget_uploads();
+        state.drawing.paint.forget_uploads();
         canvas.is_shown = false;
         follow_quality(state, quality);
         Some(format!("render quality: {}", quality.name()))
@@ -265,7 +265,7 @@ impl Screen for WindowScreen {
             return Ok(false);
         }
         state.compose();
-        let is_resting = canvas.rests(state.is_as_before());
+        let is_resting = canvas.rests(state.drawing.is_as_before());
         let drawn = match is_resting {
             true => Drawn::Shown,
             false => canvas.draw(state),
@@ -306,7 +306,7 @@ impl Screen for WindowScreen {
                     format!("{} is being written", recording.target().display())
                 }
                 None => match pictures::new_film(state.scene())
-                    .and_then(|file| Recording::start(file, take, state.film_bytes_max, now))
+                    .and_then(|file| Recording::start(file, take, self.cli.film.bytes_max(), now))
                 {
                     Ok(recording) => {
                         let said = format!("recording into {}", recording.target().display());
@@ -354,7 +354,7 @@ fn is_on_a_monitor(event_loop: &ActiveEventLoop, (x, y): (i32, i32)) -> bool {
 
 /// Draws as much detail as `quality` affords.
 fn follow_quality(state: &mut ViewerState, quality: Quality) {
-    state.detail = quality.detail();
+    state.drawing.detail = quality.detail();
     state.hud().report.state("quality", quality.name());
 }
 

@@ -19,7 +19,7 @@ const SIDE_PIXELS_MAX: u32 = 960;
 /// A colour is another one when one of its parts differs by this much: less is not seen, and makes a film several times as
 /// large.
 const CHANGE_LEAST: u8 = 4;
-/// The same in a film that has to be smaller: seen beside the other one, and hardly alone.
+/// [`CHANGE_LEAST`] of a film that has to be smaller: seen beside the other one, and hardly alone.
 const COARSE_CHANGE_LEAST: u8 = 12;
 /// 1 to 30: how quickly colours are chosen, against how well. Ten is where more care is no longer seen.
 const QUANTIZER_SPEED: i32 = 10;

@@ -220,7 +220,7 @@ impl<S> Viewer<S> {
 
     fn keys(&self, only: Option<Action>) -> String {
         let line = |&action: &Action| {
-            let keys: Vec<&str> = self.state.bindings().keys_of(action).collect();
+            let keys: Vec<&str> = self.state.keys.bindings.keys_of(action).collect();
             format!("{}: {} — {}\n", action.name(), keys.join(" "), action.meaning())
         };
         let actions = Action::ALL

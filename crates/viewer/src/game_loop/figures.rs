@@ -127,7 +127,7 @@ fn frames<S>(viewer: &Viewer<S>, now: RealTime) -> Group {
         pacer.first_shown.map(|first| row("first one after", ms(first))),
         Some(row("longest ever", ms(pacer.longest))),
         Some(row("frames, events", shares)),
-        Some(row("drawn things", viewer.state.instances())),
+        Some(row("drawn things", viewer.state.drawing.list().instances())),
     ];
     Group::new("Frames", rows.into_iter().flatten())
 }

@@ -272,7 +272,7 @@ impl FramePacer {
         quantile_of(self.frames.iter().map(|&(_, took)| took), quantile)
     }
 
-    /// The same for the time from one frame's start to the next.
+    /// The time from one frame's start to the next below which a share `quantile` of the last ones stayed.
     fn interval(&self, quantile: f64) -> RealSpan {
         let starts = self.frames.iter().map(|&(start, _)| start);
         let intervals = starts.clone().skip(1).zip(starts);

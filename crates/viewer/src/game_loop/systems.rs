@@ -50,7 +50,7 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyho
         ..
     } = viewer;
     while let Some(input) = inputs.take() {
-        state.director.note_input();
+        state.rig.director.note_input();
         match input {
             Input::Key {
                 name,
@@ -58,14 +58,14 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyho
                 is_repeat,
                 is_typing,
             } => {
-                let Some(action) = state.bindings().action_of(&name) else {
+                let Some(action) = state.keys.bindings.action_of(&name) else {
                     continue;
                 };
                 // While a field is edited, keys are letters, except for those that cannot be any.
                 if is_down && is_typing && !is_no_letter(&name) {
                     continue;
                 }
-                state.hold(action, is_down);
+                state.keys.hold(action, is_down);
                 if is_down && (!is_repeat || action.repeats()) {
                     state.act(action, now);
                 }
@@ -73,7 +73,7 @@ fn input<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyho
             Input::Act(action) => state.act(action, now),
             other => {
                 if other == Input::FocusLost {
-                    state.release_all();
+                    state.keys.release_all();
                 }
                 pointer.handle(other, state);
             }
@@ -116,7 +116,7 @@ fn hud<S: Screen>(viewer: &mut Viewer<S>, _: RealSpan, now: RealTime) -> anyhow:
     if viewer.state.hud().panels.debug {
         figures::collect(viewer, now);
     }
-    viewer.state.frames = FrameFigures {
+    viewer.state.hud().frames = FrameFigures {
         per_second: viewer.rates.frames(),
         target: viewer.pacer.budget.rate().as_per_second(),
     };

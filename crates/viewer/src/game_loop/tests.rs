@@ -131,7 +131,7 @@ fn letters_that_are_typed_are_no_keys() {
         is_repeat: false,
         is_typing,
     };
-    let before = game_loop.viewer().state.theme();
+    let before = game_loop.viewer().state.settings.shown_theme();
     game_loop.event(|viewer, _| {
         for name in ["space", "f", "f4"] {
             viewer.put_input(key(name, true));
@@ -140,7 +140,7 @@ fn letters_that_are_typed_are_no_keys() {
     run(&mut game_loop, &clock, at(50));
     assert!(!game_loop.viewer().state.scene().clock.paused);
     assert_ne!(
-        game_loop.viewer().state.theme(),
+        game_loop.viewer().state.settings.shown_theme(),
         before,
         "a key that is no letter does what it does"
     );
@@ -335,7 +335,7 @@ fn gestures_move_the_camera_as_far_on_a_display_of_any_density() {
     );
 }
 
-/// A loop whose demo has begun.
+/// A loop whose demo is playing.
 fn loop_over_a_demo() -> TestLoop {
     let mut state = ViewerState::demo(DemoScene::Overview);
     state.update(None, RealTime::ZERO);
@@ -382,7 +382,7 @@ fn commands_reach_the_game_the_settings_and_what_draws() {
     let viewer = game_loop.viewer();
     let state = &mut viewer.state;
     assert_eq!(state.settings.keys[&Action::Pause], ["p"]);
-    assert_eq!(state.bindings().action_of("p"), Some(Action::Pause));
+    assert_eq!(state.keys.bindings.action_of("p"), Some(Action::Pause));
     assert_eq!(state.settings.quality, Some(Quality::Swift));
     assert_eq!(
         state.poll_host_request(),

@@ -16,7 +16,7 @@ use trantor_model::{Control, Step};
 use trantor_time::{Clock as _, GameSpan, GameTime, RealSpan, RealTime};
 
 use super::{Headless, Studio, quality_of_a_still};
-use crate::film::{Film, Format, MEGABYTE, Shape};
+use crate::film::{Film, Format, Shape};
 use crate::options::{Cli, FilmOptions};
 use crate::state::{ViewerState, director};
 use trantor_render::gpu::{Context, Quality};
@@ -163,7 +163,7 @@ pub fn make(
             } else {
                 0
             },
-        bytes_max: u64::from(film.limit) * MEGABYTE,
+        bytes_max: film.bytes_max(),
     };
     let shown = write(&mut watch, &plan, is_demo, quality, shape, (file, format));
     watch.state.source().leave();
@@ -195,14 +195,14 @@ fn write(
             watch.step_on(units)?;
         }
         watch.state.show_as_running(plan.units_per_second());
-        if !is_demo && watch.state.director.has_camera() {
+        if !is_demo && watch.state.rig.director.has_camera() {
             // The camera stands still while a moment is waited for, and glides in the film's own time.
             watch.state.advance_camera(1.0 / plan.per_second as f32);
         }
         let pixels = studio.picture(&mut watch.state, plan.film_time(picture))?;
         written.add(picture as u64, &pixels).with_context(cannot)?;
     }
-    // A film ends with what everybody waited for: game time stands, and the camera goes to the winners.
+    // A film ends with the victory: game time stands, and the camera goes to the winners.
     let is_won = watch.state.scene().winner.is_some();
     let pictures = plan.moments.len() + if is_won { plan.victory_pictures() } else { 0 };
     for picture in plan.moments.len()..pictures {

@@ -27,19 +27,6 @@ const RECORD: Take = Take {
 const SCALE_STEP: f32 = 1.1;
 
 impl ViewerState {
-    /// A key went down or up, whose action may last while it is held.
-    pub fn hold(&mut self, action: Action, down: bool) {
-        self.held.retain(|held| *held != action);
-        if down && action.lasts() {
-            self.held.push(action);
-        }
-    }
-
-    /// No key is held any more, as when the window loses the keyboard.
-    pub fn release_all(&mut self) {
-        self.held.clear();
-    }
-
     pub fn act(&mut self, action: Action, now: RealTime) {
         let clock = &self.scene.clock;
         let frequency = clock.frequency.max(1);
@@ -54,41 +41,30 @@ impl ViewerState {
             Action::MuchFaster => self.set_speed(frequency.saturating_mul(10), now),
             Action::MuchSlower => self.set_speed(frequency / 10, now),
             Action::Overview => {
-                self.director.yield_camera();
-                self.before_victory = None;
-                self.follows = false;
-                self.moved = false;
-                self.moved_by_hand = false;
+                self.rig.show_whole_map();
                 self.settings.view = None;
-                self.wants_whole = true;
-                self.framed = None;
             }
-            Action::Follow => {
-                self.director.yield_camera();
-                self.follows = !self.follows && matches!(self.selection, Selection::Agent(_));
-                self.come_home();
-                if self.follows {
-                    self.come_near();
-                }
-            }
+            Action::Follow => self
+                .rig
+                .toggle_follow(self.selection, &self.scene, &self.viewport),
             Action::NextAgent => self.next_agent(),
             Action::NextTeam => self.next_team(),
             Action::EventBefore => self.visit_event(),
-            Action::Clear if self.hud.close_top() || self.hud.close_story() | self.leave_winners() => {}
+            Action::Clear if self.hud.close_top() || self.hud.close_story() | self.rig.leave_winners() => {}
             Action::Clear => self.select(Selection::None),
             Action::Search => self.hud.toggle_search(),
-            Action::HeatMap => self.paint_mode = next_heat_map(self.paint_mode),
-            Action::Trails => self.shows_trails = !self.shows_trails,
+            Action::HeatMap => self.drawing.paint_mode = next_heat_map(self.drawing.paint_mode),
+            Action::Trails => self.drawing.shows_trails = !self.drawing.shows_trails,
             Action::Labels => self.hud.panels.labels = !self.hud.panels.labels,
             Action::Director => {
-                let is_on = !self.director.has_camera();
+                let is_on = !self.rig.director.has_camera();
                 self.settings.director = Some(is_on);
                 self.settings.save();
                 self.direct(is_on);
             }
             Action::Panels => self.hud.panels.any = !self.hud.panels.any,
             Action::Theme => {
-                self.settings.theme = Some(match self.theme() {
+                self.settings.theme = Some(match self.settings.shown_theme() {
                     Theme::Dark => Theme::Light,
                     Theme::Light => Theme::Dark,
                 });
@@ -113,7 +89,7 @@ impl ViewerState {
             Action::RepeatFrom => self.repeat.begin(self.scene.clock.game),
             Action::RepeatTo => self.repeat.end(self.scene.clock.game),
             Action::RepeatNothing => self.repeat = Repeat::default(),
-            // The others last: see [`Self::hold`].
+            // The others last: see [`super::keys::Keys::hold`].
             _ => {}
         }
     }
@@ -152,12 +128,12 @@ impl ViewerState {
         let agents = &self.scene.agents;
         let place = agents.partition_point(|agent| agent.id < AgentId(after));
         if let Some(agent) = agents.get(place).or(agents.first()) {
-            let (place, follows) = (Vec2::new(agent.x, agent.y), self.follows);
+            let (place, follows) = (Vec2::new(agent.x, agent.y), self.rig.follows);
             self.select(Selection::Agent(agent.id));
-            self.follows = follows;
-            self.director.yield_camera();
-            if let Some(window) = self.window().filter(|_| !follows) {
-                self.camera.goal.target += window.shortest(self.camera.goal.target, place);
+            self.rig.follows = follows;
+            self.rig.director.yield_camera();
+            if !follows {
+                self.rig.aim(place, &self.scene);
             }
         }
     }
@@ -178,14 +154,11 @@ impl ViewerState {
 
     /// Goes to the line of the event list before the last one, or after the oldest to the newest, and says which.
     fn visit_event(&mut self) {
-        let (feed, scene) = (&self.hud.feed, &self.scene);
-        let before = feed.before(self.event_visited, scene);
-        let Some((at, words, place)) = before.or_else(|| feed.before(None, scene)) else {
+        let Some((at, words, place)) = self.hud.event_before(&self.scene) else {
             self.hud.notice("there are no events yet".to_owned());
             return;
         };
         let notice = format!("unit {at}: {words}");
-        self.event_visited = Some(at);
         self.hud.notice(notice);
         if let Some(place) = place {
             self.visit(place);
@@ -200,8 +173,8 @@ impl ViewerState {
             Selection::Agent(id) => self.scene.agent(id).map(|agent| Vec2::new(agent.x, agent.y)),
         };
         if let Some(place) = place {
-            self.look_at(place);
-            self.come_near();
+            self.rig.look_at(place, &self.scene);
+            self.rig.come_near(&self.viewport);
         }
     }
 
@@ -215,7 +188,7 @@ impl ViewerState {
             Intent::Control(request) => return self.request(request, now),
             Intent::Select(selection) => self.select(selection),
             Intent::LookAt(place) => {
-                self.look_at(place);
+                self.rig.look_at(place, &self.scene);
                 self.keep_view_of_hand();
             }
             Intent::Visit(selection) => self.visit(selection),
@@ -223,12 +196,12 @@ impl ViewerState {
             Intent::Revisit(to, tile) => {
                 self.request(Control::Seek(to), now)?;
                 // The way back would lead away from there.
-                self.before_victory = None;
+                self.rig.forget_way_back();
                 if let Some(tile) = tile {
                     self.visit(Selection::Tile(tile));
                 }
             }
-            Intent::Paint(mode) => self.paint_mode = mode,
+            Intent::Paint(mode) => self.drawing.paint_mode = mode,
             Intent::Record(_) | Intent::Quality(_) | Intent::Gpu(_) => self.ask_host(intent),
         }
         Ok(())
@@ -259,21 +232,7 @@ impl ViewerState {
 
     /// Gives the camera to the director, or takes it away.
     pub fn direct(&mut self, is_on: bool) {
-        if is_on {
-            self.follows = false;
-            self.come_home();
-        }
-        self.director.switch(is_on);
-    }
-
-    pub(super) fn look_at(&mut self, place: Vec2) {
-        self.director.yield_camera();
-        self.follows = false;
-        self.moved = true;
-        if let Some(window) = self.window() {
-            let target = self.camera.goal.target;
-            self.camera.goal.target = target + window.shortest(target, place);
-        }
+        self.rig.direct(is_on, &self.scene);
     }
 
     /// Looks at a tile, and selects it.
@@ -288,14 +247,14 @@ impl ViewerState {
             return Err(format!("tiles go from 0 0 to {x_max} {y_max}"));
         }
         self.select(Selection::Tile(tile));
-        self.look_at(middle_of(tile));
+        self.rig.look_at(middle_of(tile), &self.scene);
         Ok(())
     }
 
     pub fn select(&mut self, selection: Selection) {
         if self.selection != selection {
             self.selection = selection;
-            self.follows = false;
+            self.rig.follows = false;
             self.source.watch(selection.agent());
         }
     }

@@ -62,7 +62,7 @@ fn a_click_selects_an_agent_before_its_tile() {
 #[test]
 fn at_the_win_the_camera_goes_to_the_winners_over_the_edge_of_the_map_and_escape_leads_back() {
     let mut state = state(DemoScene::Overview);
-    let before = state.camera.goal;
+    let before = state.rig.camera.goal;
     state.scene.agents.truncate(7);
     for (number, agent) in state.scene.agents.iter_mut().enumerate() {
         agent.team = TeamId(u16::from(number == 6));
@@ -72,20 +72,19 @@ fn at_the_win_the_camera_goes_to_the_winners_over_the_edge_of_the_map_and_escape
     }
     state.scene.winner = Some(TeamId(0));
     state.follow_world();
-    let off = state
-        .window()
+    let off = rig::whole_map(&state.scene)
         .unwrap()
-        .shortest(state.camera.goal.target, Vec2::new(19.5, 4.0));
-    assert!(off.length() < 0.01 && state.camera.goal.distance < 12.0);
+        .shortest(state.rig.camera.goal.target, Vec2::new(19.5, 4.0));
+    assert!(off.length() < 0.01 && state.rig.camera.goal.distance < 12.0);
     state.act(Action::Clear, NOW);
-    assert_eq!(state.camera.goal, before);
+    assert_eq!(state.rig.camera.goal, before);
 }
 
 /// Beyond the map's edge only a part of what is there is drawn.
 #[test]
 fn the_camera_does_not_go_to_the_winners_over_the_edge_of_the_map() {
     let mut state = state(DemoScene::Overview);
-    state.camera.goal.target = Vec2::new(10.0, 1.0);
+    state.rig.camera.goal.target = Vec2::new(10.0, 1.0);
     state.scene.agents.truncate(6);
     for agent in &mut state.scene.agents {
         (agent.team, agent.level) = (TeamId(0), Level::LAST);
@@ -93,7 +92,7 @@ fn the_camera_does_not_go_to_the_winners_over_the_edge_of_the_map() {
     }
     state.scene.winner = Some(TeamId(0));
     state.follow_world();
-    assert!(state.camera.goal.target.distance(Vec2::new(10.0, 18.0)) < 0.01);
+    assert!(state.rig.camera.goal.target.distance(Vec2::new(10.0, 18.0)) < 0.01);
 }
 
 #[test]
@@ -101,22 +100,22 @@ fn agents_that_share_a_tile_are_selected_where_they_are_drawn() {
     let mut state = state(DemoScene::Overview);
     state.scene.agents.truncate(3);
     state.scene.effects.clear();
-    let target = state.camera.pose.target.round();
+    let target = state.rig.camera.pose.target.round();
     for agent in &mut state.scene.agents {
         (agent.x, agent.y, agent.held) = (target.x, target.y, false);
     }
     for distance in [4.0, 12.0, 60.0] {
-        state.camera.pose.distance = distance;
+        state.rig.camera.pose.distance = distance;
         state.compose();
         let shapes = [Shape::Character, Shape::Figurine, Shape::Pawn];
-        let bodies = shapes.map(|shape| state.list.bodies[shape as usize].clone());
+        let bodies = shapes.map(|shape| state.drawing.list().bodies[shape as usize].clone());
         let mut selected = std::collections::BTreeSet::new();
         for body in bodies.concat() {
             let [x, _, y] = body.position;
             state.click(pixel_of(&state, x, MIDDLE_HEIGHT * body.scale, y));
             selected.insert(state.selection.agent().expect("an agent is drawn there"));
             state.compose();
-            let ring = &state.list.decals[DecalKind::Selection as usize][0];
+            let ring = &state.drawing.list().decals[DecalKind::Selection as usize][0];
             let off = Vec2::from(ring.position).distance(Vec2::new(x, y));
             assert!(off < 1e-4, "around the one that was meant");
         }
@@ -127,13 +126,13 @@ fn agents_that_share_a_tile_are_selected_where_they_are_drawn() {
 #[test]
 fn dragging_keeps_the_ground_under_the_pointer() {
     let mut state = state(DemoScene::Overview);
-    state.camera.pose.distance = 15.0;
-    state.camera.goal.distance = 15.0;
+    state.rig.camera.pose.distance = 15.0;
+    state.rig.camera.goal.distance = 15.0;
     let (from, to) = (Vec2::new(600.0, 400.0), Vec2::new(660.0, 370.0));
     let ground_at =
         |state: &ViewerState, pixel: Vec2| state.view().unwrap().0.ground_at(pixel / size()).unwrap();
     let held = ground_at(&state, from);
-    state.drag(from, to);
+    state.move_camera(CameraMove::Drag(from, to));
     let now = ground_at(&state, to);
     assert!(held.distance(now) < 0.05, "{held} went to {now}");
 }
@@ -147,10 +146,10 @@ fn the_camera_cannot_be_lost() {
         Action::TiltUp,
         Action::TurnLeft,
     ];
-    keys.iter().for_each(|&key| state.hold(key, true));
+    keys.iter().for_each(|&key| state.keys.hold(key, true));
     run(&mut state, 500);
-    state.release_all();
-    let pose = state.camera.pose;
+    state.keys.release_all();
+    let pose = state.rig.camera.pose;
     let is_on_map = |at: Vec2| at.cmpgt(Vec2::splat(-1.0)).all() && at.cmplt(Vec2::splat(21.0)).all();
     assert!(
         is_on_map(pose.target) && pose.distance < 60.0 && pose.pitch > 0.2,
@@ -158,7 +157,7 @@ fn the_camera_cannot_be_lost() {
     );
     state.act(Action::Overview, NOW);
     run(&mut state, 200);
-    assert!(state.camera.pose.target.distance(Vec2::splat(9.5)) < 3.0);
+    assert!(state.rig.camera.pose.target.distance(Vec2::splat(9.5)) < 3.0);
 }
 
 #[test]
@@ -166,13 +165,13 @@ fn larger_panels_are_made_room_for_unless_the_user_moved_the_camera() {
     let mut state = state(DemoScene::Overview);
     state.act(Action::Overview, NOW);
     for (key, distance_grows) in [(Action::Console, true), (Action::TurnLeft, false)] {
-        state.hold(key, true);
+        state.keys.hold(key, true);
         run(&mut state, 2);
-        state.release_all();
-        let before = state.camera.goal;
+        state.keys.release_all();
+        let before = state.rig.camera.goal;
         state.hud().scale += 0.25;
         run(&mut state, 2);
-        let after = state.camera.goal;
+        let after = state.rig.camera.goal;
         assert_eq!(after.distance > before.distance, distance_grows, "{key:?}");
         assert_eq!(after != before, distance_grows, "{key:?}");
     }
@@ -184,14 +183,14 @@ fn following_goes_over_the_seam_without_a_jump() {
     let followed = AgentId(29);
     state.select(Selection::Agent(followed));
     state.act(Action::Follow, NOW);
-    assert!(state.follows);
+    assert!(state.rig.follows);
     run(&mut state, 60);
     let tile = |state: &ViewerState| state.scene().agent(followed).unwrap().tile;
-    let (mut before, mut tile_before, mut seams) = (state.camera.pose.target, tile(&state), 0);
+    let (mut before, mut tile_before, mut seams) = (state.rig.camera.pose.target, tile(&state), 0);
     for frame in 61..4_000 {
         let now = NOW + RealSpan::from_millis(16 * frame);
         state.update(Some(RealSpan::from_millis(16)), now);
-        let (after, tile_after) = (state.camera.pose.target, tile(&state));
+        let (after, tile_after) = (state.rig.camera.pose.target, tile(&state));
         assert!(before.distance(after) < 0.4, "{before} to {after}");
         let (x, y) = (
             tile_after.x.abs_diff(tile_before.x),
@@ -202,8 +201,8 @@ fn following_goes_over_the_seam_without_a_jump() {
     }
     assert!(seams > 0, "the path goes round the torus at least once");
     state.act(Action::Follow, NOW);
-    assert!(!state.follows);
-    let target = state.camera.pose.target;
+    assert!(!state.rig.follows);
+    let target = state.rig.camera.pose.target;
     assert!((-0.5..19.5).contains(&target.x), "back on the map as numbered");
 }
 
@@ -253,26 +252,26 @@ fn a_paused_game_looks_the_same_until_the_user_does_something() {
     for scene in [DemoScene::Overview, DemoScene::Ritual] {
         let mut state = state(scene);
         run(&mut state, 2);
-        assert!(!state.is_as_before(), "{scene:?} moves");
+        assert!(!state.drawing.is_as_before(), "{scene:?} moves");
         state.act(Action::Pause, NOW);
         // The camera comes to rest, and what is left of all motion at this speed.
         run(&mut state, 200);
         for _ in 0..10 {
             run(&mut state, 1);
-            assert!(state.is_as_before(), "{scene:?}");
+            assert!(state.drawing.is_as_before(), "{scene:?}");
         }
         state.hover(Some(Vec2::new(600.0, 400.0)));
         run(&mut state, 1);
-        assert!(!state.is_as_before(), "{scene:?} with the pointer over it");
+        assert!(!state.drawing.is_as_before(), "{scene:?} with the pointer over it");
         run(&mut state, 1);
-        assert!(state.is_as_before(), "{scene:?}");
+        assert!(state.drawing.is_as_before(), "{scene:?}");
         // Of another resource only the ground is painted otherwise.
         intend(&mut state, Intent::Paint(PaintMode::Heat(Resource::Food)));
         run(&mut state, 2);
-        while state.drawing().1.take_dirty().is_some() {}
+        while state.drawing.paint.take_dirty().is_some() {}
         intend(&mut state, Intent::Paint(PaintMode::Heat(Resource::Sibur)));
         run(&mut state, 2);
-        assert!(!state.is_as_before(), "{scene:?} is painted anew");
+        assert!(!state.drawing.is_as_before(), "{scene:?} is painted anew");
     }
 }
 
@@ -287,6 +286,11 @@ fn first_words_come_once_there_is_a_world() {
     state.hud().follow_notice(NOW + NOTICE_FOR);
     run(&mut state, 2);
     assert_eq!(state.hud().shown_notice(), None, "once");
+}
+
+fn zoom(notches: f32, x: f32, y: f32) -> CameraMove {
+    let at = Vec2::new(x, y);
+    CameraMove::Zoom { notches, at }
 }
 
 /// Another match begins in the same world, as after a victory.
@@ -309,13 +313,13 @@ fn next_match(state: &mut ViewerState) {
 fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_match_before() {
     let mut state = state(DemoScene::Overview);
     run(&mut state, 1);
-    let whole = state.camera.goal;
+    let whole = state.rig.camera.goal;
     let agent = state.scene.agents[3];
     let follow = |state: &mut ViewerState| {
         state.act(Action::NextAgent, NOW);
         state.act(Action::Follow, NOW);
         run(state, 20);
-        state.zoom(3.0, Vec2::new(640.0, 360.0));
+        state.move_camera(zoom(3.0, 640.0, 360.0));
     };
     let search = |state: &mut ViewerState| {
         intend(state, Intent::Visit(Selection::Agent(agent.id)));
@@ -323,28 +327,28 @@ fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_matc
     for flight in [&follow as &dyn Fn(&mut ViewerState), &search] {
         flight(&mut state);
         run(&mut state, 20);
-        assert_ne!(state.camera.goal.target, whole.target);
+        assert_ne!(state.rig.camera.goal.target, whole.target);
         assert_eq!(state.settings.view, None, "the user did not choose it");
         next_match(&mut state);
-        assert_eq!(state.camera.goal, whole);
-        let off = state.camera.pose.target.distance(whole.target);
+        assert_eq!(state.rig.camera.goal, whole);
+        let off = state.rig.camera.pose.target.distance(whole.target);
         assert!(off < 0.1, "and not a map away: {off}");
     }
 
-    state.zoom(4.0, Vec2::new(700.0, 300.0));
-    let chosen = state.camera.goal;
+    state.move_camera(zoom(4.0, 700.0, 300.0));
+    let chosen = state.rig.camera.goal;
     let saved = state.settings.view.expect("the user chose a view");
     search(&mut state);
     let view = state.settings.view;
     assert_eq!(view, Some(saved), "a flight afterwards changes nothing");
     next_match(&mut state);
-    assert_eq!(state.camera.goal, chosen);
+    assert_eq!(state.rig.camera.goal, chosen);
     next_match(&mut state);
-    assert_eq!(state.camera.goal, whole, "the user did not move it in that match");
+    assert_eq!(state.rig.camera.goal, whole, "the user did not move it in that match");
     assert_eq!(state.settings.view, Some(saved), "it is still the last choice");
 
     let mut again = state_with(DemoScene::Overview, state.settings.clone());
-    assert_eq!(again.camera.pose, chosen, "a start begins with it");
+    assert_eq!(again.rig.camera.pose, chosen, "a start begins with it");
     again.act(Action::Overview, NOW);
     assert_eq!(again.settings.view, None, "the whole map is a choice as well");
 }
@@ -352,14 +356,14 @@ fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_matc
 #[test]
 fn the_camera_comes_near_enough_to_see_an_agent_and_no_nearer_than_it_is() {
     let mut near = state(DemoScene::Overview);
-    let before = near.camera.goal.distance;
+    let before = near.rig.camera.goal.distance;
     near.select(Selection::Agent(AgentId(9)));
     near.act(Action::Follow, NOW);
-    assert_eq!(near.camera.goal.distance, before);
+    assert_eq!(near.rig.camera.goal.distance, before);
 
     let mut state = state(DemoScene::BigWorld);
     let tile_pixels = |state: &ViewerState| {
-        let view = state.camera.goal.view(PIXELS.0, PIXELS.1);
+        let view = state.rig.camera.goal.view(PIXELS.0, PIXELS.1);
         view.pixels_per_tile(view.target)
     };
     state.act(Action::Overview, NOW);
@@ -373,9 +377,9 @@ fn the_camera_comes_near_enough_to_see_an_agent_and_no_nearer_than_it_is() {
         "a place is looked at from the same distance"
     );
     // The camera is there, and the agent's ring is large enough to be seen.
-    state.camera.pose = state.camera.goal;
+    state.rig.camera.pose = state.rig.camera.goal;
     state.compose();
-    let ring = &state.list.decals[DecalKind::Selection as usize][0];
+    let ring = &state.drawing.list().decals[DecalKind::Selection as usize][0];
     assert!(ring.reach * tile_pixels(&state) > 10.0, "{}", ring.reach);
     intend(&mut state, Intent::Visit(Selection::Agent(agent.id)));
     assert!(tile_pixels(&state) > 20.0);

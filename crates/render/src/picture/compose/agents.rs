@@ -85,7 +85,7 @@ fn draw(frame: &Frame<'_>, agent: &SceneAgent, births: &[(AgentId, f32)], place:
     let scale = place.scale * birth;
     let color = frame.colors.team(agent.team);
     if pixels * frame.places.enlarged() < PAWN_PIXELS {
-        // Of ten thousand agents each is one thing to draw, without a shadow or a stance that anybody could see.
+        // Of ten thousand agents each is one thing to draw, without a shadow or a stance that could be seen.
         list.body(Shape::Pawn, Instance::at(position, scale, color).glowing(0.05));
         return;
     }

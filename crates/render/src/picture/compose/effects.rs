@@ -26,7 +26,7 @@ const DASHES_MIN: f32 = 12.0;
 /// Recipients that may light up at once at full strength.
 const HEARD_PLENTY: f32 = 12.0;
 /// How far a broadcast's ring is drawn at most, in tiles; on smaller maps it goes round half of the torus, where
-/// it has met everybody.
+/// it has reached all agents.
 const WAVE_TILES_MAX: f32 = 48.0;
 
 /// How strongly each broadcast's ring is drawn: where many speak at once, each is fainter, or nothing else is seen.
@@ -34,7 +34,7 @@ pub(super) fn wave_strength(effects: &[SceneEffect]) -> f32 {
     strength_among(effects, 3.0, |kind| matches!(kind, EffectKind::Broadcast { .. }))
 }
 
-/// The same of the light of each agent that a message reaches.
+/// How strongly the light of each agent that a message reaches is drawn.
 pub(super) fn heard_strength(effects: &[SceneEffect]) -> f32 {
     strength_among(effects, HEARD_PLENTY, |kind| {
         matches!(kind, EffectKind::Heard { .. })
@@ -527,7 +527,7 @@ struct Particles<'a> {
 }
 
 impl Particles<'_> {
-    /// The same at a place `off` from this one.
+    /// Particles at a place `off` from this one.
     fn beside(&mut self, off: Vec2) -> Particles<'_> {
         Particles {
             frame: self.frame,

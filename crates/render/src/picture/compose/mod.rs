@@ -52,6 +52,12 @@ pub struct Detail {
     pub grass: f32,
 }
 
+impl Default for Detail {
+    fn default() -> Self {
+        Self::FINE
+    }
+}
+
 impl Detail {
     /// For graphics cards, and for pictures that may take their time.
     pub const FINE: Self = Self {

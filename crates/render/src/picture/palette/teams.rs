@@ -8,7 +8,7 @@ use trantor_model::TeamId;
 
 use super::Rgb;
 
-/// The first teams' colours: more saturated than any resource, and told apart by people with the common kinds of colour
+/// The first teams' colours: more saturated than any resource, and distinguished by people with the common kinds of colour
 /// blindness.
 const TEAMS: [Rgb; 8] = [
     Rgb::hex(0xE6_5A_00), // vermillion

@@ -149,7 +149,7 @@ pub(super) fn lag(context: &Context, cx: &mut PanelContext<'_>, banner: Option<R
 
 /// Says that the director has the camera, where no banner says anything more important.
 pub(super) fn director(context: &Context, cx: &mut PanelContext<'_>, banner: Option<Rect>) {
-    let is_on = cx.state.director.has_camera();
+    let is_on = cx.state.rig.director.has_camera();
     cx.report.state("director", is_on);
     if !is_on || banner.is_some() || cx.plan.is_film {
         return;

@@ -1,6 +1,6 @@
-//! The deeds of the match as lines, newest first, for the panel and the terminal.
+//! The events of the match as lines, newest first, for the panel and the terminal.
 //!
-//! A deed has one line, with its team and what it means: of an elevation only the end is listed, and deeds of a team that
+//! An event has one line, with its team and what it means: of an elevation only the end is listed, and events of a team that
 //! follow each other closely share a line. Only text for people is listed ([`words::is_for_people`]); the inspector has
 //! the rest.
 
@@ -40,7 +40,7 @@ pub struct EventFeed {
     is_won: bool,
 }
 
-/// One or several equal deeds.
+/// One or several equal events.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     /// When the last of them happened, in whole units.
@@ -99,8 +99,8 @@ impl Line {
         })
     }
 
-    /// Units after the last deed in which another one joins its line, and for which the line keeps its place: lines
-    /// that move up with each broadcast of a busy game cannot be read. `None` for deeds with a line of their own.
+    /// Units after the last event in which another one joins its line, and for which the line keeps its place: lines
+    /// that move up with each broadcast of a busy game cannot be read. `None` for events with a line of their own.
     fn spans(&self) -> Option<(i128, i128)> {
         match self.kind {
             FeedKind::Joined(_) | FeedKind::Died(..) => Some((50, 0)),
@@ -212,7 +212,7 @@ impl Line {
         agent.map(Selection::Agent).or(self.tile.map(Selection::Tile))
     }
 
-    /// Adds an equal deed; returns whether the line moves up.
+    /// Adds an equal event; returns whether the line moves up.
     fn add(&mut self, event: Self, keeps_place: i128, teams: &[SceneTeam]) -> bool {
         (self.units, self.agent) = (event.units, event.agent);
         self.count += 1;
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn deeds_that_belong_together_are_one_line_and_codes_of_bots_are_none() {
+    fn events_that_belong_together_are_one_line_and_codes_of_bots_are_none() {
         let mut feed = EventFeed::default();
         let said = |agent, words: &[u8]| FeedKind::Said(who(agent, 0), words.into());
         add(&mut feed, 0, said(1, b"here"));

@@ -54,7 +54,7 @@ pub(super) fn hints(context: &Context, cx: &PanelContext<'_>) -> Option<Rect> {
     let content = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         for (action, words) in HINTS {
-            if let Some(key) = cx.state.bindings.keys_of(action).next() {
+            if let Some(key) = cx.state.keys.bindings.keys_of(action).next() {
                 key_cap(ui, colors, key);
                 ui.add(Label::new(text(words, 11.0, colors.weak)).extend());
                 ui.add_space(5.0);
@@ -76,7 +76,7 @@ pub(super) fn show(context: &Context, cx: &mut PanelContext<'_>) {
     let laid = theme::show_card(context, area, card, |ui| {
         ui.set_width(room.x.min(width).max(1.0));
         theme::scrolled(ui, room.y.max(LINE_HEIGHT), |ui| {
-            lines(ui, &cx.colors, &cx.state.bindings, columns)
+            lines(ui, &cx.colors, &cx.state.keys.bindings, columns)
         });
     });
     if laid.response.clicked() {

@@ -114,7 +114,7 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
 
 fn agent_card(ui: &mut Ui, cx: &mut PanelContext<'_>, agent: &SceneAgent, activity: &ActivityLog) {
     let colors = cx.colors;
-    let (team, follows) = (cx.team_name(agent.team), cx.state.follows);
+    let (team, follows) = (cx.team_name(agent.team), cx.state.rig.follows);
     let who = |ui: &mut Ui| {
         theme::swatch(ui, &colors, colors.team(agent.team), 13.0);
         ui.label(RichText::new(format!("#{}", agent.id.0)).size(16.0).strong());

@@ -237,7 +237,7 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = Vec::new();
     // Those that stand for all agents of a tile and team.
     let mut groups: BTreeMap<(Tile, TeamId), usize> = BTreeMap::new();
-    let places = cx.state.composer.places();
+    let places = cx.state.drawing.places();
     let (selection, scene) = (cx.state.selection, cx.scene());
     let Some((view, window)) = &cx.view else {
         return candidates;
@@ -349,7 +349,7 @@ fn rect_above(at: Pos2, size: Vec2) -> Rect {
     Rect::from_min_size(at - vec2(size.x / 2.0, size.y + 2.0), size)
 }
 
-/// The same, moved aside from the window's edges and from `cards` beside `at`.
+/// A label above a head, moved aside from the window's edges and from `cards` beside `at`.
 fn beside_cards(at: Pos2, size: Vec2, screen: Rect, cards: &[Rect]) -> Rect {
     let rect = rect_above(at, size);
     let (mut least, mut most) = (screen.left(), screen.right());

@@ -41,7 +41,7 @@ const TOP_WIDTH: f32 = 140.0;
 
 /// Height of the card with `width` points for its content; `None` while there is no map.
 pub(super) fn height(cx: &PanelContext<'_>, width: f32) -> Option<f32> {
-    let size = cx.state.paint.size()?;
+    let size = cx.state.drawing.paint.size()?;
     Some(f32::from(size.height()) * scale(size, width) + AROUND)
 }
 
@@ -67,7 +67,9 @@ impl std::fmt::Debug for Minimap {
 
 impl Minimap {
     pub(super) fn show(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let Some(size) = cx.state.paint.size() else { return };
+        let Some(size) = cx.state.drawing.paint.size() else {
+            return;
+        };
         let (width, height) = (f32::from(size.width()), f32::from(size.height()));
         cx.colors.card().show(ui, |ui| {
             let scale = scale(size, ui.available_width());
@@ -112,7 +114,11 @@ impl Minimap {
     }
 
     fn refresh(&mut self, context: &egui::Context, cx: &PanelContext<'_>, size: MapSize) {
-        let (now, mode, theme) = (cx.now, cx.state.paint_mode, cx.state.theme());
+        let (now, mode, theme) = (
+            cx.now,
+            cx.state.drawing.paint_mode,
+            cx.state.settings.shown_theme(),
+        );
         let is_recent = |at: RealTime| now.since(at) < REFRESH;
         if self
             .made
@@ -136,23 +142,23 @@ impl Minimap {
 
 /// The ground, and over it the density of agents where they are too many for dots.
 fn ground_image(cx: &PanelContext<'_>, size: MapSize) -> Option<ColorImage> {
-    let ground = match cx.state.theme() {
+    let ground = match cx.state.settings.shown_theme() {
         Theme::Dark => Rgb::hex(0x33_55_4C),
         Theme::Light => Rgb::hex(0x8C_B4_76),
     };
     let longest = u32::from(size.width().max(size.height()));
-    let levels = cx.state.paint.levels();
+    let levels = cx.state.drawing.paint.levels();
     let last = levels.len().checked_sub(1)?;
     let number = (0..last).find(|&number| longest >> number <= TEXELS_MAX);
     let number = number.unwrap_or(last);
     let level = levels.get(number)?;
     // Resources of a small map are only hinted at: for more there are heat maps.
-    let part = match (cx.state.paint_mode, number) {
+    let part = match (cx.state.drawing.paint_mode, number) {
         (PaintMode::Mixture, 0) => 0.15,
         (PaintMode::Mixture, _) => 0.5,
         (PaintMode::Heat(_), _) => 1.0,
     };
-    let crowd = Some(cx.state.paint.crowd()).filter(|_| cx.state.scene.agents.len() > DOTS_MAX);
+    let crowd = Some(cx.state.drawing.paint.crowd()).filter(|_| cx.state.scene.agents.len() > DOTS_MAX);
     let over = |under: Rgb, [red, green, blue, strength]: [u8; 4], part: f32| {
         under.mix(Rgb([red, green, blue]), f32::from(strength) / 255.0 * part)
     };
@@ -217,7 +223,7 @@ fn heat_buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let width = (ui.available_width() - gaps) / Resource::COUNT as f32;
         for resource in Resource::ALL {
             let heat = PaintMode::Heat(resource);
-            let is_chosen = cx.state.paint_mode == heat;
+            let is_chosen = cx.state.drawing.paint_mode == heat;
             let button = theme::toggle(&cx.colors, is_chosen, "".into()).frame_when_inactive(is_chosen);
             let response = ui.add(button.min_size(vec2(width, 20.0)));
             Pen::new(ui.painter(), response.rect.center(), 12.0).resource(resource);
@@ -231,7 +237,7 @@ fn heat_buttons(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 /// Shows what the colours of a heat map stand for above the time-line, where no other card is; returns its rectangle.
 pub(super) fn legend(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) -> Option<Rect> {
-    let PaintMode::Heat(resource) = cx.state.paint_mode else {
+    let PaintMode::Heat(resource) = cx.state.drawing.paint_mode else {
         return None;
     };
     let (left, right, bottom) = cx
@@ -250,7 +256,7 @@ pub(super) fn legend(context: &Context, cx: &PanelContext<'_>, cards: &[Rect]) -
         ui.spacing_mut().item_spacing.x = 6.0;
         theme::icon(ui, vec2(12.0, COLOR_HEIGHT), 12.0, |pen| pen.resource(resource));
         ui.add(Label::new(format!("heat: {}", resource.name())).extend());
-        let top = cx.state.paint.heat_top();
+        let top = cx.state.drawing.paint.heat_top();
         let counts = legend_counts(top);
         let room = right - left - around.x - ui.min_rect().width() - 6.0;
         let cells = counts.len() as f32;

@@ -36,7 +36,7 @@ use self::report::Report;
 use self::theme::Colors;
 use crate::console::Console;
 use crate::figures::Figures;
-use crate::intent::Intent;
+use crate::intent::{Intent, Selection};
 use crate::state::ViewerState;
 
 pub use self::banner::link_text;
@@ -61,6 +61,7 @@ struct PanelContext<'a> {
     stats: Option<ClientStats>,
     /// Collected only while the debugging view is open.
     figures: &'a Figures,
+    frames: FrameFigures,
     view: Option<(View, TorusWindow)>,
     colors: Colors,
     plan: Plan,
@@ -92,7 +93,7 @@ pub struct Panels {
     pub labels: bool,
     /// For projectors: large, the race and the events alone.
     pub stage: bool,
-    /// The same for a film, in the usual size and without what only a mouse can use.
+    /// For a film: the race and the events alone, in the usual size and without what only a mouse can use.
     pub film: bool,
 }
 
@@ -103,7 +104,11 @@ pub struct Hud {
     /// Their size, as a multiple of the usual one.
     pub scale: f32,
     pub report: Report,
+    /// The frame rate that panels show.
+    pub frames: FrameFigures,
     pub feed: EventFeed,
+    /// When the event was listed that keys went to last.
+    event_visited: Option<i128>,
     /// Whether only events are listed that decide the match.
     only_highlights: bool,
     activity: activity::ActivityLog,
@@ -133,6 +138,15 @@ impl Hud {
     pub fn add_event(&mut self, entry: &FeedEntry, scene: &Scene) {
         self.feed.add(entry, &scene.teams);
         self.activity.add(entry);
+    }
+
+    /// Goes to the event of the list before the last one that was visited, or after the oldest to the newest: when it took
+    /// its place in the list, its words, and where that is.
+    pub fn event_before(&mut self, scene: &Scene) -> Option<(i128, &str, Option<Selection>)> {
+        let before = self.feed.before(self.event_visited, scene);
+        let event = before.or_else(|| self.feed.before(None, scene))?;
+        self.event_visited = Some(event.0);
+        Some(event)
     }
 
     /// Shows a message for a while, or until the next one.
@@ -203,6 +217,7 @@ impl Hud {
     /// Forgets everything about the match before.
     pub fn reset_match(&mut self, teams: &[SceneTeam]) {
         self.begin_with(Vec::new(), teams, &[]);
+        self.event_visited = None;
         self.forget_commands();
     }
 
@@ -239,12 +254,12 @@ impl Hud {
         figures: &Figures,
         now: RealTime,
     ) -> Vec<Intent> {
-        let (theme, teams, mut intents) = (state.theme(), &state.scene.teams, Vec::new());
+        let (theme, teams, mut intents) = (state.settings.shown_theme(), &state.scene.teams, Vec::new());
         if self.themed.replace(theme) != Some(theme) {
             theme::apply(context, theme);
         }
         // In force from the next frame on.
-        context.set_zoom_factor(self.zoom(state.points));
+        context.set_zoom_factor(self.zoom(state.viewport.points));
         let mut report = std::mem::take(&mut self.report);
         report.begin(context, self, state);
         let points = context.content_rect().size();
@@ -254,6 +269,7 @@ impl Hud {
             now,
             stats: state.source.stats(now),
             figures,
+            frames: self.frames,
             view: state.view(),
             colors: Colors::new(theme, teams),
             // The story takes the place of the other panels.

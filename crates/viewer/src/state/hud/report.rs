@@ -43,8 +43,8 @@ impl Report {
         ] {
             self.state(name, is_on);
         }
-        self.state("theme", format_args!("{:?}", state.theme()));
-        let pose = state.camera.goal;
+        self.state("theme", format_args!("{:?}", state.settings.shown_theme()));
+        let pose = state.rig.camera.goal;
         self.state("yaw", format_args!("{:.2}", pose.yaw));
         self.state("distance", format_args!("{:.1}", pose.distance));
         let notice = hud.shown_notice().unwrap_or("none");

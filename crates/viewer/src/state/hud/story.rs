@@ -178,19 +178,19 @@ fn content(ui: &mut Ui, cx: &mut PanelContext<'_>, hud: &Hud, height: f32) {
         let mut chosen = Vec::new();
         match has_pictures {
             true => ui.columns(KEYS.len(), |columns| {
-                for (ui, deed) in columns.iter_mut().zip(points) {
-                    let is_chosen = picture(ui, cx, deed).clicked();
-                    chosen.push(line(ui, cx, deed, 3).clicked() || is_chosen);
+                for (ui, point) in columns.iter_mut().zip(points) {
+                    let is_chosen = picture(ui, cx, point).clicked();
+                    chosen.push(line(ui, cx, point, 3).clicked() || is_chosen);
                 }
             }),
-            false => chosen.extend(points.iter().map(|deed| line(ui, cx, deed, 1).clicked())),
+            false => chosen.extend(points.iter().map(|point| line(ui, cx, point, 1).clicked())),
         }
         let is_typing = ui.ctx().egui_wants_keyboard_input();
         let is_pressed = |key| !is_typing && ui.input(|input| input.key_pressed(key));
         let mut chosen = points.iter().zip(chosen).zip(KEYS);
         let chosen = chosen.find(|((_, is_clicked), key)| *is_clicked || is_pressed(*key));
-        if let (Some(((deed, _), _)), Some(_)) = (chosen, recording) {
-            cx.request(Intent::Revisit(deed.at - BEFORE, Some(deed.tile)));
+        if let (Some(((point, _), _)), Some(_)) = (chosen, recording) {
+            cx.request(Intent::Revisit(point.at - BEFORE, Some(point.tile)));
         }
     }
     if has_plot {
@@ -228,9 +228,9 @@ fn head(ui: &mut Ui, cx: &PanelContext<'_>) {
 }
 
 /// What happened at a turning point, in words, with the team that it is about.
-fn told(deed: &Deed, cx: &PanelContext<'_>) -> (String, Option<TeamId>, Icon) {
+fn describe(point: &Deed, cx: &PanelContext<'_>) -> (String, Option<TeamId>, Icon) {
     let name = |team: TeamId| cx.team_name(team);
-    match deed.cause {
+    match point.cause {
         Cause::Lead { team, from } => {
             let from = from
                 .map(|from| format!(" from {}", name(from)))
@@ -274,10 +274,10 @@ fn told(deed: &Deed, cx: &PanelContext<'_>) -> (String, Option<TeamId>, Icon) {
 }
 
 /// A turning point as a line of at most so many rows.
-fn line(ui: &mut Ui, cx: &PanelContext<'_>, deed: &Deed, rows: usize) -> Response {
-    let (words, team, icon) = told(deed, cx);
+fn line(ui: &mut Ui, cx: &PanelContext<'_>, point: &Deed, rows: usize) -> Response {
+    let (words, team, icon) = describe(point, cx);
     let row = Row {
-        units: deed.at.whole_units(),
+        units: point.at.whole_units(),
         text: &words,
         team,
         icon,
@@ -286,11 +286,11 @@ fn line(ui: &mut Ui, cx: &PanelContext<'_>, deed: &Deed, rows: usize) -> Respons
 }
 
 /// Where a turning point happened, and who was there.
-fn picture(ui: &mut Ui, cx: &PanelContext<'_>, deed: &Deed) -> Response {
+fn picture(ui: &mut Ui, cx: &PanelContext<'_>, point: &Deed) -> Response {
     let size = vec2(ui.available_width(), PICTURE.y);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     let (painter, colors, middle) = (ui.painter_at(rect), &cx.colors, rect.center());
-    let ground = match cx.state.theme() {
+    let ground = match cx.state.settings.shown_theme() {
         Theme::Dark => Color32::from_rgb(0x33, 0x55, 0x4C),
         Theme::Light => Color32::from_rgb(0x8C, 0xB4, 0x76),
     };
@@ -301,30 +301,30 @@ fn picture(ui: &mut Ui, cx: &PanelContext<'_>, deed: &Deed) -> Response {
         let tile = Rect::from_center_size(tile, egui::Vec2::splat(TILE));
         painter.rect_filled(tile, 0.0, Color32::from_white_alpha(10));
     }
-    let (_, team, icon) = told(deed, cx);
+    let (_, team, icon) = describe(point, cx);
     let tint = team.map_or(colors.gold, |team| colors.team(team));
-    let ring = match deed.cause {
+    let ring = match point.cause {
         Cause::Broke { .. } | Cause::Died { .. } => colors.alarm,
         _ => colors.gold_fill,
     };
     let stroke = Stroke::new(2.0, ring);
     painter.circle(middle, TILE * 1.3, tint.gamma_multiply(0.35), stroke);
-    match deed.nearby.is_empty() {
+    match point.nearby.is_empty() {
         true => Pen::new(&painter, middle, 26.0).icon(icon, Color32::WHITE),
-        false => paint_nearby(&painter, cx, deed, middle),
+        false => paint_nearby(&painter, cx, point, middle),
     }
     response
 }
 
 /// The agents around, those on one tile around its middle.
-fn paint_nearby(painter: &Painter, cx: &PanelContext<'_>, deed: &Deed, middle: Pos2) {
+fn paint_nearby(painter: &Painter, cx: &PanelContext<'_>, point: &Deed, middle: Pos2) {
     let Some(ground) = &cx.scene().ground else { return };
     let window = TorusWindow::whole(ground.size);
     let place = |tile: trantor_model::Tile| Vec2::new(f32::from(tile.x), f32::from(tile.y));
-    for (number, &(tile, team)) in deed.nearby.iter().enumerate() {
-        let before = deed.nearby[..number].iter().filter(|other| other.0 == tile);
+    for (number, &(tile, team)) in point.nearby.iter().enumerate() {
+        let before = point.nearby[..number].iter().filter(|other| other.0 == tile);
         let turn = before.count() as f32 * std::f32::consts::TAU / WINNING_AGENTS as f32;
-        let off = window.shortest(place(deed.tile), place(tile));
+        let off = window.shortest(place(point.tile), place(tile));
         let at = middle + (vec2(off.x, off.y) + 0.45 * egui::Vec2::angled(turn)) * TILE;
         Pen::new(painter, at, 18.0).icon(PERSON, Color32::from_black_alpha(200));
         Pen::new(painter, at, 14.5).icon(PERSON, cx.colors.team(team));

@@ -105,7 +105,7 @@ fn clock(ui: &mut Ui, cx: &PanelContext<'_>) {
 
 /// What is wrong with server, connection or picture, if anything.
 fn trouble(cx: &PanelContext<'_>) -> Option<String> {
-    let (clock, frames) = (&cx.scene().clock, cx.state.frames);
+    let (clock, frames) = (&cx.scene().clock, cx.frames);
     let server = cx.stats.as_ref().and_then(|stats| stats.server.as_ref());
     let wanted = f64::from(clock.frequency);
     let reached = server.map_or(wanted, |server| server.effective_frequency_milli as f64 / 1e3);

@@ -52,7 +52,7 @@ impl Fixture {
         Demo::new(which).scene(320.0, &mut state.scene);
         state.resize((width as u32, height as u32), vec2(width, height));
         let pose = CameraPose::overview(Vec2::splat(20.0), width / height, (Vec2::ZERO, Vec2::ONE));
-        state.camera = Camera::new(pose);
+        state.rig.camera = Camera::new(pose);
         Self {
             state,
             size: vec2(width, height),
@@ -65,7 +65,7 @@ impl Fixture {
     fn run(&mut self) {
         let state = &mut self.state;
         let ground = state.scene.ground.as_ref().expect("demos have a map");
-        state.paint.update(ground, state.paint_mode);
+        state.drawing.paint.update(ground, state.drawing.paint_mode);
         state.compose();
         for frame in 0..6 {
             state.hud.sample(Vec::new(), &state.scene);
@@ -191,7 +191,7 @@ fn cards_stay_in_the_window_and_apart() {
                 fixture.state.selection = selection;
                 fixture.state.hud.panels.stage = teams == 4 && size.0 >= 480.0;
                 fixture.state.hud.panels.film = teams == 8;
-                fixture.state.paint_mode = PaintMode::Heat(Resource::Food);
+                fixture.state.drawing.paint_mode = PaintMode::Heat(Resource::Food);
                 fixture.state.scene.teams = (0..teams).map(team_of_long_name).collect();
                 fixture.run();
                 let case = format!("{size:?}, {teams} teams, {selection:?}");
@@ -384,7 +384,7 @@ fn what_minds_show_is_in_the_inspector_on_labels_and_on_a_card() {
         "notes are for near views"
     );
     fixture.state.selection = Selection::Agent(id);
-    fixture.state.camera =
+    fixture.state.rig.camera =
         Camera::new(Demo::new(DemoScene::Minds).camera(16.0 / 9.0, (Vec2::ZERO, Vec2::ONE)));
     fixture.run();
     assert_eq!(

@@ -60,7 +60,7 @@ pub(super) fn job(text: &str, font: FontId, color: Color32) -> LayoutJob {
     }
 }
 
-/// The same in the font and colour of the widget that shows it.
+/// Text in the font and colour of the widget that shows it.
 pub(super) fn body(ui: &egui::Ui, text: &str) -> LayoutJob {
     let font = egui::TextStyle::Body.resolve(ui.style());
     job(text, font, Color32::PLACEHOLDER)
