@@ -348,3 +348,6 @@ impl ViewerState {
         self.select(if again { Selection::None } else { selection });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use glam::Vec3;
 use trantor_client::{FeedEntry, FeedKind};
 use trantor_model::{AgentId, Level, Resource, TeamId, Tile};
 use trantor_render::picture::compose::MIDDLE_HEIGHT;
+use trantor_render::picture::ground::PaintMode;
 use trantor_render::picture::{DecalKind, Shape};
 
 const PIXELS: (u32, u32) = (1280, 720);
@@ -249,7 +250,7 @@ fn panels_on_a_new_device_have_all_their_textures() {
 
 #[test]
 fn a_paused_game_looks_the_same_until_the_user_does_something() {
-    for scene in [DemoScene::Overview, DemoScene::Ritual] {
+    for scene in [DemoScene::Overview, DemoScene::Elevation] {
         let mut state = state(scene);
         run(&mut state, 2);
         assert!(!state.drawing.is_as_before(), "{scene:?} moves");
