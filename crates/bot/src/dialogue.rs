@@ -154,11 +154,11 @@ impl Dialogue {
 
     /// The game time that the next answer takes at most, in units: that of a step at least, since a server may be busy.
     pub fn awaited_units(&self) -> u16 {
-        let ritual = Command::Incantation.duration_units();
+        let elevation = Command::Incantation.duration_units();
         let oldest = self.flight.iter().next();
         match self.is_held {
-            true => ritual,
-            false => oldest.map_or(ritual, |oldest| {
+            true => elevation,
+            false => oldest.map_or(elevation, |oldest| {
                 oldest.duration_units().max(Command::Forward.duration_units())
             }),
         }
@@ -245,7 +245,7 @@ impl Dialogue {
 
     /// Matches an answer with its command; ignores strays such as the second `ko` of some servers, which are this word.
     fn answer(&mut self, answer: Percept) -> Event {
-        let had_asked = self.flight.asks_for_ritual();
+        let had_asked = self.flight.asks_for_elevation();
         let open = self.flight.len();
         match self.flight.answered(&answer) {
             Some(command) => {
@@ -266,7 +266,7 @@ impl Dialogue {
 
     fn elevation_ended(&mut self, end: Percept) -> Event {
         self.is_held = false;
-        match self.flight.ritual_ended() {
+        match self.flight.elevation_ended() {
             Some(command) => Event::Answer(command, end),
             None => Event::Percept(end),
         }

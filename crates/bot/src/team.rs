@@ -447,7 +447,7 @@ impl Player {
     }
 
     fn take_event(&mut self, event: &Event) {
-        let ritual_units = Command::Incantation.duration_units();
+        let elevation_units = Command::Incantation.duration_units();
         let (units, percept) = match event {
             Event::Joined { places, .. } => {
                 let seed = agent_seed(self.seed, &self.team, *places, self.replacement);
@@ -478,7 +478,7 @@ impl Player {
             Event::Percept(percept) => match percept {
                 Percept::Message { .. } | Percept::Pushed { .. } => (None, percept),
                 Percept::ElevationUnderway => (Some(0), percept),
-                Percept::Level(_) | Percept::Ko => (Some(ritual_units), percept),
+                Percept::Level(_) | Percept::Ko => (Some(elevation_units), percept),
                 // Of use whenever they come.
                 Percept::Inventory { .. } | Percept::Places(_) => (None, percept),
                 Percept::Look(_) | Percept::Ok => return,

@@ -138,7 +138,7 @@ impl Part for OverduePart {
                 self.now = self.overdue.at(awaited);
                 self.overdue.asked_again(self.passed, self.now);
             }
-            "ritual" => awaited = Command::Incantation.duration_units(),
+            "elevation" => awaited = Command::Incantation.duration_units(),
             _ => assert_eq!(what, "later"),
         }
         let is_overdue = self.overdue.is_overdue(awaited, self.passed, self.now);

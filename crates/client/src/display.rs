@@ -15,7 +15,7 @@ use trantor_time::{Frequency, GameSpan, GameTime};
 use crate::error::ProtocolError;
 use crate::motion::{Blend, Pose, ShownAgent, ShownWorld, nanounits, progress};
 use crate::push_bounded;
-use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneRitual, Span, Spread};
+use crate::scene::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneElevation, Span, Spread};
 
 /// Effects shown at once. More cannot be distinguished; the oldest go early.
 const EFFECTS_MAX: usize = 4_096;
@@ -217,36 +217,38 @@ impl Display {
         scene.eggs.clear();
         scene.eggs.extend(self.world.eggs());
         scene.count_teams();
-        self.fill_rituals(now, scene);
+        self.fill_elevations(now, scene);
         self.fill_effects(effects_now, scene);
         scene.winner = self.world.winner();
         scene.totals = self.world.totals().cloned();
     }
 
-    fn fill_rituals(&self, now: GameTime, scene: &mut Scene) {
-        scene.rituals.clear();
-        scene.ritual_participants.clear();
+    fn fill_elevations(&self, now: GameTime, scene: &mut Scene) {
+        scene.elevations.clear();
+        scene.elevation_participants.clear();
         if self.world.winner().is_some() {
             return;
         }
-        for ritual in self.world.rituals() {
+        for elevation in self.world.elevations() {
             let participants = Span {
-                first: scene.ritual_participants.len() as u32,
-                len: ritual.participants.len() as u32,
+                first: scene.elevation_participants.len() as u32,
+                len: elevation.participants.len() as u32,
             };
-            scene.ritual_participants.extend_from_slice(&ritual.participants);
-            scene.rituals.push(SceneRitual {
-                tile: ritual.tile,
-                level: ritual.level,
-                progress: progress(ritual.start, ritual.end, now),
-                remaining_units: remaining_units(ritual.end, now),
+            scene
+                .elevation_participants
+                .extend_from_slice(&elevation.participants);
+            scene.elevations.push(SceneElevation {
+                tile: elevation.tile,
+                level: elevation.level,
+                progress: progress(elevation.start, elevation.end, now),
+                remaining_units: remaining_units(elevation.end, now),
                 participants,
             });
         }
         let size = self.world.size();
         scene
-            .rituals
-            .sort_unstable_by_key(|ritual| (size.index_of(ritual.tile), ritual.participants.first));
+            .elevations
+            .sort_unstable_by_key(|elevation| (size.index_of(elevation.tile), elevation.participants.first));
     }
 
     /// Forgets the effects that are over at `now`, and writes the others.
@@ -382,9 +384,9 @@ impl Display {
                 let &EggState { team, tile, .. } = self.world.egg(egg)?;
                 on(tile, EffectKind::EggBroken { team }, None)
             }
-            Change::RitualEnded {
+            Change::ElevationEnded {
                 tile, level, success, ..
-            } => on(tile, EffectKind::RitualEnded { level, success }, None),
+            } => on(tile, EffectKind::ElevationEnded { level, success }, None),
             Change::LevelChanged { agent, level } => by(agent, EffectKind::Rose { level }),
             _ => None,
         }

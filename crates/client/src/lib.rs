@@ -46,11 +46,11 @@ pub use control::Recording;
 pub use error::ProtocolError;
 pub use interface::{ClientConfig, ClientEvent, ClientStats, Language};
 pub use scene::{
-    EffectKind, LinkState, Scene, SceneAction, SceneAgent, SceneClock, SceneEffect, SceneGround, SceneRitual,
-    SceneTeam, Span, Spread,
+    EffectKind, LinkState, Scene, SceneAction, SceneAgent, SceneClock, SceneEffect, SceneElevation,
+    SceneGround, SceneTeam, Span, Spread,
 };
 pub use session::write_first_line;
-pub use trantor_model::{FeedKind, RitualOutcome, Who};
+pub use trantor_model::{ElevationOutcome, FeedKind, Who};
 pub use trantor_protocol::wire::FeedEntry;
 
 /// Adds an item to a queue that holds at most `max`; the oldest makes room.

@@ -33,7 +33,7 @@ pub struct Scene {
     /// Eggs, by ascending number; of [`TeamId::UNKNOWN`] where the server did not send whose they are.
     pub eggs: Vec<EggState>,
     /// Elevations under way, by place in the row-by-row list of tiles; see [`Self::participants`].
-    pub rituals: Vec<SceneRitual>,
+    pub elevations: Vec<SceneElevation>,
     /// What happened lately and is still to be seen, oldest first; see [`Self::text`].
     pub effects: Vec<SceneEffect>,
     /// Teams in the order of their ids.
@@ -47,8 +47,8 @@ pub struct Scene {
     pub shown: Arc<ShownOwners>,
     /// How messages between agents travel, in words; `None` if they arrive at once.
     pub lag: Option<Arc<str>>,
-    /// Participants of all rituals, one after the other; read through [`Self::participants`].
-    pub ritual_participants: Vec<AgentId>,
+    /// Participants of all elevations, one after the other; read through [`Self::participants`].
+    pub elevation_participants: Vec<AgentId>,
     /// What was said, one after the other; read through [`Self::text`].
     pub texts: Vec<u8>,
 }
@@ -101,7 +101,7 @@ pub struct SceneAction {
 pub(crate) const TEAMS_MAX: usize = 1_024;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SceneRitual {
+pub struct SceneElevation {
     pub tile: Tile,
     /// The level before it.
     pub level: Level,
@@ -109,7 +109,7 @@ pub struct SceneRitual {
     pub progress: f32,
     /// Units until it is done, at least 0.
     pub remaining_units: f32,
-    /// Where its participants begin in [`Scene::ritual_participants`], and how many there are.
+    /// Where its participants begin in [`Scene::elevation_participants`], and how many there are.
     pub participants: Span,
 }
 
@@ -165,7 +165,7 @@ pub enum EffectKind {
     /// An egg was broken.
     EggBroken { team: TeamId },
     /// An elevation ended.
-    RitualEnded {
+    ElevationEnded {
         /// The level before it.
         level: Level,
         success: bool,
@@ -338,9 +338,9 @@ impl Scene {
         }
     }
 
-    /// Who is held by a ritual of this scene.
-    pub fn participants(&self, ritual: &SceneRitual) -> &[AgentId] {
-        ritual.participants.of(&self.ritual_participants)
+    /// Who is held by an elevation of this scene.
+    pub fn participants(&self, elevation: &SceneElevation) -> &[AgentId] {
+        elevation.participants.of(&self.elevation_participants)
     }
 
     /// The words of a broadcast of this scene, as they came; empty for any other span.
@@ -390,7 +390,7 @@ impl EffectKind {
             Self::Push { .. } => 25,
             Self::Broadcast { .. } => 60,
             Self::Birth | Self::EggLaid { .. } | Self::EggBroken { .. } => 60,
-            Self::Departure { .. } | Self::Rose { .. } | Self::RitualEnded { .. } => 100,
+            Self::Departure { .. } | Self::Rose { .. } | Self::ElevationEnded { .. } => 100,
             Self::Death { .. } => 150,
         }
     }

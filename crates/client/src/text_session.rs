@@ -447,7 +447,7 @@ enum Order {
     Agents,
     OfAgents,
     Eggs,
-    Rituals,
+    Elevations,
     /// In the order in which they came.
     Change,
 }
@@ -458,7 +458,7 @@ fn order(event: &GuiEvent<'_>) -> Order {
         GuiEvent::Joined { .. } => Order::Agents,
         GuiEvent::Inventory { .. } | GuiEvent::Level { .. } => Order::OfAgents,
         GuiEvent::EggLaid { .. } => Order::Eggs,
-        GuiEvent::RitualStarted { .. } => Order::Rituals,
+        GuiEvent::ElevationStarted { .. } => Order::Elevations,
         _ => Order::Change,
     }
 }

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use trantor_model::feed::SAID_BYTES_MAX;
 use trantor_model::{
-    ActionState, AgentId, AgentView, Change, CommandKind, Counts, Direction, EggId, EggState, GroundChange,
-    InventoryChange, Level, MapSize, MoveKind, Resource, RitualId, RitualState, TeamId, Tile, Turn,
+    ActionState, AgentId, AgentView, Change, CommandKind, Counts, Direction, EggId, EggState, ElevationId,
+    ElevationState, GroundChange, InventoryChange, Level, MapSize, MoveKind, Resource, TeamId, Tile, Turn,
     WorldError,
 };
 use trantor_protocol::text::GuiEvent;
@@ -46,7 +46,7 @@ pub struct TextWorld {
     /// An egg that hatched, as some servers send before the agent.
     hatched: Option<EggId>,
     /// Elevations begun: text servers do not number them.
-    rituals_begun: u64,
+    elevations_begun: u64,
     /// Which tiles were received, until all were.
     tiles_received: Vec<bool>,
     pub tiles_missing: usize,
@@ -67,7 +67,7 @@ impl TextWorld {
             since: BTreeMap::new(),
             born: None,
             hatched: None,
-            rituals_begun: 0,
+            elevations_begun: 0,
             tiles_received: vec![false; size.area()],
             tiles_missing: size.area(),
             ignored: 0,
@@ -116,12 +116,12 @@ impl TextWorld {
                 let text = text[..text.len().min(SAID_BYTES_MAX)].into();
                 self.apply(Change::Said { agent, text });
             }
-            GuiEvent::RitualStarted {
+            GuiEvent::ElevationStarted {
                 tile,
                 level,
                 participants,
-            } => self.ritual_started(tile, level, &participants),
-            GuiEvent::RitualEnded { tile, success } => self.ritual_ended(tile, success),
+            } => self.elevation_started(tile, level, &participants),
+            GuiEvent::ElevationEnded { tile, success } => self.elevation_ended(tile, success),
             GuiEvent::ForkStarted { agent } => self.started(agent, CommandKind::Fork),
             GuiEvent::Put { agent, resource } => self.carried(agent, resource, false),
             GuiEvent::Took { agent, resource } => self.carried(agent, resource, true),
@@ -354,7 +354,7 @@ impl TextWorld {
         });
     }
 
-    fn ritual_started(&mut self, tile: Tile, level: Level, participants: &[AgentId]) {
+    fn elevation_started(&mut self, tile: Tile, level: Level, participants: &[AgentId]) {
         let mut free: Vec<AgentId> = Vec::new();
         for &participant in participants {
             let agent = self.latest.agent(participant);
@@ -363,17 +363,17 @@ impl TextWorld {
             }
         }
         // Some servers send the same once for each participant.
-        if free.is_empty() && !participants.is_empty() && self.rituals_on(tile).next().is_some() {
+        if free.is_empty() && !participants.is_empty() && self.elevations_on(tile).next().is_some() {
             return;
         }
         if let Some(&first) = free.first() {
             self.started(first, CommandKind::Incantation);
         }
         let (start, end) = (self.now, self.now + units(CommandKind::Incantation));
-        let ritual = RitualId(self.rituals_begun);
-        self.rituals_begun += 1;
-        self.apply(Change::RitualStarted(RitualState {
-            ritual,
+        let elevation = ElevationId(self.elevations_begun);
+        self.elevations_begun += 1;
+        self.apply(Change::ElevationStarted(ElevationState {
+            elevation,
             tile,
             level,
             participants: free.into(),
@@ -384,28 +384,29 @@ impl TextWorld {
 
     /// The line says neither who took part nor from which level: the oldest elevation there is meant, and those that
     /// came with it, as some servers send them for each participant.
-    fn ritual_ended(&mut self, tile: Tile, success: bool) {
-        let Some(oldest) = self.rituals_on(tile).next() else {
-            self.ignore(&WorldError::UnknownRitual(tile));
+    fn elevation_ended(&mut self, tile: Tile, success: bool) {
+        let Some(oldest) = self.elevations_on(tile).next() else {
+            self.ignore(&WorldError::UnknownElevation(tile));
             return;
         };
         let (level, begun_until) = (oldest.level, oldest.start + BEGUN_WITHIN);
-        let is_meant = |ritual: &&RitualState| ritual.level == level && ritual.start <= begun_until;
-        let ended: Vec<RitualState> = self.rituals_on(tile).filter(is_meant).cloned().collect();
-        for ritual in ended {
-            self.apply(Change::RitualEnded {
-                ritual: ritual.ritual,
+        let is_meant =
+            |elevation: &&ElevationState| elevation.level == level && elevation.start <= begun_until;
+        let ended: Vec<ElevationState> = self.elevations_on(tile).filter(is_meant).cloned().collect();
+        for elevation in ended {
+            self.apply(Change::ElevationEnded {
+                elevation: elevation.elevation,
                 tile,
                 level,
                 success,
-                participants: ritual.participants,
+                participants: elevation.participants,
             });
         }
     }
 
-    fn rituals_on(&self, tile: Tile) -> impl Iterator<Item = &RitualState> {
-        let rituals = self.latest.rituals().iter();
-        rituals.filter(move |ritual| ritual.tile == tile)
+    fn elevations_on(&self, tile: Tile) -> impl Iterator<Item = &ElevationState> {
+        let elevations = self.latest.elevations().iter();
+        elevations.filter(move |elevation| elevation.tile == tile)
     }
 
     /// An agent begins something now.

@@ -430,8 +430,8 @@ impl Feed {
             FeedKind::Joined(_)
             | FeedKind::Died(..)
             | FeedKind::Left(..)
-            | FeedKind::RitualStarted(..)
-            | FeedKind::RitualEnded(..)
+            | FeedKind::ElevationStarted(..)
+            | FeedKind::ElevationEnded(..)
             | FeedKind::Rose(..)
             | FeedKind::Won(_)
             | FeedKind::Announced(_) => &mut self.deeds,
@@ -527,8 +527,8 @@ fn held_bytes(change: &Change) -> usize {
     match change {
         Change::Said { text, .. } => text.len(),
         Change::Sent { deliveries, .. } => size_of_val(&deliveries[..]),
-        Change::RitualStarted(ritual) => size_of_val(&ritual.participants[..]),
-        Change::RitualEnded { participants, .. } => size_of_val(&participants[..]),
+        Change::ElevationStarted(elevation) => size_of_val(&elevation.participants[..]),
+        Change::ElevationEnded { participants, .. } => size_of_val(&participants[..]),
         Change::Won {
             totals: Some(totals), ..
         } => size_of_val(&totals.teams[..]),
@@ -539,8 +539,8 @@ fn held_bytes(change: &Change) -> usize {
 #[cfg(test)]
 mod tests {
     use trantor_model::{
-        ActionState, AgentId, AgentState, AgentView, CommandKind, Direction, RitualId, RitualState, Tile,
-        WorldError,
+        ActionState, AgentId, AgentState, AgentView, CommandKind, Direction, ElevationId, ElevationState,
+        Tile, WorldError,
     };
 
     use super::*;
@@ -615,15 +615,20 @@ mod tests {
         let size = MapSize::new(1, 1).unwrap();
         let mut timeline = Timeline::new(Snapshot::new(size, Vec::new()), 0);
         let participants = vec![AgentId(7); PENDING_BYTES_MAX / 16].into();
-        let ritual = RitualState {
-            ritual: RitualId(0),
+        let elevation = ElevationState {
+            elevation: ElevationId(0),
             tile: Tile { x: 0, y: 0 },
             level: Level::FIRST,
             participants,
             start: GameTime::ZERO,
             end: GameTime::ZERO,
         };
-        let mut push = || timeline.push(GameTime::from_units(9), Change::RitualStarted(ritual.clone()));
+        let mut push = || {
+            timeline.push(
+                GameTime::from_units(9),
+                Change::ElevationStarted(elevation.clone()),
+            )
+        };
         for _ in 0..4 {
             push().unwrap();
         }

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use trantor_game::{Agent, Egg, Game};
-use trantor_model::{AgentId, AgentView, Counts, EggId, RitualId, TeamId, Tile};
+use trantor_model::{AgentId, AgentView, Counts, EggId, ElevationId, TeamId, Tile};
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
 use crate::config::EngineConfig;
@@ -41,7 +41,7 @@ pub(crate) enum Subject {
     Agent(AgentId),
     Egg(EggId),
     /// An elevation under way.
-    Ritual(RitualId),
+    Elevation(ElevationId),
     /// The team that has won.
     Winner,
     /// Nothing: the world was sent.
@@ -77,7 +77,7 @@ struct Known {
     /// In ascending order.
     eggs: Vec<EggId>,
     /// In ascending order, with where they are.
-    rituals: Vec<(RitualId, Tile)>,
+    elevations: Vec<(ElevationId, Tile)>,
     /// The winner that it was sent.
     winner: Option<TeamId>,
 }
@@ -156,11 +156,11 @@ impl Answer {
                     .map_or(Subject::Egg(EggId(0)), Subject::Agent),
                 Subject::Egg(from) => {
                     let next = write_next_egg(out, ids, game, known, from.max(quirks.first_egg));
-                    next.map_or(Subject::Ritual(RitualId(0)), Subject::Egg)
+                    next.map_or(Subject::Elevation(ElevationId(0)), Subject::Egg)
                 }
-                Subject::Ritual(from) => {
-                    let next = write_next_ritual(out, ids, game, known, from);
-                    next.map_or(Subject::Winner, Subject::Ritual)
+                Subject::Elevation(from) => {
+                    let next = write_next_elevation(out, ids, game, known, from);
+                    next.map_or(Subject::Winner, Subject::Elevation)
                 }
                 Subject::Winner => {
                     if let Some(team) = game.winner().filter(|_| known.winner != game.winner()) {
@@ -225,31 +225,35 @@ fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, fr
 /// The same of an elevation. It is not in the reference's burst; without it the end would come out of the blue. One that is still
 /// under way is begun again, since its participants can be sent in no other way. One whose participants are all gone is not sent:
 /// viewers look for the first of them without asking whether there is one.
-fn write_next_ritual(
+fn write_next_elevation(
     out: &mut Vec<u8>,
     ids: GuiIds,
     game: &Game,
     known: &Known,
-    from: RitualId,
-) -> Option<RitualId> {
-    let here = game.world().rituals_from(from).next();
-    let before = known_from(&known.rituals, |(ritual, _)| *ritual, from);
+    from: ElevationId,
+) -> Option<ElevationId> {
+    let here = game.world().elevations_from(from).next();
+    let before = known_from(&known.elevations, |(elevation, _)| *elevation, from);
     let known_id = before.map(|(id, _)| id);
-    let id = here.map(|ritual| ritual.id).into_iter().chain(known_id).min()?;
+    let id = here
+        .map(|elevation| elevation.id)
+        .into_iter()
+        .chain(known_id)
+        .min()?;
     if let Some((_, tile)) = before.filter(|(known, _)| *known == id) {
         let success = false;
-        write_gui_event(out, ids, &GuiEvent::RitualEnded { tile, success });
+        write_gui_event(out, ids, &GuiEvent::ElevationEnded { tile, success });
     }
-    let ritual = here.filter(|ritual| ritual.id == id);
-    if let Some(ritual) = ritual.filter(|ritual| !ritual.participants.is_empty()) {
-        let line = GuiEvent::RitualStarted {
-            tile: ritual.tile,
-            level: ritual.level,
-            participants: Cow::Borrowed(&ritual.participants),
+    let elevation = here.filter(|elevation| elevation.id == id);
+    if let Some(elevation) = elevation.filter(|elevation| !elevation.participants.is_empty()) {
+        let line = GuiEvent::ElevationStarted {
+            tile: elevation.tile,
+            level: elevation.level,
+            participants: Cow::Borrowed(&elevation.participants),
         };
         write_gui_event(out, ids, &line);
     }
-    id.0.checked_add(1).map(RitualId)
+    id.0.checked_add(1).map(ElevationId)
 }
 
 fn write_agent_again(out: &mut Vec<u8>, ids: GuiIds, agent: &Agent) {
@@ -334,12 +338,14 @@ pub(crate) fn write_teams(out: &mut Vec<u8>, ids: GuiIds, game: &Game) {
 impl Known {
     /// All agents and eggs of this game.
     fn all(game: &Game) -> Self {
-        let rituals = game.world().rituals();
+        let elevations = game.world().elevations();
         Self {
             teams: game.config().teams.len(),
             agents: game.world().agents().map(|agent| agent.id).collect(),
             eggs: game.world().eggs().map(|egg| egg.id).collect(),
-            rituals: rituals.map(|ritual| (ritual.id, ritual.tile)).collect(),
+            elevations: elevations
+                .map(|elevation| (elevation.id, elevation.tile))
+                .collect(),
             winner: game.winner(),
         }
     }
@@ -356,11 +362,11 @@ impl Known {
         let known = &answer.known;
         let agent = |agent: &AgentId| Subject::Agent(*agent);
         let egg = |egg: &EggId| Subject::Egg(*egg);
-        let ritual = |(ritual, _): &(RitualId, Tile)| Subject::Ritual(*ritual);
+        let elevation = |(elevation, _): &(ElevationId, Tile)| Subject::Elevation(*elevation);
         keep_sent(&mut sent.agents, &known.agents, |one| answer.has_sent(agent(one)));
         keep_sent(&mut sent.eggs, &known.eggs, |one| answer.has_sent(egg(one)));
-        keep_sent(&mut sent.rituals, &known.rituals, |one| {
-            answer.has_sent(ritual(one))
+        keep_sent(&mut sent.elevations, &known.elevations, |one| {
+            answer.has_sent(elevation(one))
         });
         if !answer.has_sent(Subject::Winner) {
             sent.winner = known.winner;

@@ -276,7 +276,7 @@ pub const GROUND_TILES_PER_PART: usize = 1024;
 pub const ENTRIES_PER_PART: usize = 256;
 
 /// Participants after which a piece with elevations is full.
-pub const RITUAL_AGENTS_PER_PART: usize = 2048;
+pub const ELEVATION_AGENTS_PER_PART: usize = 2048;
 
 /// Changes between two ticks beyond which frame viewers get a snapshot, which is then shorter.
 pub const CHANGES_PER_TICK_MAX: usize = 64 * 1024;

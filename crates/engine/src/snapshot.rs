@@ -10,8 +10,8 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use trantor_game::{Egg, Game, History, Ritual};
-use trantor_model::{AgentState, Change, EggId, EggState, RitualState};
+use trantor_game::{Egg, Elevation, Game, History};
+use trantor_model::{AgentState, Change, EggId, EggState, ElevationState};
 use trantor_protocol::wire::{SnapshotPart, ToClient, write_frame};
 use trantor_time::GameTime;
 
@@ -135,9 +135,9 @@ struct Piece {
 impl Population {
     /// The agents and eggs of the world now; `eggs` are pieces kept from earlier snapshots.
     fn of(game: &Game, eggs: &mut EggPieces) -> Self {
-        let rituals = game.world().rituals().map(Ritual::state);
+        let elevations = game.world().elevations().map(Elevation::state);
         eggs.refresh(game);
-        Self::new(agents(game), eggs, rituals.collect(), winner(game), game.now())
+        Self::new(agents(game), eggs, elevations.collect(), winner(game), game.now())
     }
 
     /// The same of a match that has just been decided: no agent does anything any more.
@@ -155,19 +155,19 @@ impl Population {
     fn new(
         agents: Vec<AgentState>,
         eggs: &EggPieces,
-        rituals: Vec<RitualState>,
+        elevations: Vec<ElevationState>,
         winner: Option<SnapshotPart>,
         at: GameTime,
     ) -> Self {
         let agents = agents.chunks(limits::ENTRIES_PER_PART);
         let agents = agents.map(|agents| SnapshotPart::Agents(agents.to_vec()));
-        let rituals = ritual_ranges(&rituals)
+        let elevations = elevation_ranges(&elevations)
             .into_iter()
-            .map(|range| SnapshotPart::Rituals(rituals[range].to_vec()));
+            .map(|range| SnapshotPart::Elevations(elevations[range].to_vec()));
         let piece = |part| Piece::new(ToClient::Snapshot(part));
         let mut pieces: Vec<Arc<Piece>> = agents.map(piece).collect();
         pieces.extend(eggs.pieces.iter().map(|eggs| Arc::clone(&eggs.piece)));
-        pieces.extend(rituals.chain(winner).map(piece));
+        pieces.extend(elevations.chain(winner).map(piece));
         pieces.push(Piece::new(ToClient::SnapshotEnd { at }));
         Self { pieces }
     }
@@ -301,13 +301,13 @@ fn egg_state(egg: &Egg) -> EggState {
 }
 
 /// Runs of elevations that make a piece each: they are as long as their participants are many.
-fn ritual_ranges(rituals: &[RitualState]) -> Vec<Range<usize>> {
+fn elevation_ranges(elevations: &[ElevationState]) -> Vec<Range<usize>> {
     let (mut ranges, mut begin, mut participants) = (Vec::new(), 0, 0);
-    for (end, ritual) in (1..).zip(rituals) {
-        participants += ritual.participants.len();
+    for (end, elevation) in (1..).zip(elevations) {
+        participants += elevation.participants.len();
         let is_full =
-            end - begin == limits::ENTRIES_PER_PART || participants >= limits::RITUAL_AGENTS_PER_PART;
-        if is_full || end == rituals.len() {
+            end - begin == limits::ENTRIES_PER_PART || participants >= limits::ELEVATION_AGENTS_PER_PART;
+        if is_full || end == elevations.len() {
             ranges.push(begin..end);
             (begin, participants) = (end, 0);
         }

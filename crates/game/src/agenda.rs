@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use trantor_model::{AgentId, EggId, RitualId};
+use trantor_model::{AgentId, EggId, ElevationId};
 use trantor_time::GameTime;
 
 use crate::lag::MessageId;
@@ -244,7 +244,7 @@ pub(crate) enum Due {
     /// An agent's action is over.
     Action(AgentId),
     /// An elevation is over.
-    Ritual { ritual: RitualId, asker: AgentId },
+    Elevation { elevation: ElevationId, asker: AgentId },
     /// An egg can be hatched from now on.
     Hatch(EggId),
     /// An agent has digested its food.
@@ -262,7 +262,7 @@ impl Due {
     fn owner(self) -> u32 {
         match self {
             Self::Action(agent) | Self::Hunger(agent) | Self::Start(agent) => agent.0,
-            Self::Ritual { asker, .. } => asker.0,
+            Self::Elevation { asker, .. } => asker.0,
             Self::Delivery { to, .. } => to.0,
             Self::Hatch(_) | Self::Refill => 0,
         }
@@ -271,14 +271,16 @@ impl Due {
     /// The agent whose command leads to it, if one does.
     pub(crate) fn actor(self) -> Option<AgentId> {
         match self {
-            Self::Action(agent) | Self::Start(agent) | Self::Ritual { asker: agent, .. } => Some(agent),
+            Self::Action(agent) | Self::Start(agent) | Self::Elevation { asker: agent, .. } => Some(agent),
             Self::Hatch(_) | Self::Hunger(_) | Self::Refill | Self::Delivery { .. } => None,
         }
     }
 
     pub(crate) fn rank(self) -> Rank {
         match self {
-            Self::Action(_) | Self::Ritual { .. } | Self::Hatch(_) | Self::Delivery { .. } => Rank::Complete,
+            Self::Action(_) | Self::Elevation { .. } | Self::Hatch(_) | Self::Delivery { .. } => {
+                Rank::Complete
+            }
             Self::Hunger(_) => Rank::Hunger,
             Self::Refill => Rank::Refill,
             Self::Start(_) => Rank::Start,
@@ -288,7 +290,7 @@ impl Due {
     pub(crate) fn kind(self) -> DueKind {
         match self {
             Self::Action(_) => DueKind::Action,
-            Self::Ritual { .. } => DueKind::Ritual,
+            Self::Elevation { .. } => DueKind::Elevation,
             Self::Hatch(_) => DueKind::Hatch,
             Self::Hunger(_) => DueKind::Hunger,
             Self::Refill => DueKind::Refill,
@@ -304,7 +306,7 @@ pub enum DueKind {
     /// An agent's action was over.
     Action,
     /// An elevation was over.
-    Ritual,
+    Elevation,
     /// An egg matured.
     Hatch,
     /// An agent had digested its food.
@@ -321,7 +323,7 @@ impl DueKind {
     /// All kinds, in order of declaration.
     pub const ALL: [Self; 7] = [
         Self::Action,
-        Self::Ritual,
+        Self::Elevation,
         Self::Hatch,
         Self::Hunger,
         Self::Refill,
@@ -333,7 +335,7 @@ impl DueKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Action => "action",
-            Self::Ritual => "ritual",
+            Self::Elevation => "elevation",
             Self::Hatch => "hatch",
             Self::Hunger => "hunger",
             Self::Refill => "refill",

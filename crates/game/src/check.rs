@@ -12,7 +12,7 @@ use trantor_time::GameTime;
 use crate::agenda::Due;
 use crate::game::Game;
 use crate::rules::hunger::{Digestion, starves_at};
-use crate::rules::{Agent, OUTSTANDING_MAX, Ritual, Running, World, spawning};
+use crate::rules::{Agent, Elevation, OUTSTANDING_MAX, Running, World, spawning};
 
 /// World size up to which every call is checked. A check goes through all of the world, so larger ones are
 /// checked at every 1,024th step, or a development build could not keep up with a game at full speed.
@@ -53,14 +53,17 @@ impl Game {
             world.looks_kept.are_exact(world),
             "a look is kept that is no longer true",
         )?;
-        for ritual in world.rituals() {
-            world.check_ritual(ritual)?;
+        for elevation in world.elevations() {
+            world.check_elevation(elevation)?;
         }
-        let held: usize = world.rituals().map(|ritual| ritual.participants.len()).sum();
-        let claimed = world.agents().filter(|agent| agent.ritual.is_some()).count();
+        let held: usize = world
+            .elevations()
+            .map(|elevation| elevation.participants.len())
+            .sum();
+        let claimed = world.agents().filter(|agent| agent.elevation.is_some()).count();
         ensure(
             claimed == held,
-            "an agent is held by a ritual that does not know it",
+            "an agent is held by an elevation that does not know it",
         )?;
         for agent in world.agents() {
             self.check_agent(agent)?;
@@ -68,7 +71,7 @@ impl Game {
         if let Some(winner) = world.winner {
             let is_known = winner == TeamId::DRAW || world.team(winner).is_some();
             ensure(is_known, "there is no such winner")?;
-            ensure(world.rituals().len() == 0, "a ritual runs after the end")?;
+            ensure(world.elevations().len() == 0, "an elevation runs after the end")?;
             let is_silent = world.in_flight.messages().len() == 0;
             ensure(is_silent, "a message is under way after the end")?;
         }
@@ -84,9 +87,9 @@ impl Game {
         let is_within = commands.outstanding() <= OUTSTANDING_MAX;
         ensure(is_within, "an agent has too many commands")?;
         if let Some(running) = &commands.running {
-            self.check_running(running, agent.ritual.is_some())?;
+            self.check_running(running, agent.elevation.is_some())?;
         }
-        let is_idle = agent.ritual.is_none() && commands.outstanding() == 0;
+        let is_idle = agent.elevation.is_none() && commands.outstanding() == 0;
         let is_over = self.world.winner.is_some();
         ensure(is_idle || !is_over, "an agent is busy after the end")?;
         let digests = matches!(agent.digestion, Digestion::Until(_));
@@ -105,7 +108,10 @@ impl Game {
         let has_begun = running.start <= self.now;
         ensure(has_begun, "an action under way has not begun")?;
         let is_elevation = running.command == Command::Incantation;
-        ensure(is_held || !is_elevation, "an agent elevates outside of a ritual")?;
+        ensure(
+            is_held || !is_elevation,
+            "an agent elevates outside of an elevation",
+        )?;
         let may_be_withheld = is_held && !is_elevation && running.end <= self.now;
         let is_fine = !running.withheld || may_be_withheld;
         ensure(is_fine, "an effect is withheld for no reason")
@@ -139,7 +145,7 @@ impl Game {
                 Due::Delivery { message, .. } => self.delivery_timers.get(&message).copied(),
                 Due::Refill => self.refill_timer,
                 // It cannot be cancelled, and needs none.
-                Due::Ritual { .. } => continue,
+                Due::Elevation { .. } => continue,
             };
             ensure(timer == Some(ticket), "a timer is not its deadline")?;
             timed += 1;
@@ -166,12 +172,12 @@ impl Game {
                 pending.push((Due::Hunger(agent.id), end));
             }
             match &agent.commands.running {
-                // The ritual's deadline ends both.
+                // The elevation's deadline ends both.
                 Some(running) if running.withheld || running.command == Command::Incantation => {}
                 Some(running) => {
                     pending.push((Due::Action(agent.id), running.end));
                 }
-                None if agent.ritual.is_none() && !agent.commands.waiting.is_empty() => {
+                None if agent.elevation.is_none() && !agent.commands.waiting.is_empty() => {
                     pending.push((Due::Start(agent.id), self.now));
                 }
                 None => {}
@@ -179,7 +185,11 @@ impl Game {
         }
         let unripe = world.eggs().filter_map(|egg| Some((egg.id, egg.matures?)));
         pending.extend(unripe.map(|(egg, matures)| (Due::Hatch(egg), matures)));
-        pending.extend(world.rituals().map(|ritual| (ritual.due(), ritual.end)));
+        pending.extend(
+            world
+                .elevations()
+                .map(|elevation| (elevation.due(), elevation.end)),
+        );
         pending.extend(
             world
                 .in_flight
@@ -255,39 +265,42 @@ impl World {
         Ok(())
     }
 
-    fn check_ritual(&self, ritual: &Ritual) -> Result<(), &'static str> {
+    fn check_elevation(&self, elevation: &Elevation) -> Result<(), &'static str> {
         ensure(
-            ritual.id.0 < self.rituals.next_id(),
-            "a ritual has a number to come",
+            elevation.id.0 < self.elevations.next_id(),
+            "an elevation has a number to come",
         )?;
-        ensure(self.size.contains(ritual.tile), "a ritual is off the map")?;
-        ensure(ritual.level.next().is_some(), "a ritual is above the last level")?;
-        let unique: BTreeSet<AgentId> = ritual.participants.iter().copied().collect();
+        ensure(self.size.contains(elevation.tile), "an elevation is off the map")?;
+        ensure(
+            elevation.level.next().is_some(),
+            "an elevation is above the last level",
+        )?;
+        let unique: BTreeSet<AgentId> = elevation.participants.iter().copied().collect();
         let is_held = |&id: &AgentId| {
             self.agent(id)
-                .is_some_and(|agent| agent.ritual == Some(ritual.id))
+                .is_some_and(|agent| agent.elevation == Some(elevation.id))
         };
         ensure(
-            unique.len() == ritual.participants.len() && unique.iter().all(is_held),
-            "a ritual holds an agent twice, or not at all",
+            unique.len() == elevation.participants.len() && unique.iter().all(is_held),
+            "an elevation holds an agent twice, or not at all",
         )?;
         let running = |&id: &AgentId| self.agent(id)?.commands.running.as_ref();
         let elevates = |id| running(id).is_some_and(|running| running.command == Command::Incantation);
-        let is_askers = self.agent(ritual.asker).is_none() || unique.contains(&ritual.asker);
+        let is_askers = self.agent(elevation.asker).is_none() || unique.contains(&elevation.asker);
         ensure(
-            is_askers && unique.iter().all(|id| elevates(id) == (*id == ritual.asker)),
-            "a ritual is not its asker's",
+            is_askers && unique.iter().all(|id| elevates(id) == (*id == elevation.asker)),
+            "an elevation is not its asker's",
         )?;
         let is_withheld = |id: &AgentId| running(id).is_some_and(|running| running.withheld);
-        let withheld: BTreeSet<AgentId> = ritual.withheld.iter().copied().collect();
+        let withheld: BTreeSet<AgentId> = elevation.withheld.iter().copied().collect();
         ensure(
-            withheld.len() == ritual.withheld.len()
+            withheld.len() == elevation.withheld.len()
                 && unique
                     .iter()
                     .copied()
                     .filter(is_withheld)
                     .eq(withheld.iter().copied()),
-            "a ritual withholds other effects than its participants have",
+            "an elevation withholds other effects than its participants have",
         )
     }
 }

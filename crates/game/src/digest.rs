@@ -34,7 +34,7 @@ pub enum Part {
     /// The eggs.
     Eggs,
     /// The running elevations.
-    Rituals,
+    Elevations,
     /// What is due, in its order.
     Agenda,
     /// The state of the random generators.
@@ -52,7 +52,7 @@ impl Part {
         Self::Agents,
         Self::Commands,
         Self::Eggs,
-        Self::Rituals,
+        Self::Elevations,
         Self::Agenda,
         Self::Rng,
         Self::InFlight,

@@ -20,8 +20,8 @@ mod operator;
 use std::collections::BTreeMap;
 
 use trantor_model::{
-    ActionState, AgentId, Change, Command, EggId, GameRefusal, LeaveCause, Level, MatchTotals, Resource,
-    RitualId, TeamId,
+    ActionState, AgentId, Change, Command, EggId, ElevationId, GameRefusal, LeaveCause, Level, MatchTotals,
+    Resource, TeamId,
 };
 use trantor_time::{GameSpan, GameTime};
 
@@ -168,7 +168,7 @@ impl Game {
         self.steps += 1;
         match due {
             Due::Action(agent) => self.finish_action(agent),
-            Due::Ritual { ritual, .. } => self.finish_ritual(ritual),
+            Due::Elevation { elevation, .. } => self.finish_elevation(elevation),
             Due::Hatch(egg) => self.mature(egg),
             Due::Hunger(agent) => self.hunger(agent),
             Due::Refill => self.refill(),
@@ -365,7 +365,7 @@ impl Game {
         incantation::break_off_all(&mut self.world, &mut self.events);
         for id in self.world.agents.ids().to_vec() {
             let agent = &mut self.world.agents[id];
-            agent.ritual = None;
+            agent.elevation = None;
             agent.hunger_timer = None;
             agent.commands = CommandQueue::default();
         }
@@ -397,7 +397,7 @@ impl Game {
     fn start_when_free(&mut self, id: AgentId) {
         let waits_its_turn = self.world.rules.lock_step || self.more_is_due_now();
         let agent = &mut self.world.agents[id];
-        if !agent.commands.can_start() || agent.ritual.is_some() {
+        if !agent.commands.can_start() || agent.elevation.is_some() {
             return;
         }
         if waits_its_turn {
@@ -418,7 +418,7 @@ impl Game {
             };
             let end = self.now + GameSpan::from_units(i64::from(command.duration_units()));
             if command == Command::Incantation {
-                if self.start_ritual(id, end) {
+                if self.start_elevation(id, end) {
                     return self.note_running(id, command, end);
                 }
             } else if end == self.now {
@@ -454,13 +454,13 @@ impl Game {
 
     /// Begins an elevation; returns whether it did. Participants lose a start still due at
     /// this instant; their running actions continue.
-    fn start_ritual(&mut self, asker: AgentId, end: GameTime) -> bool {
-        let Some(ritual) = incantation::begin(&mut self.world, asker, end, &mut self.events) else {
+    fn start_elevation(&mut self, asker: AgentId, end: GameTime) -> bool {
+        let Some(elevation) = incantation::begin(&mut self.world, asker, end, &mut self.events) else {
             return false;
         };
-        let ritual = self.world.rituals.get(ritual).expect("it has just begun");
-        self.agenda.schedule(end, ritual.due());
-        for &participant in &ritual.participants {
+        let elevation = self.world.elevations.get(elevation).expect("it has just begun");
+        self.agenda.schedule(end, elevation.due());
+        for &participant in &elevation.participants {
             let commands = &mut self.world.agents[participant].commands;
             if commands.running.is_none()
                 && let Some(start) = commands.timer.take()
@@ -468,7 +468,7 @@ impl Game {
                 self.agenda.cancel(start);
             }
         }
-        let participants = ritual.participants.clone();
+        let participants = elevation.participants.clone();
         for participant in participants {
             self.note_idle(participant);
         }
@@ -479,14 +479,14 @@ impl Game {
         true
     }
 
-    /// An action is over: it takes effect, or is withheld as long as a ritual holds the agent.
+    /// An action is over: it takes effect, or is withheld as long as an elevation holds the agent.
     fn finish_action(&mut self, id: AgentId) {
         let agent = &mut self.world.agents[id];
         agent.commands.timer = None;
-        if let Some(ritual) = agent.ritual {
+        if let Some(elevation) = agent.elevation {
             let running = agent.commands.running.as_mut();
             running.expect("a deadline ends a running action").withheld = true;
-            self.world.rituals.withhold(ritual, id);
+            self.world.elevations.withhold(elevation, id);
         } else {
             let running = agent.commands.running.take();
             let command = running.expect("a deadline ends a running action").command;
@@ -516,43 +516,43 @@ impl Game {
 
     /// Ends an elevation: it releases its participants, withheld effects apply in the order they fell due, and
     /// then waiting commands start.
-    fn finish_ritual(&mut self, id: RitualId) {
-        let ritual = self
+    fn finish_elevation(&mut self, id: ElevationId) {
+        let elevation = self
             .world
-            .rituals
+            .elevations
             .get(id)
-            .expect("a ritual's deadline ends it once");
+            .expect("an elevation's deadline ends it once");
         let level = |agent: &AgentId| (*agent, self.world.agents[*agent].level);
-        let levels: Vec<(AgentId, Level)> = ritual.participants.iter().map(level).collect();
-        let ritual = incantation::end(&mut self.world, id, &mut self.events);
+        let levels: Vec<(AgentId, Level)> = elevation.participants.iter().map(level).collect();
+        let elevation = incantation::end(&mut self.world, id, &mut self.events);
         let has_risen = |(agent, before): &(AgentId, Level)| self.world.agents[*agent].level > *before;
         match levels.iter().any(has_risen) {
             true => levels.into_iter().for_each(|(agent, before)| {
                 self.ledger.level_changed(&self.world, agent, before, self.now);
             }),
             false => {
-                let of = (ritual.tile, ritual.level);
+                let of = (elevation.tile, elevation.level);
                 self.ledger
-                    .elevation_broke(&self.world, of, &ritual.participants, self.now);
+                    .elevation_broke(&self.world, of, &elevation.participants, self.now);
             }
         }
         // The asker's command was the elevation itself; whatever another one runs is a command of its own.
-        if let Some(asker) = self.world.agents.get_mut(ritual.asker) {
+        if let Some(asker) = self.world.agents.get_mut(elevation.asker) {
             asker.commands.running = None;
         }
-        if ritual.level.next() == Some(Level::LAST) {
+        if elevation.level.next() == Some(Level::LAST) {
             self.check_victory();
             if self.winner().is_some() {
                 return;
             }
         }
         self.arm_refill();
-        for &participant in &ritual.withheld {
+        for &participant in &elevation.withheld {
             let running = self.world.agents[participant].commands.running.take();
             let command = running.expect("what is withheld was running").command;
             self.take_effect(participant, &command);
         }
-        for &participant in &ritual.participants {
+        for &participant in &elevation.participants {
             self.start_when_free(participant);
             self.note_idle(participant);
         }

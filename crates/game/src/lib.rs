@@ -29,5 +29,5 @@ pub use input::{GameInput, Handled, PaceChange};
 pub use journal::{JOURNAL_VERSION, JournalError, PieceWriter, Stamp};
 pub use lag::{Delays, Lag, LagTotals};
 pub use replay::{Divergence, Replay};
-pub use rules::{Agent, Egg, OUTSTANDING_MAX, Ritual, Team, World};
+pub use rules::{Agent, Egg, Elevation, OUTSTANDING_MAX, Team, World};
 pub use save::{SNAPSHOT_VERSION, SaveError, Snapshot};

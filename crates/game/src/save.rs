@@ -25,7 +25,7 @@ use crate::lag::{InFlight, SavedInFlight};
 use crate::rng::{Purpose, Rng};
 use crate::rules::hunger::{Digestion, StarvationBound};
 use crate::rules::spawning::Dealer;
-use crate::rules::{Agent, CommandQueue, Egg, Ritual, World};
+use crate::rules::{Agent, CommandQueue, Egg, Elevation, World};
 use crate::totals::{Kept, Ledger};
 
 /// What every snapshot begins with.
@@ -54,7 +54,7 @@ pub struct Snapshot {
     /// In the order of the agents.
     commands: Vec<CommandQueue>,
     eggs: Vec<Egg>,
-    rituals: Vec<Ritual>,
+    elevations: Vec<Elevation>,
     /// Everything pending in the order it will come.
     agenda: Vec<Due>,
     rngs: RngState,
@@ -80,7 +80,7 @@ struct Progress {
     steps: u64,
     next_agent: u32,
     next_egg: u32,
-    next_ritual: u64,
+    next_elevation: u64,
     refill_at: Option<GameTime>,
     refilled_at: GameTime,
     hunger_enabled: bool,
@@ -137,7 +137,7 @@ impl Game {
                 steps: self.steps,
                 next_agent: world.agents.next_number(),
                 next_egg: world.next_egg,
-                next_ritual: world.rituals.next_id(),
+                next_elevation: world.elevations.next_id(),
                 refill_at: self.refill_timer.map(|timer| timer.at),
                 refilled_at: self.refilled_at,
                 hunger_enabled: world.hunger_enabled,
@@ -148,7 +148,7 @@ impl Game {
             agents,
             commands,
             eggs: world.eggs().copied().collect(),
-            rituals: world.rituals().cloned().collect(),
+            elevations: world.elevations().cloned().collect(),
             agenda: self.agenda.in_order().map(|(_, due)| due).collect(),
             rngs: RngState {
                 birth: world.birth_rng.drawn(),
@@ -208,7 +208,7 @@ impl Snapshot {
             agents,
             commands,
             eggs,
-            rituals,
+            elevations,
             agenda,
             rngs,
             in_flight,
@@ -224,7 +224,7 @@ impl Snapshot {
             append_hashed(&mut bytes, agents),
             append_hashed(&mut bytes, commands),
             append_hashed(&mut bytes, eggs),
-            append_hashed(&mut bytes, rituals),
+            append_hashed(&mut bytes, elevations),
             append_hashed(&mut bytes, agenda),
             append_hashed(&mut bytes, rngs),
             append_hashed(&mut bytes, in_flight),
@@ -283,7 +283,7 @@ const NOW_MAX: GameTime = GameTime::from_nanounits(1 << 100);
 /// The furthest a deadline may lie ahead: beyond the longest maturing of an egg, 2³² units.
 const AHEAD_MAX: GameSpan = GameSpan::from_nanounits(1 << 64);
 
-/// The most steps and rituals counted; one more never overflows.
+/// The most steps and elevations counted; one more never overflows.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 
 /// The most of one thing in one place or with one agent. An operator makes a pile of at most a sixteenth of it; agents,
@@ -310,7 +310,7 @@ fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
         agents,
         commands,
         eggs,
-        rituals,
+        elevations,
         agenda,
         rngs,
         in_flight,
@@ -350,15 +350,15 @@ fn rebuild(snapshot: Snapshot) -> Result<Game, &'static str> {
         put_agent(&mut world, now, Agent { commands, ..agent })?;
     }
     let are_given_out =
-        world.agents.next_number() <= progress.next_agent && progress.next_ritual <= NUMBER_MAX;
-    ensure(are_given_out, "an agent or a ritual has a number to come")?;
+        world.agents.next_number() <= progress.next_agent && progress.next_elevation <= NUMBER_MAX;
+    ensure(are_given_out, "an agent or an elevation has a number to come")?;
     world.agents.skip_to(progress.next_agent);
     for egg in eggs {
         put_egg(&mut world, now, egg)?;
     }
     ensure(world.next_egg <= progress.next_egg, "an egg has a number to come")?;
     world.next_egg = progress.next_egg;
-    world.rituals.restore(rituals, progress.next_ritual);
+    world.elevations.restore(elevations, progress.next_elevation);
     put_in_flight(&mut world, in_flight)?;
     let ledger = Ledger::restore(totals, &mut world, now, progress.steps)?;
 
@@ -447,7 +447,7 @@ fn put_agenda(game: &mut Game, agenda: &[Due], refill_at: Option<GameTime>) -> R
             Due::Delivery { message, .. } => {
                 game.delivery_timers.insert(message, timer);
             }
-            Due::Ritual { .. } => {}
+            Due::Elevation { .. } => {}
         }
     }
     let in_order = game.agenda.in_order().map(|(_, due)| due);

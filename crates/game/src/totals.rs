@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use trantor_model::totals::{Cause, DEEDS_MAX, Deed, Lack, NEARBY_MAX, Need, Reason, Stay, Why};
 use trantor_model::{
-    AgentId, Counts, Level, MatchTotals, Resource, RitualOutcome, TeamId, TeamTotals, Tile, Who,
+    AgentId, Counts, ElevationOutcome, Level, MatchTotals, Resource, TeamId, TeamTotals, Tile, Who,
 };
 use trantor_time::{GameSpan, GameTime};
 
@@ -387,7 +387,7 @@ impl Ledger {
     ) {
         let agents = participants.iter().filter_map(|&id| world.agent(id));
         let agents = agents.map(|agent| (agent.id, agent.team, agent.tile));
-        let RitualOutcome::Broke { team, pushed_away } = RitualOutcome::new(false, tile, agents) else {
+        let ElevationOutcome::Broke { team, pushed_away } = ElevationOutcome::new(false, tile, agents) else {
             return;
         };
         if let Some(team) = team {

@@ -100,10 +100,10 @@ pub enum Change {
     /// An egg is gone without having hatched.
     EggDestroyed { egg: EggId },
     /// An elevation began.
-    RitualStarted(RitualState),
+    ElevationStarted(ElevationState),
     /// An elevation ended. [`Change::LevelChanged`] of those that rose comes just before.
-    RitualEnded {
-        ritual: RitualId,
+    ElevationEnded {
+        elevation: ElevationId,
         /// Where it was begun.
         tile: Tile,
         /// The level before it.
@@ -153,12 +153,12 @@ pub struct EggState {
 
 /// An elevation's number: counted from 0, never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RitualId(pub u64);
+pub struct ElevationId(pub u64);
 
 /// An elevation under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RitualState {
-    pub ritual: RitualId,
+pub struct ElevationState {
+    pub elevation: ElevationId,
     pub tile: Tile,
     /// The level before it.
     pub level: Level,
@@ -205,7 +205,7 @@ pub enum GroundChange {
     /// Topped up to the target.
     Refill,
     /// Used up by an elevation.
-    Ritual,
+    Elevation,
     /// Set by an operator, or listed by a text server, which gives no reason.
     Admin,
 }

@@ -33,9 +33,9 @@ pub enum FeedKind {
     /// An egg was broken that belonged to this team.
     EggBroken(EggId, TeamId, Tile),
     /// An elevation began on this tile, from this level, with so many.
-    RitualStarted(Tile, Level, u32),
+    ElevationStarted(Tile, Level, u32),
     /// An elevation ended on this tile, from this level.
-    RitualEnded(Tile, Level, RitualOutcome),
+    ElevationEnded(Tile, Level, ElevationOutcome),
     /// An agent rose to this level.
     Rose(Who, Level),
     /// A team won.
@@ -93,10 +93,12 @@ impl FeedKind {
                 let EggState { team, tile, .. } = egg(id)?;
                 Self::EggBroken(id, team, tile)
             }
-            Change::RitualStarted(ref ritual) => {
-                Self::RitualStarted(ritual.tile, ritual.level, ritual.participants.len() as u32)
-            }
-            Change::RitualEnded {
+            Change::ElevationStarted(ref elevation) => Self::ElevationStarted(
+                elevation.tile,
+                elevation.level,
+                elevation.participants.len() as u32,
+            ),
+            Change::ElevationEnded {
                 tile,
                 level,
                 success,
@@ -107,7 +109,7 @@ impl FeedKind {
                     let known = agent(id)?;
                     Some((id, known.team, known.tile?))
                 });
-                Self::RitualEnded(tile, level, RitualOutcome::new(success, tile, agents))
+                Self::ElevationEnded(tile, level, ElevationOutcome::new(success, tile, agents))
             }
             Change::LevelChanged { agent, level } => Self::Rose(who(agent)?, level),
             Change::Won { team, .. } => Self::Won(team),
@@ -124,7 +126,7 @@ impl FeedKind {
 
 /// How an elevation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RitualOutcome {
+pub enum ElevationOutcome {
     /// Its participants rose.
     Succeeded,
     /// Nobody rose.
@@ -136,7 +138,7 @@ pub enum RitualOutcome {
     },
 }
 
-impl RitualOutcome {
+impl ElevationOutcome {
     /// Of an elevation on `tile` with the living participants as they are at its end.
     pub fn new(
         success: bool,

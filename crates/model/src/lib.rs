@@ -21,11 +21,12 @@ pub mod world;
 
 pub use agent::{AgentId, AgentView, EggId, Sight, TeamId, Who};
 pub use change::{
-    AgentState, Change, EggState, GroundChange, InventoryChange, LeaveCause, MoveKind, RitualId, RitualState,
+    AgentState, Change, EggState, ElevationId, ElevationState, GroundChange, InventoryChange, LeaveCause,
+    MoveKind,
 };
 pub use command::{ActionState, Command, CommandKind};
 pub use control::{AdminAction, Control, GameRefusal, Refusal, Step};
-pub use feed::{Concerned, FeedKind, Mark, MarkKind, RitualOutcome};
+pub use feed::{Concerned, ElevationOutcome, FeedKind, Mark, MarkKind};
 pub use grid::{Direction, MapSize, Tile, Turn};
 pub use lag::Lag;
 pub use level::{Level, Requirement, WINNING_AGENTS};

@@ -13,8 +13,8 @@ use trantor_time::GameTime;
 use crate::table::Table;
 use crate::totals::{DEEDS_MAX, NEARBY_MAX};
 use crate::{
-    ActionState, AgentId, AgentState, AgentView, Change, Counts, EggId, EggState, MapSize, MatchTotals,
-    RitualId, RitualState, TeamId, Tile,
+    ActionState, AgentId, AgentState, AgentView, Change, Counts, EggId, EggState, ElevationId,
+    ElevationState, MapSize, MatchTotals, TeamId, Tile,
 };
 
 /// Agents held: ten times as many as in the largest worlds we are built for.
@@ -31,7 +31,7 @@ const LENIENT_AGENTS_MAX: usize = 10_000;
 const LENIENT_EGGS_MAX: usize = 40_000;
 
 /// Elevations held: each needs an agent of its own.
-pub const RITUALS_MAX: usize = AGENTS_MAX;
+pub const ELEVATIONS_MAX: usize = AGENTS_MAX;
 
 /// A world as a game or a server describes it. `T` is what its reader keeps with each agent.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub struct World<T = ()> {
     ground: Vec<Counts>,
     agents: Table<Agent<T>>,
     eggs: Table<EggState>,
-    rituals: Vec<RitualState>,
+    elevations: Vec<ElevationState>,
     winner: Option<TeamId>,
     /// What the match came to; `None` before its end, and where the server does not send it.
     totals: Option<Arc<MatchTotals>>,
@@ -58,7 +58,7 @@ pub struct Agent<T = ()> {
     /// When the food being digested is used up; `None` where hunger is off or unknown.
     pub food_ends: Option<GameTime>,
     /// The elevation that holds it.
-    pub held_by: Option<RitualId>,
+    pub held_by: Option<ElevationId>,
     /// What the reader of the world keeps with it, such as where it is drawn: found without another look-up.
     pub kept: T,
 }
@@ -72,7 +72,7 @@ impl<T: Default> World<T> {
             ground: Vec::new(),
             agents: Table::new(),
             eggs: Table::new(),
-            rituals: Vec::new(),
+            elevations: Vec::new(),
             winner: None,
             totals: None,
         }
@@ -130,8 +130,8 @@ impl<T: Default> World<T> {
     }
 
     /// Elevations in the order they began.
-    pub fn rituals(&self) -> &[RitualState] {
-        &self.rituals
+    pub fn elevations(&self) -> &[ElevationState] {
+        &self.elevations
     }
 
     pub fn winner(&self) -> Option<TeamId> {
@@ -247,8 +247,8 @@ impl<T: Default> World<T> {
                 return Err(WorldError::UnknownEgg(egg));
             }
             Change::EggMatured { .. } | Change::Refilled => {}
-            Change::RitualStarted(ref ritual) => self.add_ritual(ritual.clone())?,
-            Change::RitualEnded { ritual, tile, .. } => self.end_ritual(ritual, tile)?,
+            Change::ElevationStarted(ref elevation) => self.add_elevation(elevation.clone())?,
+            Change::ElevationEnded { elevation, tile, .. } => self.end_elevation(elevation, tile)?,
             Change::LevelChanged { agent, level } => self.known(agent)?.view.level = level,
             Change::Ground { tile, ground, .. } => {
                 self.check_tile(tile)?;
@@ -335,12 +335,12 @@ impl<T: Default> World<T> {
 
     fn remove_agent(&mut self, id: AgentId) -> Result<(), WorldError> {
         let agent = self.agents.remove(id.0).ok_or(WorldError::UnknownAgent(id))?;
-        let ritual = agent
+        let elevation = agent
             .held_by
-            .and_then(|held_by| self.rituals.iter_mut().find(|it| it.ritual == held_by));
-        if let Some(ritual) = ritual {
-            let others = ritual.participants.iter().copied();
-            ritual.participants = others.filter(|participant| *participant != id).collect();
+            .and_then(|held_by| self.elevations.iter_mut().find(|it| it.elevation == held_by));
+        if let Some(elevation) = elevation {
+            let others = elevation.participants.iter().copied();
+            elevation.participants = others.filter(|participant| *participant != id).collect();
         }
         Ok(())
     }
@@ -373,17 +373,17 @@ impl<T: Default> World<T> {
         }
     }
 
-    pub fn add_ritual(&mut self, ritual: RitualState) -> Result<(), WorldError> {
-        self.check_tile(ritual.tile)?;
-        if ritual.end < ritual.start {
+    pub fn add_elevation(&mut self, elevation: ElevationState) -> Result<(), WorldError> {
+        self.check_tile(elevation.tile)?;
+        if elevation.end < elevation.start {
             return Err(WorldError::EndsBeforeStart);
         }
-        check_room(self.rituals.len(), RITUALS_MAX, "elevations")?;
-        let id = ritual.ritual;
-        if self.rituals.last().is_some_and(|last| last.ritual >= id) {
-            return Err(WorldError::RitualOutOfOrder(id));
+        check_room(self.elevations.len(), ELEVATIONS_MAX, "elevations")?;
+        let id = elevation.elevation;
+        if self.elevations.last().is_some_and(|last| last.elevation >= id) {
+            return Err(WorldError::ElevationOutOfOrder(id));
         }
-        let held = ritual.participants.iter().try_for_each(|&participant| {
+        let held = elevation.participants.iter().try_for_each(|&participant| {
             let agent = self.known(participant)?;
             match agent.held_by {
                 Some(_) => Err(WorldError::HeldTwice(participant)),
@@ -394,26 +394,26 @@ impl<T: Default> World<T> {
             }
         });
         if held.is_err() {
-            self.release(&ritual);
+            self.release(&elevation);
             return held;
         }
-        self.rituals.push(ritual);
+        self.elevations.push(elevation);
         Ok(())
     }
 
-    fn end_ritual(&mut self, id: RitualId, tile: Tile) -> Result<(), WorldError> {
-        let place = self.rituals.binary_search_by_key(&id, |it| it.ritual);
-        let place = place.map_err(|_| WorldError::UnknownRitual(tile))?;
-        let ritual = self.rituals.remove(place);
-        self.release(&ritual);
+    fn end_elevation(&mut self, id: ElevationId, tile: Tile) -> Result<(), WorldError> {
+        let place = self.elevations.binary_search_by_key(&id, |it| it.elevation);
+        let place = place.map_err(|_| WorldError::UnknownElevation(tile))?;
+        let elevation = self.elevations.remove(place);
+        self.release(&elevation);
         Ok(())
     }
 
     /// Those whom this elevation holds are free.
-    fn release(&mut self, ritual: &RitualState) {
-        for participant in ritual.participants.iter() {
+    fn release(&mut self, elevation: &ElevationState) {
+        for participant in elevation.participants.iter() {
             if let Some(agent) = self.agents.get_mut(participant.0) {
-                agent.held_by.take_if(|held_by| *held_by == ritual.ritual);
+                agent.held_by.take_if(|held_by| *held_by == elevation.elevation);
             }
         }
     }
@@ -477,7 +477,7 @@ pub enum WorldError {
     #[error("agent {0:?} is in two elevations")]
     HeldTwice(AgentId),
     #[error("elevation {0:?} came after others with higher numbers")]
-    RitualOutOfOrder(RitualId),
+    ElevationOutOfOrder(ElevationId),
     #[error("no elevation is under way on tile {0:?}")]
-    UnknownRitual(Tile),
+    UnknownElevation(Tile),
 }

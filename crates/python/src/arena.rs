@@ -419,8 +419,8 @@ impl Arena {
         mask[0] = 1;
         if let Some(agent) = agent {
             // A participant of an elevation has no command of its own.
-            let ritual = agent.ritual.and_then(|ritual| world.ritual(ritual));
-            let end = ritual.map(|ritual| ritual.end).into_iter();
+            let elevation = agent.elevation.and_then(|elevation| world.elevation(elevation));
+            let end = elevation.map(|elevation| elevation.end).into_iter();
             let end = end.chain(agent.action().map(|action| action.end)).max();
             let carried = &agent.inventory;
             state[0] = 1;

@@ -226,7 +226,7 @@ impl Actor {
 
     fn elevation_ended(&mut self, answer: Percept) {
         self.is_held = false;
-        if let Some(ticket) = self.state().ritual_ended() {
+        if let Some(ticket) = self.state().elevation_ended() {
             self.hear(Heard::Answer(ticket, Answer::Percept(answer)));
         }
     }

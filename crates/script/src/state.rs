@@ -207,8 +207,8 @@ impl State {
     }
 
     /// The ticket of the elevation that has ended, if this agent had asked for it.
-    pub(crate) fn ritual_ended(&mut self) -> Option<u64> {
-        self.flight.ritual_ended()?;
+    pub(crate) fn elevation_ended(&mut self) -> Option<u64> {
+        self.flight.elevation_ended()?;
         self.tickets.pop_front()
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct Picture {
     /// With the ends of their current food, `None` once a team has won.
     agents: Vec<(AgentView, Option<GameTime>)>,
     eggs: Vec<(EggId, TeamId, Tile)>,
-    rituals: Vec<(GameTime, Tile, Level, Vec<AgentId>)>,
+    elevations: Vec<(GameTime, Tile, Level, Vec<AgentId>)>,
     pub(crate) winner: Option<TeamId>,
 }
 
@@ -37,7 +37,7 @@ impl Picture {
     pub(crate) fn of_world(world: &World) -> Self {
         let size = world.size();
         let tiles = (0..size.area()).map(|index| size.tile_at(index));
-        let rituals = world.rituals();
+        let elevations = world.elevations();
         let picture = Self {
             ground: tiles.map(|tile| *world.ground(tile)).collect(),
             agents: world
@@ -45,7 +45,7 @@ impl Picture {
                 .map(|agent| (agent.view(), agent.food_ends()))
                 .collect(),
             eggs: world.eggs().map(|egg| (egg.id, egg.team, egg.tile)).collect(),
-            rituals: rituals
+            elevations: elevations
                 .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
                 .collect(),
             winner: world.winner(),
@@ -54,7 +54,7 @@ impl Picture {
     }
 
     pub(crate) fn of_viewer<T: Default>(world: &trantor_model::World<T>) -> Self {
-        let rituals = world.rituals().iter();
+        let elevations = world.elevations().iter();
         let picture = Self {
             ground: world.ground().to_vec(),
             agents: world
@@ -62,7 +62,7 @@ impl Picture {
                 .map(|agent| (agent.view, agent.food_ends))
                 .collect(),
             eggs: world.eggs().map(|egg| (egg.egg, egg.team, egg.tile)).collect(),
-            rituals: rituals
+            elevations: elevations
                 .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
                 .collect(),
             winner: world.winner(),
@@ -76,10 +76,10 @@ impl Picture {
                 .iter_mut()
                 .for_each(|(_, food_ends)| *food_ends = None);
         }
-        for (.., participants) in &mut self.rituals {
+        for (.., participants) in &mut self.elevations {
             participants.sort();
         }
-        self.rituals.sort();
+        self.elevations.sort();
         self
     }
 
@@ -101,10 +101,10 @@ impl Picture {
             mirror.eggs
         );
         ensure!(
-            self.rituals == mirror.rituals || is_won,
+            self.elevations == mirror.elevations || is_won,
             "elevations {:?}, mirrored as {:?}",
-            self.rituals,
-            mirror.rituals
+            self.elevations,
+            mirror.elevations
         );
         ensure!(self.winner == mirror.winner, "winner");
         Ok(())
@@ -121,7 +121,7 @@ impl Picture {
         self.agents.sort_by_key(|(view, _)| view.id);
         self.eggs.retain(|(egg, ..)| *egg >= first_egg);
         self.eggs.iter_mut().for_each(|(_, team, _)| *team = TeamId(0));
-        self.rituals.clear();
+        self.elevations.clear();
         self.winner = self.winner.map(|_| TeamId(0));
         self
     }

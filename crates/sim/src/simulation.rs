@@ -355,7 +355,7 @@ impl Simulation {
         let game = engine.game();
         // A replay starts after its first instant and cannot be compared while an elevation runs.
         let is_replayed = !engine.is_playback()
-            && game.world().rituals().len() == 0
+            && game.world().elevations().len() == 0
             && game.winner().is_none()
             && game.now() > self.server.begins;
         let steps = is_replayed.then_some(game.steps());

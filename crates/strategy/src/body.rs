@@ -11,7 +11,7 @@ use trantor_model::{Command, Counts, Level, Resource, Turn};
 pub(crate) const FOOD_UNITS: u64 = 126;
 
 /// Units for which an elevation holds its participants.
-pub(crate) const RITUAL_UNITS: u64 = 300;
+pub(crate) const ELEVATION_UNITS: u64 = 300;
 
 /// An agent's own state, as far as it was received.
 #[derive(Clone, Debug)]
@@ -83,9 +83,9 @@ impl Body {
     }
 
     /// An elevation ended, well or not.
-    pub(crate) fn ritual_ended(&mut self) {
+    pub(crate) fn elevation_ended(&mut self) {
         self.is_held = false;
-        self.clock += RITUAL_UNITS;
+        self.clock += ELEVATION_UNITS;
     }
 }
 

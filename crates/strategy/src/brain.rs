@@ -116,7 +116,7 @@ impl Brain {
     /// Takes in what the agent received.
     pub fn perceive(&mut self, percept: &Percept) {
         match percept {
-            Percept::Ko if self.body.is_held => self.ritual_ended(false),
+            Percept::Ko if self.body.is_held => self.elevation_ended(false),
             Percept::Ok | Percept::Ko => self.answered(percept),
             Percept::Look(sights) => {
                 self.answered(percept);
@@ -149,7 +149,7 @@ impl Brain {
             }
             Percept::Level(level) => {
                 self.body.level = *level;
-                self.ritual_ended(true);
+                self.elevation_ended(true);
                 self.diary.risen_at = self.body.clock;
             }
         }
@@ -215,7 +215,7 @@ impl Brain {
     }
 
     fn answered(&mut self, answer: &Percept) {
-        let had_asked = self.flight.asks_for_ritual();
+        let had_asked = self.flight.asks_for_elevation();
         let open_units = self.flight.units();
         let Some(command) = self.flight.answered(answer) else {
             return;
@@ -234,7 +234,7 @@ impl Brain {
         if command == Command::Incantation {
             match (&mut self.meeting, answer) {
                 (Some(Meeting::Leading(leading)), Percept::Ko) => leading.refused(self.body.clock),
-                (Some(Meeting::Leading(leading)), _) => leading.ritual_ended(true, self.body.clock),
+                (Some(Meeting::Leading(leading)), _) => leading.elevation_ended(true, self.body.clock),
                 (_, Percept::Ko) => self.diary.was_refused = true,
                 _ => {}
             }
@@ -264,15 +264,15 @@ impl Brain {
         }
     }
 
-    fn ritual_ended(&mut self, success: bool) {
-        self.flight.ritual_ended();
+    fn elevation_ended(&mut self, success: bool) {
+        self.flight.elevation_ended();
         if self.body.is_held {
-            self.body.ritual_ended();
+            self.body.elevation_ended();
         }
         self.meeting_progressed();
         match &mut self.meeting {
             Some(Meeting::Leading(leading)) => {
-                leading.ritual_ended(success, self.body.clock);
+                leading.elevation_ended(success, self.body.clock);
                 self.is_exact |= success && leading.is_exact;
             }
             Some(Meeting::Gathered(gathered)) => self.is_exact |= success && gathered.is_exact,

@@ -77,7 +77,7 @@ impl Flight {
 
     /// Takes the command that an answer belongs to; `None` if it belongs to none.
     ///
-    /// The level that an elevation reached is no such answer: [`Self::ritual_ended`] takes that.
+    /// The level that an elevation reached is no such answer: [`Self::elevation_ended`] takes that.
     ///
     /// If the oldest command cannot be answered so but a later one can, the ones before it were lost, and are
     /// forgotten. `ok` and `ko` may be what a server says to anything that it does not know: where no open command is
@@ -101,7 +101,7 @@ impl Flight {
     }
 
     /// Whether the oldest command asks for an elevation.
-    pub fn asks_for_ritual(&self) -> bool {
+    pub fn asks_for_elevation(&self) -> bool {
         self.open.front() == Some(&Command::Incantation)
     }
 
@@ -113,9 +113,9 @@ impl Flight {
 
     /// An elevation in which this agent takes part has ended; if it had asked for it, that is the answer, and
     /// the command comes back.
-    pub fn ritual_ended(&mut self) -> Option<Command> {
+    pub fn elevation_ended(&mut self) -> Option<Command> {
         self.asked_again = false;
-        self.asks_for_ritual().then(|| self.open.pop_front()).flatten()
+        self.asks_for_elevation().then(|| self.open.pop_front()).flatten()
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_go_to_the_commands_they_fit_and_the_end_of_a_ritual_to_its_asker() {
+    fn answers_go_to_the_commands_they_fit_and_the_end_of_an_elevation_to_its_asker() {
         let sight = Percept::Look([].into());
         let take = Command::Take(Resource::Food);
         let mut flight = Flight::default();
@@ -164,11 +164,11 @@ mod tests {
             Some(Command::Look),
             "the one before was lost"
         );
-        assert_eq!(flight.ritual_ended(), None, "of another agent");
+        assert_eq!(flight.elevation_ended(), None, "of another agent");
         assert_eq!(flight.answered(&Percept::Ko), Some(take));
         assert_eq!((flight.is_empty(), flight.answered(&Percept::Ok)), (true, None));
         flight.sent(Command::Incantation);
-        assert_eq!(flight.ritual_ended(), Some(Command::Incantation));
+        assert_eq!(flight.elevation_ended(), Some(Command::Incantation));
         for open in 0..IN_FLIGHT_MAX {
             assert_eq!((flight.has_room(), flight.len()), (true, open));
             flight.sent(Command::Look);

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use trantor_model::{Command, Counts, Level, Resource, Sight};
 
-use crate::body::{Body, FOOD_UNITS, RITUAL_UNITS, is_ahead, towards_sound};
+use crate::body::{Body, ELEVATION_UNITS, FOOD_UNITS, is_ahead, towards_sound};
 use crate::signal::Verb;
 use crate::team::{Climb, FOOD_RESERVE, food_for, levels_between};
 
@@ -63,7 +63,7 @@ const LEADER_UNITS: u64 = 40;
 
 /// How long a follower waits for an elevation to end: one that begins as late as the leader lets it. Some servers
 /// announce an elevation only at its end, and until then nothing seems to happen.
-const RISEN_UNITS: u64 = GATHERED_UNITS + RITUAL_UNITS;
+const RISEN_UNITS: u64 = GATHERED_UNITS + ELEVATION_UNITS;
 
 /// How long a leader waits for an agent that has been pushed off its tile, or has died.
 const MISSING_UNITS: u64 = 90;
@@ -303,7 +303,7 @@ impl Leading {
         Verb::Go { last: self.last }
     }
 
-    pub(crate) fn ritual_ended(&mut self, success: bool, clock: u64) {
+    pub(crate) fn elevation_ended(&mut self, success: bool, clock: u64) {
         self.progress_at = clock;
         self.go_at = None;
         self.camp = self.camp.take().map(|camp| CampCare {
@@ -316,7 +316,7 @@ impl Leading {
 
     /// The server did not let an elevation begin.
     pub(crate) fn refused(&mut self, clock: u64) {
-        self.ritual_ended(false, clock);
+        self.elevation_ended(false, clock);
         self.was_refused = true;
     }
 

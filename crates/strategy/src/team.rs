@@ -11,7 +11,7 @@
 
 use trantor_model::{Counts, Level};
 
-use crate::body::{FOOD_UNITS, RITUAL_UNITS};
+use crate::body::{ELEVATION_UNITS, FOOD_UNITS};
 use crate::signal::{RELAYED_MAX, Relayed, Signal, Status, Verb};
 use crate::skill::{QUORUM, Skill};
 
@@ -449,7 +449,7 @@ pub(crate) fn stones_for(from: Level, to: Level) -> Counts {
 /// Food with which all elevations from one level to another can be gone through, and the way to them.
 pub(crate) fn food_for(from: Level, to: Level) -> u32 {
     // Ten units pass between two elevations, for a look.
-    let units = u64::from(to.get().saturating_sub(from.get())) * (RITUAL_UNITS + 10);
+    let units = u64::from(to.get().saturating_sub(from.get())) * (ELEVATION_UNITS + 10);
     units.div_ceil(FOOD_UNITS) as u32 + FOOD_RESERVE
 }
 

@@ -23,7 +23,8 @@ pub enum DemoScene {
     /// Agents of an ordinary map from near.
     Close,
     /// An elevation to the highest level, almost done.
-    Ritual,
+    #[value(alias = "ritual")]
+    Elevation,
     /// An agent broadcasts in the middle of a map.
     Broadcast,
     /// A broadcast where messages between agents take time, get lost and have a range.
@@ -53,7 +54,7 @@ impl Demo {
     pub fn new(which: DemoScene) -> Self {
         let (side, agents) = match which {
             DemoScene::Overview | DemoScene::Close | DemoScene::Minds => (20, 36),
-            DemoScene::Ritual => (12, 10),
+            DemoScene::Elevation => (12, 10),
             DemoScene::Broadcast => (20, 24),
             DemoScene::Lag => (24, 30),
             DemoScene::Victory => (12, 16),
@@ -85,8 +86,8 @@ impl Demo {
         }
         scene.agents.clear();
         scene.eggs.clear();
-        scene.rituals.clear();
-        scene.ritual_participants.clear();
+        scene.elevations.clear();
+        scene.elevation_participants.clear();
         scene.effects.clear();
         scene.texts.clear();
         scene.shown = Arc::default();
@@ -130,8 +131,8 @@ impl Demo {
                 CameraPose::overview(sides, aspect, clear)
             }
             DemoScene::Close | DemoScene::Minds => near(Vec2::new(9.6, 9.4), 9.5, 0.45, 0.62),
-            DemoScene::Ritual => near(staging::RITUAL + Vec2::new(0.0, -0.9), 9.0, -0.5, 0.5),
-            DemoScene::Victory => near(staging::RITUAL + Vec2::new(0.0, -0.3), 9.5, 0.3, 0.52),
+            DemoScene::Elevation => near(staging::ELEVATION + Vec2::new(0.0, -0.9), 9.0, -0.5, 0.5),
+            DemoScene::Victory => near(staging::ELEVATION + Vec2::new(0.0, -0.3), 9.5, 0.3, 0.52),
             DemoScene::BigWorld => near(sides / 2.0, 120.0, 0.35, 0.5),
         }
     }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a failed unwrap is a failed test")]
 
 use glam::{Vec2, Vec3};
-use trantor_client::{EffectKind, Scene, SceneEffect, SceneGround, SceneRitual};
+use trantor_client::{EffectKind, Scene, SceneEffect, SceneElevation, SceneGround};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::{Counts, MapSize};
 use trantor_play::leap::{Ended, Leap};
@@ -61,23 +61,23 @@ impl Match {
         scene.clock.game = now;
         scene.winner = leap.game().winner();
         let left = |end: GameTime| (end - now).as_units_f64() as f32;
-        let rituals = leap.game().world().rituals().map(|ritual| SceneRitual {
-            tile: ritual.tile,
-            level: ritual.level,
-            progress: 1.0 - left(ritual.end) / ELEVATION_UNITS,
-            remaining_units: left(ritual.end),
+        let elevations = leap.game().world().elevations().map(|elevation| SceneElevation {
+            tile: elevation.tile,
+            level: elevation.level,
+            progress: 1.0 - left(elevation.end) / ELEVATION_UNITS,
+            remaining_units: left(elevation.end),
             participants: Default::default(),
         });
-        let before = std::mem::replace(&mut scene.rituals, rituals.collect());
+        let before = std::mem::replace(&mut scene.elevations, elevations.collect());
         scene.effects.retain_mut(|effect| {
             effect.age_units += units;
             effect.age_units < effect.kind.shown_units() as f32
         });
         for past in before {
-            let is_same = |now: &SceneRitual| now.tile == past.tile && now.progress > past.progress;
-            if !scene.rituals.iter().any(is_same) {
+            let is_same = |now: &SceneElevation| now.tile == past.tile && now.progress > past.progress;
+            if !scene.elevations.iter().any(is_same) {
                 scene.effects.push(SceneEffect {
-                    kind: EffectKind::RitualEnded {
+                    kind: EffectKind::ElevationEnded {
                         level: past.level,
                         success: true,
                     },
@@ -125,7 +125,7 @@ impl Ends {
             }
             let view = pose.view(1280, 720);
             for effect in game.scene.effects.iter().filter(|effect| effect.age_units == 0.0) {
-                if !matches!(effect.kind, EffectKind::RitualEnded { level, .. } if level.get() >= 4) {
+                if !matches!(effect.kind, EffectKind::ElevationEnded { level, .. } if level.get() >= 4) {
                     continue;
                 }
                 let at = view.project(Vec3::new(effect.x, 0.0, effect.y));

@@ -34,7 +34,7 @@ const PIXEL_DIFFERS: u8 = 40;
 const DIFFERING_MOST: f64 = 0.004;
 
 /// Those that the gallery has of a recorded match instead (docs/testing.md).
-const OF_A_MATCH: [&str; 5] = ["overview", "close", "ritual", "victory", "day"];
+const OF_A_MATCH: [&str; 5] = ["overview", "close", "elevation", "victory", "day"];
 
 /// Of the pictures of the gallery, which have panels as well.
 const SIZE_IN_GALLERY: (u32, u32) = (1280, 720);
@@ -87,8 +87,8 @@ const SHOTS: [Shot; 12] = [
         ..PLAIN
     },
     Shot {
-        name: "ritual",
-        scene: DemoScene::Ritual,
+        name: "elevation",
+        scene: DemoScene::Elevation,
         at_ms: 3_450,
         compared: &[(Quality::Fine, false), (Quality::Swift, false)],
         ..PLAIN

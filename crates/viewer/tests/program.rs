@@ -39,7 +39,7 @@ fn a_page_is_written_to_a_pipe_and_the_end_of_its_reader_is_the_end() {
 fn film(file: &Path) -> Output {
     let mut viewer = viewer(&[
         "--demo-scene",
-        "ritual",
+        "elevation",
         "--to",
         "10",
         "--fps",

@@ -8,9 +8,9 @@ use std::str::{FromStr, SplitWhitespace};
 
 use trantor_client::{FeedEntry, FeedKind, Who};
 use trantor_model::{
-    ActionState, AgentId, AgentState, AgentView, Change, CommandKind, Counts, Direction, GroundChange,
-    InventoryChange, LeaveCause, Level, MapSize, Mark, MarkKind, MoveKind, RitualId, RitualState, Shown,
-    ShownBy, TeamId, Tile, TileMark, lag,
+    ActionState, AgentId, AgentState, AgentView, Change, CommandKind, Counts, Direction, ElevationId,
+    ElevationState, GroundChange, InventoryChange, LeaveCause, Level, MapSize, Mark, MarkKind, MoveKind,
+    Shown, ShownBy, TeamId, Tile, TileMark, lag,
 };
 use trantor_protocol::wire::{
     ClockAnchor, History, LagState, LinkState, LinkTotals, RecordingInfo, ScorePoint, ServerHello,
@@ -269,8 +269,8 @@ fn agent(id: AgentId, team: TeamId, level: Level) -> AgentState {
 }
 
 /// Elevations are numbered downwards by their first participant: later ones of a transcript have lower agents.
-fn ritual_of(participants: &[AgentId]) -> RitualId {
-    RitualId(u64::from(u32::MAX - participants[0].0))
+fn elevation_of(participants: &[AgentId]) -> ElevationId {
+    ElevationId(u64::from(u32::MAX - participants[0].0))
 }
 
 fn change(words: &mut Words<'_>) -> Change {
@@ -315,11 +315,11 @@ fn change(words: &mut Words<'_>) -> Change {
             ground: Counts([words.number(), 0, 0, 0, 0, 0, 0]),
             why: GroundChange::Refill,
         },
-        "ritual" => {
+        "elevation" => {
             let (level, start, end) = (words.level(), words.units(), words.units());
             let participants = words.agents();
-            Change::RitualStarted(RitualState {
-                ritual: ritual_of(&participants),
+            Change::ElevationStarted(ElevationState {
+                elevation: elevation_of(&participants),
                 tile: TILE,
                 level,
                 participants: participants.into(),
@@ -330,8 +330,8 @@ fn change(words: &mut Words<'_>) -> Change {
         "ended" => {
             let (level, success) = (words.level(), words.is("success"));
             let participants = words.agents();
-            Change::RitualEnded {
-                ritual: ritual_of(&participants),
+            Change::ElevationEnded {
+                elevation: elevation_of(&participants),
                 tile: TILE,
                 level,
                 success,

@@ -121,11 +121,11 @@ fn picture(watch: &Watch) -> String {
         .iter()
         .map(|it| format!("{} {:?}\n", it.name, it.by_level));
     let eggs = scene.eggs.iter().map(|it| format!("{it:?}\n"));
-    let rituals = scene
-        .rituals
+    let elevations = scene
+        .elevations
         .iter()
         .map(|it| format!("{:?} {:?}\n", it.level, scene.participants(it)));
-    let all: String = agents.chain(teams).chain(eggs).chain(rituals).collect();
+    let all: String = agents.chain(teams).chain(eggs).chain(elevations).collect();
     format!("{:?} {}\n{ground:?}\n{all}", scene.link, scene.clock.frequency)
 }
 
@@ -227,9 +227,9 @@ fn check(scene: &Scene) {
             assert!((0.0..=1.0).contains(&action.progress) && action.remaining_units >= 0.0);
         }
     }
-    for ritual in &scene.rituals {
-        let held = scene.participants(ritual);
-        assert_eq!(held.len(), ritual.participants.len as usize);
+    for elevation in &scene.elevations {
+        let held = scene.participants(elevation);
+        assert_eq!(held.len(), elevation.participants.len as usize);
         assert!(
             held.iter()
                 .all(|id| scene.agent(*id).is_some_and(|agent| agent.held))

@@ -193,7 +193,7 @@ impl Watch {
             "ages" => listed(&scene.effects, |it| {
                 format!("{:.2} {:.2}", it.age_units, it.progress)
             }),
-            "rituals" => listed(&scene.rituals, |it| {
+            "elevations" => listed(&scene.elevations, |it| {
                 format!("{:?} {:.2} {:?}", it.level, it.progress, scene.participants(it))
             }),
             "speed" => {

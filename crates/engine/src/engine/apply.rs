@@ -171,7 +171,7 @@ impl Engine {
     /// reference server, which sends nothing after `seg`; ours stop there by themselves.
     fn is_removal(&self, change: &Change) -> bool {
         self.delivery.snapshots.is_over()
-            && matches!(change, Change::Left { .. } | Change::RitualEnded { .. })
+            && matches!(change, Change::Left { .. } | Change::ElevationEnded { .. })
     }
 
     pub(crate) fn note_idle(&mut self, agent: AgentId) {

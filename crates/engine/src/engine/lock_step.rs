@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use trantor_play::view::LockStepState;
 
 use trantor_game::{Agent, Game, GameEvent, GameInput, Handled, PaceChange};
-use trantor_model::{AgentId, Change, Refusal, RitualState, TeamId};
+use trantor_model::{AgentId, Change, ElevationState, Refusal, TeamId};
 use trantor_time::{GameClock, GameTime, RealSpan, RealTime};
 
 use super::{Engine, Fired};
@@ -216,8 +216,8 @@ impl LockStep {
             Change::Died { agent } | Change::Left { agent, .. } => {
                 self.look_at(game, minds, *agent);
             }
-            Change::RitualStarted(RitualState { participants, .. })
-            | Change::RitualEnded { participants, .. } => {
+            Change::ElevationStarted(ElevationState { participants, .. })
+            | Change::ElevationEnded { participants, .. } => {
                 for agent in participants.iter() {
                     self.look_at(game, minds, *agent);
                 }

@@ -147,7 +147,7 @@ pub(crate) fn clock_anchor(observer: &Observer, clock: &GameClock, now: RealTime
 
 #[cfg(test)]
 mod tests {
-    use trantor_model::{AgentId, EggId, Level, RitualId, Tile};
+    use trantor_model::{AgentId, EggId, ElevationId, Level, Tile};
     use trantor_protocol::wire::{FrameCutter, read_frame};
     use trantor_time::link::{Delivery, LinkSettings, Loss};
 
@@ -205,8 +205,8 @@ mod tests {
         let far_too_many = (0..400_000).map(AgentId).collect();
         let [first, second, third] = [1, 2, 3].map(GameTime::from_units);
         updates.push(first, died(1)).unwrap();
-        let ended = Change::RitualEnded {
-            ritual: RitualId(0),
+        let ended = Change::ElevationEnded {
+            elevation: ElevationId(0),
             tile: Tile { x: 0, y: 0 },
             level: Level::FIRST,
             success: false,

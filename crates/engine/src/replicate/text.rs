@@ -59,7 +59,7 @@ impl TextUpdates {
         if self.lines.is_empty() {
             return;
         }
-        let is_outcome = matches!(change, Change::RitualEnded { .. } | Change::Ejected { .. });
+        let is_outcome = matches!(change, Change::ElevationEnded { .. } | Change::Ejected { .. });
         if !(self.is_outcome_first && is_outcome) {
             std::mem::swap(&mut self.lines, &mut self.held_back);
         }
@@ -162,22 +162,22 @@ impl TextUpdates {
             }
             Change::EggMatured { egg } => self.write_egg(egg, &GuiEvent::EggMatured { egg }),
             Change::EggDestroyed { egg } => self.write_egg(egg, &GuiEvent::EggDestroyed { egg }),
-            Change::RitualStarted(ref ritual) => {
-                let line = GuiEvent::RitualStarted {
-                    tile: ritual.tile,
-                    level: ritual.level,
-                    participants: Cow::Borrowed(&ritual.participants[..]),
+            Change::ElevationStarted(ref elevation) => {
+                let line = GuiEvent::ElevationStarted {
+                    tile: elevation.tile,
+                    level: elevation.level,
+                    participants: Cow::Borrowed(&elevation.participants[..]),
                 };
-                self.write(Some(Subject::Ritual(ritual.ritual)), &line);
+                self.write(Some(Subject::Elevation(elevation.elevation)), &line);
             }
-            Change::RitualEnded {
-                ritual,
+            Change::ElevationEnded {
+                elevation,
                 tile,
                 success,
                 ..
             } => {
-                let line = GuiEvent::RitualEnded { tile, success };
-                self.write(Some(Subject::Ritual(ritual)), &line);
+                let line = GuiEvent::ElevationEnded { tile, success };
+                self.write(Some(Subject::Elevation(elevation)), &line);
             }
             Change::LevelChanged { agent, level } => {
                 self.write_agent(agent, &GuiEvent::Level { agent, level });

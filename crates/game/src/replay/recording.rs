@@ -401,7 +401,7 @@ impl Marker {
             let GameEvent::Seen(change) = event else { continue };
             let kind = match &change {
                 Change::Died { agent } => self.history.team_of(*agent).map(died),
-                Change::RitualEnded {
+                Change::ElevationEnded {
                     success: true,
                     participants,
                     level,

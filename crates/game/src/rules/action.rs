@@ -70,7 +70,7 @@ pub(crate) fn apply(
         }
         Command::Set(resource) => set(world, id, *resource, events),
         Command::Refused(_) => send(events, id, Percept::Ko),
-        Command::Incantation => unreachable!("an elevation ends as a ritual"),
+        Command::Incantation => unreachable!("an elevation ends as an elevation"),
     }
     Effect::Done
 }
@@ -157,7 +157,7 @@ fn carried(world: &World, id: AgentId, resource: Resource, taken: bool) -> Chang
 }
 
 /// Moves every other agent on the tile one step in the direction the pusher faces. Their actions
-/// continue, and a ritual that holds them still does.
+/// continue, and an elevation that holds them still does.
 ///
 /// It succeeds if it moved an agent or broke an egg. Where eggs are kept it always succeeds, as on the
 /// reference server in that mode. Returns the broken eggs that were not mature.

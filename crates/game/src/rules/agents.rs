@@ -9,7 +9,7 @@ use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    ActionState, AgentId, AgentView, Command, Counts, Direction, Level, RitualId, TeamId, Tile,
+    ActionState, AgentId, AgentView, Command, Counts, Direction, ElevationId, Level, TeamId, Tile,
 };
 use trantor_time::GameTime;
 
@@ -39,8 +39,8 @@ pub struct Agent {
     /// The deadline of the food it digests.
     #[serde(skip)]
     pub(crate) hunger_timer: Option<Ticket>,
-    /// The ritual that holds it.
-    pub ritual: Option<RitualId>,
+    /// The elevation that holds it.
+    pub elevation: Option<ElevationId>,
     #[serde(skip)]
     pub(crate) commands: CommandQueue,
     /// Whether the totals count it as idle.
@@ -69,7 +69,7 @@ pub(crate) struct Running {
     pub(crate) command: Command,
     pub(crate) start: GameTime,
     pub(crate) end: GameTime,
-    /// Its time is up, but a ritual holds the agent: effect and answer come when that ends.
+    /// Its time is up, but an elevation holds the agent: effect and answer come when that ends.
     pub(crate) withheld: bool,
 }
 
@@ -146,9 +146,9 @@ impl Agent {
         })
     }
 
-    /// Whether none of its commands runs or waits and no ritual holds it: in lock-step, time waits for it.
+    /// Whether none of its commands runs or waits and no elevation holds it: in lock-step, time waits for it.
     pub fn is_idle(&self) -> bool {
-        self.ritual.is_none() && self.commands.outstanding() == 0
+        self.elevation.is_none() && self.commands.outstanding() == 0
     }
 
     /// Commands it has sent that are not answered yet, the running one included: at most
@@ -282,7 +282,7 @@ mod tests {
             level: Level::FIRST,
             inventory: Counts::ZERO,
             digestion: Digestion::begin(true, GameTime::ZERO),
-            ritual: None,
+            elevation: None,
             hunger_timer: None,
             commands: CommandQueue::default(),
             counts_as_idle: false,

@@ -20,7 +20,7 @@ use crate::rules::agents::Agent;
 use crate::rules::world::World;
 use crate::rules::{Events, send};
 
-/// Sends `text` to every other living agent, team or not, held by a ritual or not: at once, or on its links.
+/// Sends `text` to every other living agent, team or not, held by an elevation or not: at once, or on its links.
 /// Returns the messages in flight.
 pub(crate) fn broadcast(
     world: &mut World,

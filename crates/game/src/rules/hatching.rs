@@ -181,7 +181,7 @@ pub(crate) fn hatch(world: &mut World, team: TeamId, now: GameTime, events: &mut
         level: Level::FIRST,
         inventory,
         digestion: Digestion::begin(world.hunger_enabled, now),
-        ritual: None,
+        elevation: None,
         hunger_timer: None,
         commands: CommandQueue::default(),
         counts_as_idle: false,

@@ -2,7 +2,7 @@
 //!
 //! One food is being digested from birth on, for 126 units; the stock does not count it. When it is used up
 //! the next is taken from the stock, and where there is none, the agent starves: 1,260 units after birth if
-//! it never ate. Nothing stops digestion but an operator: not an action, and not a ritual.
+//! it never ate. Nothing stops digestion but an operator: not an action, and not an elevation.
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{AgentId, Change, InventoryChange, Resource};

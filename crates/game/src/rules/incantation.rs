@@ -1,15 +1,15 @@
 //! Elevation: conditions at the start and again at the end, participants held in between.
 //!
-//! At the start every agent on the tile of the asker's level that no other ritual holds takes part. What
+//! At the start every agent on the tile of the asker's level that no other elevation holds takes part. What
 //! counts at the end is which of them still live, stand on the tile and have that level, and what lies there
-//! then; the asker has no special part. Several rituals may run on one tile: each is judged at its own
+//! then; the asker has no special part. Several elevations may run on one tile: each is judged at its own
 //! end, by the stones left then.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    AgentId, Change, CommandKind, GroundChange, Level, Percept, RitualId, RitualState, Tile,
+    AgentId, Change, CommandKind, ElevationId, ElevationState, GroundChange, Level, Percept, Tile,
 };
 use trantor_time::{GameSpan, GameTime};
 
@@ -20,9 +20,9 @@ use crate::rules::{Events, reply_done, send};
 
 /// A running elevation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ritual {
+pub struct Elevation {
     /// Its number.
-    pub id: RitualId,
+    pub id: ElevationId,
     /// Where it was begun.
     pub tile: Tile,
     /// The level before it.
@@ -37,12 +37,12 @@ pub struct Ritual {
     pub(crate) withheld: Vec<AgentId>,
 }
 
-impl Ritual {
+impl Elevation {
     /// As viewers see it. It began as long before its end as elevations take.
-    pub fn state(&self) -> RitualState {
+    pub fn state(&self) -> ElevationState {
         let span = GameSpan::from_units(i64::from(CommandKind::Incantation.duration_units()));
-        RitualState {
-            ritual: self.id,
+        ElevationState {
+            elevation: self.id,
             tile: self.tile,
             level: self.level,
             participants: self.participants.as_slice().into(),
@@ -53,8 +53,8 @@ impl Ritual {
 
     /// Its end, on the agenda.
     pub(crate) fn due(&self) -> Due {
-        Due::Ritual {
-            ritual: self.id,
+        Due::Elevation {
+            elevation: self.id,
             asker: self.asker,
         }
     }
@@ -62,15 +62,18 @@ impl Ritual {
 
 /// The running elevations, by number.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rituals {
-    by_id: BTreeMap<RitualId, Ritual>,
+pub(crate) struct Elevations {
+    by_id: BTreeMap<ElevationId, Elevation>,
     next_id: u64,
 }
 
-impl Rituals {
-    /// Restores a running ritual with its world, and continues the numbers from `next_id`.
-    pub(crate) fn restore(&mut self, rituals: Vec<Ritual>, next_id: u64) {
-        self.by_id = rituals.into_iter().map(|ritual| (ritual.id, ritual)).collect();
+impl Elevations {
+    /// Restores a running elevation with its world, and continues the numbers from `next_id`.
+    pub(crate) fn restore(&mut self, elevations: Vec<Elevation>, next_id: u64) {
+        self.by_id = elevations
+            .into_iter()
+            .map(|elevation| (elevation.id, elevation))
+            .collect();
         self.next_id = next_id;
     }
 
@@ -79,36 +82,36 @@ impl Rituals {
         self.next_id
     }
 
-    pub(crate) fn get(&self, id: RitualId) -> Option<&Ritual> {
+    pub(crate) fn get(&self, id: ElevationId) -> Option<&Elevation> {
         self.by_id.get(&id)
     }
 
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Ritual> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Elevation> {
         self.by_id.values()
     }
 
     /// Those with this number or a higher one.
-    pub(crate) fn iter_from(&self, id: RitualId) -> impl Iterator<Item = &Ritual> {
-        self.by_id.range(id..).map(|(_, ritual)| ritual)
+    pub(crate) fn iter_from(&self, id: ElevationId) -> impl Iterator<Item = &Elevation> {
+        self.by_id.range(id..).map(|(_, elevation)| elevation)
     }
 
-    /// Notes that an action of `agent` is over but has no effect before the ritual ends.
-    pub(crate) fn withhold(&mut self, id: RitualId, agent: AgentId) {
-        let ritual = self
+    /// Notes that an action of `agent` is over but has no effect before the elevation ends.
+    pub(crate) fn withhold(&mut self, id: ElevationId, agent: AgentId) {
+        let elevation = self
             .by_id
             .get_mut(&id)
-            .expect("an agent is held by a ritual under way");
-        ritual.withheld.push(agent);
+            .expect("an agent is held by an elevation under way");
+        elevation.withheld.push(agent);
     }
 
     /// Takes off an agent that is gone.
-    pub(crate) fn forget(&mut self, id: RitualId, agent: AgentId) {
-        let ritual = self
+    pub(crate) fn forget(&mut self, id: ElevationId, agent: AgentId) {
+        let elevation = self
             .by_id
             .get_mut(&id)
-            .expect("an agent is held by a ritual under way");
-        ritual.participants.retain(|&participant| participant != agent);
-        ritual.withheld.retain(|&participant| participant != agent);
+            .expect("an agent is held by an elevation under way");
+        elevation.participants.retain(|&participant| participant != agent);
+        elevation.withheld.retain(|&participant| participant != agent);
     }
 }
 
@@ -118,15 +121,15 @@ pub(crate) fn begin(
     asker: AgentId,
     end: GameTime,
     events: &mut Events,
-) -> Option<RitualId> {
+) -> Option<ElevationId> {
     let (tile, level) = (world.agents[asker].tile, world.agents[asker].level);
     let Some(participants) = participants_of(world, asker, tile, level) else {
         send(events, asker, Percept::Ko);
         return None;
     };
-    let id = RitualId(world.rituals.next_id);
-    world.rituals.next_id += 1;
-    let ritual = Ritual {
+    let id = ElevationId(world.elevations.next_id);
+    world.elevations.next_id += 1;
+    let elevation = Elevation {
         id,
         tile,
         level,
@@ -135,12 +138,12 @@ pub(crate) fn begin(
         end,
         withheld: Vec::new(),
     };
-    events.push_for_viewers(|| Change::RitualStarted(ritual.state()));
-    for &participant in &ritual.participants {
-        world.agents[participant].ritual = Some(id);
+    events.push_for_viewers(|| Change::ElevationStarted(elevation.state()));
+    for &participant in &elevation.participants {
+        world.agents[participant].elevation = Some(id);
         send(events, participant, Percept::ElevationUnderway);
     }
-    world.rituals.by_id.insert(id, ritual);
+    world.elevations.by_id.insert(id, elevation);
     Some(id)
 }
 
@@ -160,7 +163,7 @@ fn participants_of(world: &World, asker: AgentId, tile: Tile, level: Level) -> O
 fn others_free(world: &World, asker: AgentId, tile: Tile, level: Level) -> impl Iterator<Item = AgentId> {
     let is_free = move |id: &AgentId| {
         let agent = &world.agents[*id];
-        *id != asker && agent.level == level && agent.ritual.is_none()
+        *id != asker && agent.level == level && agent.elevation.is_none()
     };
     world.agents_on(tile).iter().copied().filter(is_free)
 }
@@ -173,34 +176,37 @@ pub(crate) fn can_begin(world: &World, asker: &Agent) -> bool {
     })
 }
 
-/// Ends an elevation and releases its participants. Returns the ritual as it ended: with the living
+/// Ends an elevation and releases its participants. Returns the elevation as it ended: with the living
 /// participants, and those withheld, whose effects apply now.
 ///
-/// Order of events: each participant's line, with the new level of each that rose; the end of the ritual;
+/// Order of events: each participant's line, with the new level of each that rose; the end of the elevation;
 /// what is left on the tile.
-pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritual {
-    let ritual = world
-        .rituals
+pub(crate) fn end(world: &mut World, id: ElevationId, events: &mut Events) -> Elevation {
+    let elevation = world
+        .elevations
         .by_id
         .remove(&id)
-        .expect("a ritual's deadline ends it once");
-    let needed = ritual
+        .expect("an elevation's deadline ends it once");
+    let needed = elevation
         .level
         .requirement()
-        .expect("no ritual begins at the last level");
+        .expect("no elevation begins at the last level");
     let counts = |world: &World, participant: AgentId| {
         let agent = &world.agents[participant];
-        agent.tile == ritual.tile && agent.level == ritual.level
+        agent.tile == elevation.tile && agent.level == elevation.level
     };
-    let present = ritual
+    let present = elevation
         .participants
         .iter()
         .filter(|&&participant| counts(world, participant))
         .count();
-    let success = present >= needed.agents as usize && world.ground(ritual.tile).covers(&needed.stones);
-    let risen = ritual.level.next().expect("no ritual begins at the last level");
-    for &participant in &ritual.participants {
-        world.agents[participant].ritual = None;
+    let success = present >= needed.agents as usize && world.ground(elevation.tile).covers(&needed.stones);
+    let risen = elevation
+        .level
+        .next()
+        .expect("no elevation begins at the last level");
+    for &participant in &elevation.participants {
+        world.agents[participant].elevation = None;
         if success && counts(world, participant) {
             world.agents[participant].level = risen;
             events.push_for_viewers(|| Change::LevelChanged {
@@ -212,36 +218,36 @@ pub(crate) fn end(world: &mut World, id: RitualId, events: &mut Events) -> Ritua
             reply_done(events, participant, false);
         }
     }
-    events.push_for_viewers(|| Change::RitualEnded {
-        ritual: ritual.id,
-        tile: ritual.tile,
-        level: ritual.level,
+    events.push_for_viewers(|| Change::ElevationEnded {
+        elevation: elevation.id,
+        tile: elevation.tile,
+        level: elevation.level,
         success,
-        participants: ritual.participants.as_slice().into(),
+        participants: elevation.participants.as_slice().into(),
     });
     if success {
-        let mut ground = *world.ground(ritual.tile);
+        let mut ground = *world.ground(elevation.tile);
         ground.subtract(&needed.stones);
-        world.set_ground(ritual.tile, ground);
+        world.set_ground(elevation.tile, ground);
         events.push_for_viewers(|| Change::Ground {
-            tile: ritual.tile,
+            tile: elevation.tile,
             ground,
-            why: GroundChange::Ritual,
+            why: GroundChange::Elevation,
         });
     }
-    ritual
+    elevation
 }
 
 /// Cancels every elevation at the end of the game. There are events for viewers, so that none shows one for ever,
 /// and none for agents.
 pub(crate) fn break_off_all(world: &mut World, events: &mut Events) {
-    for ritual in std::mem::take(&mut world.rituals.by_id).into_values() {
-        events.push_for_viewers(|| Change::RitualEnded {
-            ritual: ritual.id,
-            tile: ritual.tile,
-            level: ritual.level,
+    for elevation in std::mem::take(&mut world.elevations.by_id).into_values() {
+        events.push_for_viewers(|| Change::ElevationEnded {
+            elevation: elevation.id,
+            tile: elevation.tile,
+            level: elevation.level,
             success: false,
-            participants: ritual.participants.into(),
+            participants: elevation.participants.into(),
         });
     }
 }

@@ -32,7 +32,7 @@ use crate::event::GameEvent;
 pub use agents::{Agent, OUTSTANDING_MAX};
 pub(crate) use agents::{CommandQueue, Running};
 pub use hatching::{Egg, Team};
-pub use incantation::Ritual;
+pub use incantation::Elevation;
 pub use world::World;
 
 /// An agent perceives something.

@@ -1,4 +1,4 @@
-//! The world: ground, agents, eggs and rituals, and the bookkeeping that keeps them consistent.
+//! The world: ground, agents, eggs and elevations, and the bookkeeping that keeps them consistent.
 //!
 //! Everything that changes where something lies or stands goes through here, so that the lists per tile and
 //! the totals are right by construction. What happens and why is in the other rules.
@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use smallvec::{Array, SmallVec};
-use trantor_model::{AgentId, Counts, EggId, MapSize, Resource, RitualId, Sight, TeamId, Tile};
+use trantor_model::{AgentId, Counts, EggId, ElevationId, MapSize, Resource, Sight, TeamId, Tile};
 use trantor_time::link::LinkCounts;
 
 use crate::config::{GameConfig, Rules};
@@ -15,7 +15,7 @@ use crate::rng::{Purpose, Rng};
 use crate::rules::agents::{Agent, Agents};
 use crate::rules::broadcast;
 use crate::rules::hatching::{Egg, Team};
-use crate::rules::incantation::{self, Ritual, Rituals};
+use crate::rules::incantation::{self, Elevation, Elevations};
 use crate::rules::look::{self, LooksKept};
 use crate::rules::spawning::{self, Dealer};
 
@@ -36,7 +36,7 @@ pub struct World {
     /// See [`World::eggs_refused`].
     pub(crate) eggs_refused: u64,
     pub(crate) teams: Vec<Team>,
-    pub(crate) rituals: Rituals,
+    pub(crate) elevations: Elevations,
     pub(crate) hunger_enabled: bool,
     pub(crate) refill_enabled: bool,
     pub(crate) winner: Option<TeamId>,
@@ -71,7 +71,7 @@ impl World {
             next_egg: 0,
             eggs_refused: 0,
             teams: config.teams.iter().map(|name| Team::new(name.clone())).collect(),
-            rituals: Rituals::default(),
+            elevations: Elevations::default(),
             hunger_enabled: true,
             refill_enabled: true,
             winner: None,
@@ -125,18 +125,18 @@ impl World {
     }
 
     /// The running elevations, in order of their start.
-    pub fn rituals(&self) -> impl ExactSizeIterator<Item = &Ritual> {
-        self.rituals.iter()
+    pub fn elevations(&self) -> impl ExactSizeIterator<Item = &Elevation> {
+        self.elevations.iter()
     }
 
     /// Those of them with this number or a higher one.
-    pub fn rituals_from(&self, id: RitualId) -> impl Iterator<Item = &Ritual> {
-        self.rituals.iter_from(id)
+    pub fn elevations_from(&self, id: ElevationId) -> impl Iterator<Item = &Elevation> {
+        self.elevations.iter_from(id)
     }
 
     /// A running elevation.
-    pub fn ritual(&self, id: RitualId) -> Option<&Ritual> {
-        self.rituals.get(id)
+    pub fn elevation(&self, id: ElevationId) -> Option<&Elevation> {
+        self.elevations.get(id)
     }
 
     /// The teams in order of number.
@@ -265,13 +265,13 @@ impl World {
         self.eggs.insert(egg.id, egg);
     }
 
-    /// Takes an agent off every list, that of its ritual included.
+    /// Takes an agent off every list, that of its elevation included.
     pub(crate) fn remove_agent(&mut self, id: AgentId) -> Option<Agent> {
         let agent = self.agents.remove(id)?;
         remove_sorted(&mut self.tile_mut(agent.tile).agents, id);
         self.team_mut(agent.team).living -= 1;
-        if let Some(ritual) = agent.ritual {
-            self.rituals.forget(ritual, id);
+        if let Some(elevation) = agent.elevation {
+            self.elevations.forget(elevation, id);
         }
         Some(agent)
     }

@@ -211,7 +211,7 @@ pub(crate) fn events_of(game: &mut Game) -> Vec<GameEvent> {
 #[derive(Default)]
 struct Watcher {
     unanswered: BTreeMap<AgentId, usize>,
-    /// Agents held by a ritual that have not had its last line, and until when.
+    /// Agents held by an elevation that have not had its last line, and until when.
     held: BTreeMap<AgentId, GameTime>,
     /// Those of them that asked for it.
     askers: BTreeSet<AgentId>,
@@ -236,14 +236,14 @@ impl Watcher {
         }
     }
 
-    /// Every reply settles the oldest open command, but for the lines of a ritual: of those, only the last one
+    /// Every reply settles the oldest open command, but for the lines of an elevation: of those, only the last one
     /// settles anything, and only for the agent that asked for it.
     fn count(&mut self, event: &GameEvent, now: GameTime) {
         match event {
-            GameEvent::Seen(Change::RitualStarted(ritual)) => {
-                self.askers.insert(ritual.participants[0]);
-                let held = ritual.participants.iter();
-                self.held.extend(held.map(|agent| (*agent, ritual.end)));
+            GameEvent::Seen(Change::ElevationStarted(elevation)) => {
+                self.askers.insert(elevation.participants[0]);
+                let held = elevation.participants.iter();
+                self.held.extend(held.map(|agent| (*agent, elevation.end)));
             }
             GameEvent::To {
                 percept: Percept::ElevationUnderway,
@@ -251,7 +251,7 @@ impl Watcher {
             } => {}
             GameEvent::To { percept, .. } if percept.is_of_others() => {}
             GameEvent::To { agent, .. } => {
-                // The first line after the end of a ritual that holds the agent is the ritual's.
+                // The first line after the end of an elevation that holds the agent is the elevation's.
                 let ended = self.held.remove(agent);
                 assert!(ended.is_none_or(|end| end == now));
                 if ended.is_none() || self.askers.remove(agent) {

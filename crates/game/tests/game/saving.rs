@@ -70,7 +70,7 @@ proptest! {
     }
 }
 
-/// A game with one of everything: unripe eggs, a ritual, an effect withheld, queues, hunger.
+/// A game with one of everything: unripe eggs, an elevation, an effect withheld, queues, hunger.
 fn eventful() -> Game {
     let mut config = config(4, 3);
     config.rules.egg_hatch_units = 600;

@@ -178,15 +178,15 @@ impl Dabbler {
         }
     }
 
-    fn ritual_ended(&mut self) {
+    fn elevation_ended(&mut self) {
         self.is_held = false;
-        self.flight.ritual_ended();
+        self.flight.elevation_ended();
     }
 
     fn perceive(&mut self, percept: &Percept) {
         match percept {
-            Percept::Ko if self.is_held => self.ritual_ended(),
-            Percept::Level(_) => self.ritual_ended(),
+            Percept::Ko if self.is_held => self.elevation_ended(),
+            Percept::Level(_) => self.elevation_ended(),
             Percept::ElevationUnderway => self.is_held = true,
             answer => drop(self.flight.answered(answer)),
         }

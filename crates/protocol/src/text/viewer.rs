@@ -73,7 +73,7 @@ pub enum GuiEvent<'a> {
         text: &'a [u8],
     },
     /// `pic X Y L #n …`: an elevation began.
-    RitualStarted {
+    ElevationStarted {
         tile: Tile,
         /// The level before it.
         level: Level,
@@ -81,7 +81,7 @@ pub enum GuiEvent<'a> {
         participants: Cow<'a, [AgentId]>,
     },
     /// `pie X Y R`: an elevation ended.
-    RitualEnded { tile: Tile, success: bool },
+    ElevationEnded { tile: Tile, success: bool },
     /// `pfk #n`: an agent began to lay an egg.
     ForkStarted { agent: AgentId },
     /// `pdr #n i`: an agent put one down.
@@ -153,7 +153,7 @@ pub fn write_gui_event(out: &mut Vec<u8>, ids: GuiIds, event: &GuiEvent<'_>) {
         }
         GuiEvent::Ejected { agent } => line.word(b"pex").id(agent.0),
         GuiEvent::Said { agent, text } => line.word(b"pbc").id(agent.0).text(text),
-        GuiEvent::RitualStarted {
+        GuiEvent::ElevationStarted {
             tile,
             level,
             ref participants,
@@ -161,7 +161,7 @@ pub fn write_gui_event(out: &mut Vec<u8>, ids: GuiIds, event: &GuiEvent<'_>) {
             let line = line.word(b"pic").tile(tile).level(level);
             participants.iter().fold(line, |line, agent| line.id(agent.0))
         }
-        GuiEvent::RitualEnded { tile, success } => line.word(b"pie").tile(tile).number(u32::from(success)),
+        GuiEvent::ElevationEnded { tile, success } => line.word(b"pie").tile(tile).number(u32::from(success)),
         GuiEvent::ForkStarted { agent } => line.word(b"pfk").id(agent.0),
         GuiEvent::Put { agent, resource } => line.word(b"pdr").id(agent.0).resource(resource),
         GuiEvent::Took { agent, resource } => line.word(b"pgt").id(agent.0).resource(resource),
@@ -289,12 +289,12 @@ pub fn parse_gui_event(line: &[u8]) -> Option<GuiEvent<'_>> {
             agent: line.agent()?,
             text: line.rest().unwrap_or_default(),
         },
-        b"pic" => GuiEvent::RitualStarted {
+        b"pic" => GuiEvent::ElevationStarted {
             tile: line.tile()?,
             level: line.level()?,
             participants: Cow::Owned(line.agents()?),
         },
-        b"pie" => GuiEvent::RitualEnded {
+        b"pie" => GuiEvent::ElevationEnded {
             tile: line.tile()?,
             success: line.success()?,
         },

@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 use trantor_model::{
-    AgentId, AgentState, Change, CommandKind, Control, Counts, EggState, FeedKind, Lag, MapSize, Mark,
-    MatchTotals, RitualState, Shown, ShownBy, TeamId, World, WorldError,
+    AgentId, AgentState, Change, CommandKind, Control, Counts, EggState, ElevationState, FeedKind, Lag,
+    MapSize, Mark, MatchTotals, Shown, ShownBy, TeamId, World, WorldError,
 };
 use trantor_time::link::LinkCounts;
 use trantor_time::{Frequency, GameSpan, GameTime};
@@ -246,7 +246,7 @@ pub enum SnapshotPart {
     Agents(Vec<AgentState>),
     Eggs(Vec<EggState>),
     /// Elevations under way.
-    Rituals(Vec<RitualState>),
+    Elevations(Vec<ElevationState>),
     /// The team that won, if one has, and what the match came to; see [`Change::Won`].
     Winner {
         team: TeamId,
@@ -264,9 +264,9 @@ impl SnapshotPart {
             Self::Ground { first, tiles } => world.add_ground(first, &tiles),
             Self::Agents(agents) => agents.into_iter().try_for_each(|agent| world.add_agent(agent)),
             Self::Eggs(eggs) => eggs.into_iter().try_for_each(|egg| world.add_egg(egg)),
-            Self::Rituals(rituals) => rituals
+            Self::Elevations(elevations) => elevations
                 .into_iter()
-                .try_for_each(|ritual| world.add_ritual(ritual)),
+                .try_for_each(|elevation| world.add_elevation(elevation)),
             Self::Winner { team, totals } => world.win(team, totals.as_deref()),
         }
     }

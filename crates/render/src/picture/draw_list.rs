@@ -117,7 +117,7 @@ pub enum DecalKind {
     Dash = 4,
     /// A ring that grows. Params: progress; width as a part of the reach.
     Ring = 5,
-    /// A circle of signs under a ritual. Params: progress; turn in radians.
+    /// A circle of signs under an elevation. Params: progress; turn in radians.
     Rune = 6,
     /// Under an agent: eight segments, as many lit as its level, and a point that shows where it faces.
     /// Params: level; unused.

@@ -237,11 +237,11 @@ fn change_values(game: &Game, change: &Change) -> Vec<Value> {
         }),
         Change::EggMatured { egg } => json!({ "event": "egg_matured", "egg": egg.0 }),
         Change::EggDestroyed { egg } => json!({ "event": "egg_destroyed", "egg": egg.0 }),
-        Change::RitualStarted(ritual) => json!({
-            "event": "elevation_started", "x": ritual.tile.x, "y": ritual.tile.y, "level": ritual.level.get(),
-            "agents": numbers(&ritual.participants), "ends_units": ritual.end.as_units_f64(),
+        Change::ElevationStarted(elevation) => json!({
+            "event": "elevation_started", "x": elevation.tile.x, "y": elevation.tile.y, "level": elevation.level.get(),
+            "agents": numbers(&elevation.participants), "ends_units": elevation.end.as_units_f64(),
         }),
-        Change::RitualEnded {
+        Change::ElevationEnded {
             tile,
             level,
             success,

@@ -30,9 +30,9 @@ pub(super) struct Agent {
     wake: Option<RealTime>,
     /// Outstanding commands, oldest first; of a flooder also those that the server dropped.
     open: VecDeque<CommandKind>,
-    is_in_ritual: bool,
+    is_in_elevation: bool,
     /// An elevation ended; it may have been started by this agent.
-    has_ritual_result: bool,
+    has_elevation_result: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,8 @@ impl Agent {
             phase: Phase::Greeting,
             wake: None,
             open: VecDeque::new(),
-            is_in_ritual: false,
-            has_ritual_result: false,
+            is_in_elevation: false,
+            has_elevation_result: false,
         }
     }
 
@@ -93,10 +93,10 @@ impl Agent {
     fn perceive(&mut self, percept: &Percept) -> CheckResult {
         match percept {
             Percept::Message { .. } | Percept::Pushed { .. } => {}
-            Percept::ElevationUnderway => self.is_in_ritual = true,
-            Percept::Level(_) | Percept::Ko if self.is_in_ritual => {
-                self.is_in_ritual = false;
-                self.has_ritual_result = true;
+            Percept::ElevationUnderway => self.is_in_elevation = true,
+            Percept::Level(_) | Percept::Ko if self.is_in_elevation => {
+                self.is_in_elevation = false;
+                self.has_elevation_result = true;
             }
             Percept::Level(_) => bail!("an elevation ended that had not begun"),
             answer => return self.handle_answer(answer),
@@ -107,7 +107,7 @@ impl Agent {
     fn handle_answer(&mut self, answer: &Percept) -> CheckResult {
         // The elevation that ended may be this agent's own: then this line answers the command after it.
         let was_own = self.open.front() == Some(&CommandKind::Incantation) && *answer != Percept::Ko;
-        if std::mem::take(&mut self.has_ritual_result) && was_own {
+        if std::mem::take(&mut self.has_elevation_result) && was_own {
             self.open.pop_front();
         }
         let Some(open) = self.open.pop_front() else {

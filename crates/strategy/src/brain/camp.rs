@@ -14,7 +14,7 @@ use rand_core::Rng;
 use trantor_model::{Command, Counts, Level, Resource, Sight, Turn};
 
 use super::Brain;
-use crate::body::{Pose, RITUAL_UNITS, direction_after, towards_sound};
+use crate::body::{ELEVATION_UNITS, Pose, direction_after, towards_sound};
 use crate::forage::{self, Demand, MEETING_AGENTS, place_in_sight};
 use crate::meeting::{Calling, Meeting, put_all_down};
 use crate::signal::Verb;
@@ -144,7 +144,7 @@ impl Brain {
     /// A member calls from `direction` to a camp, where so many eggs are wanted.
     pub(super) fn called_to_camp(&mut self, sender: u32, eggs: u32, direction: u8) {
         self.opening.is_over = true;
-        self.opening.rises_at = self.body.clock + RITUAL_UNITS;
+        self.opening.rises_at = self.body.clock + ELEVATION_UNITS;
         if direction == 0 {
             self.opening.eggs = eggs;
         }

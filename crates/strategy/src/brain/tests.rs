@@ -2,7 +2,7 @@
 
 use trantor_model::{Counts, Resource};
 
-use crate::body::RITUAL_UNITS;
+use crate::body::ELEVATION_UNITS;
 use crate::meeting::Calling;
 use crate::team::{Climb, second_level};
 
@@ -45,37 +45,37 @@ fn look(tiles: usize) -> Percept {
 }
 
 #[test]
-fn an_agent_without_the_end_of_its_ritual_continues_at_the_next_answer() {
+fn an_agent_without_the_end_of_its_elevation_continues_at_the_next_answer() {
     let (mut brain, _) = born();
     brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock, false)));
     brain.perceive(&Percept::ElevationUnderway);
     brain.perceive(&inventory());
     brain.perceive(&look(4));
     assert_eq!(sent(&mut brain), [Command::Look], "it waits for the next one");
-    // A server that carries out what others ask meanwhile has not ended the ritual: one stays for that long.
-    for _ in 0..RITUAL_UNITS / 7 {
+    // A server that carries out what others ask meanwhile has not ended the elevation: one stays for that long.
+    for _ in 0..ELEVATION_UNITS / 7 {
         brain.body.set_inventory(&carried());
         brain.perceive(&look(4));
         assert_eq!(sent(&mut brain), [Command::Look]);
     }
-    assert!(brain.body.clock >= RITUAL_UNITS && brain.meeting.is_some());
+    assert!(brain.body.clock >= ELEVATION_UNITS && brain.meeting.is_some());
 }
 
 #[test]
-fn an_agent_waits_for_a_ritual_announced_only_at_its_end() {
+fn an_agent_waits_for_an_elevation_announced_only_at_its_end() {
     let (mut brain, _) = born();
     brain.perceive(&inventory());
     brain.perceive(&look(4));
     brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock, false)));
     // Stones are put down, of which each takes a while; then it takes its time.
-    let end = brain.body.clock + 100 + RITUAL_UNITS;
+    let end = brain.body.clock + 100 + ELEVATION_UNITS;
     while brain.body.clock < end {
         brain.body.set_inventory(&carried());
         assert_eq!(sent(&mut brain), [Command::Look]);
         brain.perceive(&look(4));
     }
     // But not too long: the leader may be dead.
-    for _ in 0..RITUAL_UNITS {
+    for _ in 0..ELEVATION_UNITS {
         brain.body.set_inventory(&carried());
         sent(&mut brain);
         brain.perceive(&look(4));
@@ -84,7 +84,7 @@ fn an_agent_waits_for_a_ritual_announced_only_at_its_end() {
 }
 
 #[test]
-fn the_asker_stays_held_by_its_ritual() {
+fn the_asker_stays_held_by_its_elevation() {
     let (mut brain, _) = born();
     brain.flight.forget();
     for command in [Command::Incantation, Command::Inventory] {
@@ -98,7 +98,7 @@ fn the_asker_stays_held_by_its_ritual() {
 }
 
 #[test]
-fn a_ritual_that_ends_with_ok_has_succeeded() {
+fn an_elevation_that_ends_with_ok_has_succeeded() {
     let (mut brain, _) = born();
     brain.flight.forget();
     brain.flight.sent(Command::Incantation);
@@ -118,11 +118,11 @@ fn a_look_tells_the_level_where_it_did_so_before() {
         brain.plan.clear();
         brain.flight.forget();
     }
-    // The next ritual is not announced either: it is waited for.
+    // The next elevation is not announced either: it is waited for.
     brain.meeting = Some(Meeting::Gathered(Gathered::new(7, brain.body.clock, false)));
     brain.flight.sent(Command::Look);
     brain.perceive(&look(36));
-    let end = brain.body.clock + RITUAL_UNITS;
+    let end = brain.body.clock + ELEVATION_UNITS;
     while brain.body.clock < end {
         brain.body.set_inventory(&carried());
         assert_eq!(sent(&mut brain), [Command::Look]);
@@ -317,7 +317,7 @@ fn only_the_stones_that_are_needed_lie_there_once_a_server_has_refused_more() {
     assert_eq!(next(&mut leading, &body, 2), Step::Do(less.clone()));
     assert_eq!(next(&mut leading, &body, 1), rise);
     body.clock = 300;
-    leading.ritual_ended(true, 300);
+    leading.elevation_ended(true, 300);
     assert_eq!(next(&mut leading, &body, 2), Step::Do(less));
     body.carried_out(&Command::Take(linemate), true);
     let more = vec![Command::Set(linemate), Command::Look];
@@ -359,7 +359,7 @@ fn only_the_stones_that_are_needed_lie_there_once_a_server_has_refused_more() {
         "the leader has none"
     );
     // From the elevation on it keeps its stones until one is lacking.
-    brain.ritual_ended(true);
+    brain.elevation_ended(true);
     brain.gather(7, false);
     assert!(brain.plan.is_empty());
 }

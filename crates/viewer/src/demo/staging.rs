@@ -1,10 +1,10 @@
-//! The contents of each demo: agents on their paths, rituals, broadcasts, births and deaths.
+//! The contents of each demo: agents on their paths, elevations, broadcasts, births and deaths.
 
 use std::sync::Arc;
 
 use glam::Vec2;
 use trantor_client::scene::ShownOwners;
-use trantor_client::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneRitual, Span, Spread};
+use trantor_client::{EffectKind, Scene, SceneAction, SceneAgent, SceneEffect, SceneElevation, Span, Spread};
 use trantor_model::{
     AgentId, CommandKind, Counts, EggId, EggState, Level, MapSize, Resource, Shown, ShownBy, TeamId, Tile,
     TileMark, lag,
@@ -13,8 +13,8 @@ use trantor_model::{
 use super::{ACTION_UNITS, DemoScene, Path};
 
 /// Where the elevation of its demo is held, as a tile position.
-pub(super) const RITUAL: Vec2 = Vec2::new(6.0, 6.0);
-const RITUAL_UNITS: f64 = 300.0;
+pub(super) const ELEVATION: Vec2 = Vec2::new(6.0, 6.0);
+const ELEVATION_UNITS: f64 = 300.0;
 /// Broadcasts: words for people, and code for programs.
 const WORDS: &[u8] = b"level 4, need two more at my tile";
 /// How messages travel in the demo of lag.
@@ -23,7 +23,7 @@ const CODE: &[u8] = b"4;12;7;need;0;2;1;93817264";
 
 pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, scene: &mut Scene) {
     let teams = match which {
-        DemoScene::Ritual | DemoScene::Victory => 2,
+        DemoScene::Elevation | DemoScene::Victory => 2,
         DemoScene::Broadcast | DemoScene::Lag => 3,
         _ => 4,
     };
@@ -32,8 +32,8 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
     }
     match which {
         DemoScene::Overview | DemoScene::Close | DemoScene::Minds => {
-            ritual(scene, Tile { x: 6, y: 7 }, level(4), units + 170.0, 4);
-            ritual(scene, Tile { x: 15, y: 4 }, level(1), units + 40.0, 1);
+            elevation(scene, Tile { x: 6, y: 7 }, level(4), units + 170.0, 4);
+            elevation(scene, Tile { x: 15, y: 4 }, level(1), units + 40.0, 1);
             eggs(scene, 7, size);
             what_walkers_did(scene, paths, units, teams);
             life_and_death(scene, units);
@@ -41,8 +41,8 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
                 scene.shown = Arc::new(shown(scene, paths, size, units));
             }
         }
-        DemoScene::Ritual => {
-            ritual(scene, Tile { x: 6, y: 6 }, level(7), units + 235.0, 6);
+        DemoScene::Elevation => {
+            elevation(scene, Tile { x: 6, y: 6 }, level(7), units + 235.0, 6);
             eggs(scene, 2, size);
         }
         DemoScene::Broadcast => {
@@ -73,13 +73,13 @@ pub(super) fn fill(which: DemoScene, paths: &[Path], size: MapSize, units: f64, 
                     y: (middle + away * around.cos()) as u16,
                 };
                 let level = level(1 + (number % 7) as u8);
-                ritual(scene, tile, level, units + f64::from(number) * 41.0, 0);
+                elevation(scene, tile, level, units + f64::from(number) * 41.0, 0);
             }
         }
     }
     scene
-        .rituals
-        .sort_unstable_by_key(|ritual| size.index_of(ritual.tile));
+        .elevations
+        .sort_unstable_by_key(|elevation| size.index_of(elevation.tile));
 }
 
 fn team_of(number: u32, teams: u16) -> TeamId {
@@ -122,10 +122,10 @@ fn walker(number: u32, path: &Path, units: f64, teams: u16) -> SceneAgent {
 }
 
 /// An elevation of which `since` units have passed; the next one begins when it is done.
-fn ritual(scene: &mut Scene, tile: Tile, level: Level, since: f64, held: u32) {
-    let progress = (since.rem_euclid(RITUAL_UNITS) / RITUAL_UNITS) as f32;
-    let first = scene.ritual_participants.len() as u32;
-    // The first agents that are not held yet come to the ritual.
+fn elevation(scene: &mut Scene, tile: Tile, level: Level, since: f64, held: u32) {
+    let progress = (since.rem_euclid(ELEVATION_UNITS) / ELEVATION_UNITS) as f32;
+    let first = scene.elevation_participants.len() as u32;
+    // The first agents that are not held yet come to the elevation.
     let free = scene.agents.iter_mut().filter(|agent| !agent.held);
     for (place, agent) in free.take(held as usize).enumerate() {
         agent.tile = tile;
@@ -136,20 +136,20 @@ fn ritual(scene: &mut Scene, tile: Tile, level: Level, since: f64, held: u32) {
         agent.action = Some(SceneAction {
             kind: CommandKind::Incantation,
             progress,
-            remaining_units: (1.0 - progress) * RITUAL_UNITS as f32,
+            remaining_units: (1.0 - progress) * ELEVATION_UNITS as f32,
             refused: false,
         })
         .filter(|_| place == 0);
-        scene.ritual_participants.push(agent.id);
+        scene.elevation_participants.push(agent.id);
     }
-    scene.rituals.push(SceneRitual {
+    scene.elevations.push(SceneElevation {
         tile,
         level,
         progress,
-        remaining_units: (1.0 - progress) * RITUAL_UNITS as f32,
+        remaining_units: (1.0 - progress) * ELEVATION_UNITS as f32,
         participants: Span {
             first,
-            len: scene.ritual_participants.len() as u32 - first,
+            len: scene.elevation_participants.len() as u32 - first,
         },
     });
 }
@@ -163,7 +163,7 @@ fn won(scene: &mut Scene, winner: TeamId, units: f64) {
         .take(6);
     for (place, agent) in six.enumerate() {
         let angle = std::f32::consts::TAU * place as f32 / 6.0;
-        let stands = RITUAL + Vec2::new(angle.sin(), angle.cos()) * 1.2;
+        let stands = ELEVATION + Vec2::new(angle.sin(), angle.cos()) * 1.2;
         (agent.x, agent.y) = (stands.x, stands.y);
         agent.heading = std::f32::consts::PI - angle;
         agent.level = Level::LAST;
@@ -174,11 +174,11 @@ fn won(scene: &mut Scene, winner: TeamId, units: f64) {
         let rose = EffectKind::Rose { level: Level::LAST };
         effect(scene, rose, stands, Some((id, winner)), units.rem_euclid(200.0));
     }
-    let ended = EffectKind::RitualEnded {
+    let ended = EffectKind::ElevationEnded {
         level: level(7),
         success: true,
     };
-    effect(scene, ended, RITUAL, None, units.rem_euclid(200.0));
+    effect(scene, ended, ELEVATION, None, units.rem_euclid(200.0));
 }
 
 fn eggs(scene: &mut Scene, count: u32, size: MapSize) {

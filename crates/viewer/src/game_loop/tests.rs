@@ -28,7 +28,7 @@ fn at(millis: i64) -> RealTime {
 
 fn test_loop(rate: f64) -> (TestLoop, ManualClock) {
     let clock = ManualClock::default();
-    let (state, screen) = (ViewerState::demo(DemoScene::Ritual), PretendScreen::new(rate));
+    let (state, screen) = (ViewerState::demo(DemoScene::Elevation), PretendScreen::new(rate));
     (GameLoop::new(state, screen, clock.clone()), clock)
 }
 
@@ -108,7 +108,7 @@ fn a_flood_from_the_network_gets_a_third_of_the_time_beside_slow_frames() {
         CLOCK.with(|clock| clock.advance(PIECE));
         true
     };
-    let source = Playing::new(Demo::new(DemoScene::Ritual), take);
+    let source = Playing::new(Demo::new(DemoScene::Elevation), take);
     let state = ViewerState::new(Box::new(source), Settings::default());
     let mut screen = PretendScreen::new(60.0);
     screen.work = |_| CLOCK.with(|clock| clock.advance(FRAME));
@@ -240,7 +240,7 @@ fn events_from_before_a_late_join_stay_in_the_feed() {
         agent: AgentId(1),
         team: TeamId(0),
     };
-    let mut game = Playing::new(Demo::new(DemoScene::Ritual), |_| false);
+    let mut game = Playing::new(Demo::new(DemoScene::Elevation), |_| false);
     game.feed.push_back(FeedEntry {
         at: GameTime::ZERO,
         kind: FeedKind::Said(who, b"here"[..].into()),

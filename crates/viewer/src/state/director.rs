@@ -191,12 +191,12 @@ type Elevation = (Vec2, Level, Option<f32>);
 
 fn elevations(scene: &Scene) -> impl Iterator<Item = Elevation> {
     let seconds = |units: f32| units / scene.clock.frequency.max(1) as f32;
-    let running = scene.rituals.iter().map(move |ritual| {
-        let place = Vec2::new(f32::from(ritual.tile.x), f32::from(ritual.tile.y));
-        (place, ritual.level, Some(seconds(ritual.remaining_units)))
+    let running = scene.elevations.iter().map(move |elevation| {
+        let place = Vec2::new(f32::from(elevation.tile.x), f32::from(elevation.tile.y));
+        (place, elevation.level, Some(seconds(elevation.remaining_units)))
     });
     let ended = scene.effects.iter().filter_map(move |effect| match effect.kind {
-        EffectKind::RitualEnded { level, .. } if seconds(effect.age_units) < AFTERMATH_SECONDS => {
+        EffectKind::ElevationEnded { level, .. } if seconds(effect.age_units) < AFTERMATH_SECONDS => {
             Some((Vec2::new(effect.x, effect.y), level, None))
         }
         _ => None,

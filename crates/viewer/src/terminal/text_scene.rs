@@ -32,7 +32,7 @@ const TILE_COLUMNS: usize = 3;
 const SHADES: [char; 8] = [' ', '.', ':', '-', '=', '+', '*', '#'];
 /// Colours of food and the six stones.
 const RESOURCE_COLORS: [u8; Resource::COUNT] = [203, 252, 69, 114, 222, 141, 213];
-const RITUAL: Style = Style::color(213).bold();
+const ELEVATION: Style = Style::color(213).bold();
 const DIM: Style = Style::color(240);
 const WARNING: Style = Style::color(203).bold();
 
@@ -225,8 +225,8 @@ struct Spot {
     highest: Option<(u8, TeamId, f32)>,
     eggs: u32,
     egg_team: Option<TeamId>,
-    /// Progress of a ritual, in tenths.
-    ritual_tenths: Option<u32>,
+    /// Progress of an elevation, in tenths.
+    elevation_tenths: Option<u32>,
     speaking: bool,
 }
 
@@ -341,9 +341,9 @@ impl Window {
                 spot.egg_team = Some(egg.team);
             }
         }
-        for ritual in &scene.rituals {
-            if let Some(spot) = self.spot(spots, ritual.tile.x.into(), ritual.tile.y.into()) {
-                spot.ritual_tenths = Some(((ritual.progress * 10.0) as u32).min(9));
+        for elevation in &scene.elevations {
+            if let Some(spot) = self.spot(spots, elevation.tile.x.into(), elevation.tile.y.into()) {
+                spot.elevation_tenths = Some(((elevation.progress * 10.0) as u32).min(9));
             }
         }
         for effect in &scene.effects {
@@ -379,8 +379,8 @@ fn draw_tile(canvas: &mut Canvas, (column, row): (usize, usize), spot: &Spot, co
     };
     canvas.put((column, row), char, style);
     let digit = |count: u32| char::from_digit(count.min(10), 10).unwrap_or('+');
-    let (who, number, style) = match (spot.ritual_tenths, spot.highest) {
-        (Some(tenths), _) => ('*', digit(tenths), RITUAL),
+    let (who, number, style) = match (spot.elevation_tenths, spot.highest) {
+        (Some(tenths), _) => ('*', digit(tenths), ELEVATION),
         (None, Some((level, team, heading))) => {
             let (who, number) = match spot.agents {
                 1 => (arrow(heading), u32::from(level)),
@@ -400,8 +400,8 @@ fn draw_tile(canvas: &mut Canvas, (column, row): (usize, usize), spot: &Spot, co
 
 /// One character for a block of tiles: how many agents, or how much lies there on average.
 fn block_char(spot: &Spot, ground: &SceneGround, block: (usize, usize), first: Tile) -> (char, Style) {
-    if spot.ritual_tenths.is_some() {
-        return ('*', RITUAL);
+    if spot.elevation_tenths.is_some() {
+        return ('*', ELEVATION);
     }
     if let Some((_, team, _)) = spot.highest {
         let digit = char::from_digit(spot.agents, 10);

@@ -182,17 +182,17 @@ pub fn assert_same(copy: &Copy, world: &World, now: GameTime) {
     let of = |egg: EggId, team: TeamId, tile: Tile| (egg, team, tile);
     let eggs = world.eggs().map(|egg| of(egg.id, egg.team, egg.tile));
     assert!(copy.eggs().map(|egg| of(egg.egg, egg.team, egg.tile)).eq(eggs));
-    let rituals = world.rituals();
-    let mut rituals: Vec<_> = rituals
+    let elevations = world.elevations();
+    let mut elevations: Vec<_> = elevations
         .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
         .collect();
-    let copied = copy.rituals().iter();
+    let copied = copy.elevations().iter();
     let mut copied: Vec<_> = copied
         .map(|it| (it.end, it.tile, it.level, it.participants.to_vec()))
         .collect();
-    rituals.sort();
+    elevations.sort();
     copied.sort();
-    assert_eq!(copied, rituals);
+    assert_eq!(copied, elevations);
     assert_eq!(copy.winner(), world.winner());
 }
 

@@ -149,8 +149,8 @@ fn draw(frame: &Frame<'_>, effect: &SceneEffect, position: Vec2, reach: f32, lis
             at.burst(progress, 8, 0.5, Rgb::hex(0xF7_EE_DD));
             at.ring(0.5, progress, 0.2, frame.colors.team(team), fading * 0.6);
         }
-        EffectKind::RitualEnded { level, success: true } => succeeded(at, level, progress),
-        EffectKind::RitualEnded {
+        EffectKind::ElevationEnded { level, success: true } => succeeded(at, level, progress),
+        EffectKind::ElevationEnded {
             level,
             success: false,
         } => failed(at, level, progress),
@@ -348,14 +348,14 @@ const BEAM_PIXELS: f32 = 12.0;
 const BEAM_LEVEL_PIXELS: f32 = 26.0;
 
 /// Elevations under way: a circle of signs in the team's colour, a beam that is seen from afar, stones that rise around it.
-pub(super) fn rituals(frame: &Frame<'_>, list: &mut DrawList) {
-    for ritual in &frame.scene.rituals {
-        let participants = frame.scene.participants(ritual);
+pub(super) fn elevations(frame: &Frame<'_>, list: &mut DrawList) {
+    for elevation in &frame.scene.elevations {
+        let participants = frame.scene.participants(elevation);
         let team = participants.first().and_then(|id| frame.scene.agent(*id));
-        let light = color_of(ritual.level);
+        let light = color_of(elevation.level);
         let color = team.map_or(light, |agent| frame.colors.team(agent.team));
-        let progress = ritual.progress;
-        for position in frame.window.copies(middle_of(ritual.tile)) {
+        let progress = elevation.progress;
+        for position in frame.window.copies(middle_of(elevation.tile)) {
             if !frame.view.sees(grounded(position), 5.0) {
                 continue;
             }
@@ -365,7 +365,7 @@ pub(super) fn rituals(frame: &Frame<'_>, list: &mut DrawList) {
                 position,
                 list,
             };
-            let [width, height] = beam(&at, ritual.level);
+            let [width, height] = beam(&at, elevation.level);
             let [width, height] = [
                 width * (0.6 + 0.4 * progress),
                 height * (0.55 + 0.45 * progress) * risen,
@@ -389,7 +389,7 @@ pub(super) fn rituals(frame: &Frame<'_>, list: &mut DrawList) {
             );
             at.light(GlowKind::Halo, 0.3, halo, halo_strength, color);
             sparks(&mut at, progress, height, light);
-            stones(&mut at, ritual.level, progress, 1.0);
+            stones(&mut at, elevation.level, progress, 1.0);
         }
     }
 }

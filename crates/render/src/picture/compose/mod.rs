@@ -226,7 +226,7 @@ impl Compose {
         effects::compose(&frame, &mut self.births, list);
         self.births.sort_unstable_by_key(|&(id, _)| id);
         agents::compose(&frame, &self.births, list);
-        effects::rituals(&frame, list);
+        effects::elevations(&frame, list);
         effects::victory(&frame, list);
     }
 

@@ -118,7 +118,7 @@ impl Places {
             // Of a large map most tiles are never touched.
             self.tiles[tile] = [0.0; 2];
         }
-        self.gather_rituals(scene);
+        self.gather_elevations(scene);
         self.gather_groups(ground.size);
     }
 
@@ -151,10 +151,10 @@ impl Places {
         self.enlarged
     }
 
-    fn gather_rituals(&mut self, scene: &Scene) {
-        for ritual in &scene.rituals {
-            let participants = scene.participants(ritual);
-            let gathered = smoothstep(0.0, GATHERING, ritual.progress);
+    fn gather_elevations(&mut self, scene: &Scene) {
+        for elevation in &scene.elevations {
+            let participants = scene.participants(elevation);
+            let gathered = smoothstep(0.0, GATHERING, elevation.progress);
             let count = participants.len() as f32;
             let circle = CIRCLE * self.enlarged;
             let radius = if participants.len() > 1 { circle } else { 0.0 };

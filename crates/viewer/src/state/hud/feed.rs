@@ -11,7 +11,7 @@ use egui::{
     Align, Align2, Context, Label, Layout, Margin, Order, Rect, Response, RichText, Sense, TextStyle, Ui,
     pos2, vec2,
 };
-use trantor_client::{FeedEntry, FeedKind, RitualOutcome, Scene, SceneTeam, Who};
+use trantor_client::{ElevationOutcome, FeedEntry, FeedKind, Scene, SceneTeam, Who};
 use trantor_model::{AgentId, Level, TeamId, Tile, WINNING_AGENTS};
 
 use super::icons::{self, Icon, Pen};
@@ -78,7 +78,9 @@ impl Line {
             FeedKind::EggLaid(_, team, tile) | FeedKind::EggBroken(_, team, tile) => {
                 (Some(*team), None, Some(*tile))
             }
-            FeedKind::RitualEnded(tile, _, RitualOutcome::Broke { team, .. }) => (*team, None, Some(*tile)),
+            FeedKind::ElevationEnded(tile, _, ElevationOutcome::Broke { team, .. }) => {
+                (*team, None, Some(*tile))
+            }
             FeedKind::Won(team) => (Some(*team), None, None),
             FeedKind::Announced(_) => (None, None, None),
             _ => return None,
@@ -105,7 +107,7 @@ impl Line {
         match self.kind {
             FeedKind::Joined(_) | FeedKind::Died(..) => Some((50, 0)),
             FeedKind::Rose(..) => Some((100, 101)),
-            FeedKind::RitualEnded(..) | FeedKind::Announced(_) | FeedKind::Won(_) => None,
+            FeedKind::ElevationEnded(..) | FeedKind::Announced(_) | FeedKind::Won(_) => None,
             _ => Some((300, 301)),
         }
     }
@@ -125,7 +127,7 @@ impl Line {
             FeedKind::Pushed(_) => icons::PUSHED,
             FeedKind::EggLaid(..) | FeedKind::EggBroken(..) => icons::EGG,
             FeedKind::Rose(..) => icons::ROSE,
-            FeedKind::RitualEnded(..) => icons::RITUAL,
+            FeedKind::ElevationEnded(..) => icons::ELEVATION,
             FeedKind::Said(..) => icons::TALK,
             FeedKind::Announced(_) => icons::SPEAKER,
             FeedKind::Won(_) => icons::CROWN,
@@ -144,7 +146,7 @@ impl Line {
 
     /// Whether it is an elevation that broke.
     pub(super) fn has_failed(&self) -> bool {
-        matches!(self.kind, FeedKind::RitualEnded(..))
+        matches!(self.kind, FeedKind::ElevationEnded(..))
     }
 
     fn compose(&mut self, teams: &[SceneTeam]) {
@@ -170,10 +172,10 @@ impl Line {
             FeedKind::EggLaid(..) => eggs("laid"),
             FeedKind::EggBroken(..) => eggs("lost"),
             FeedKind::Rose(_, level) => self.rose(name, *level),
-            FeedKind::RitualEnded(_, level, outcome) => {
+            FeedKind::ElevationEnded(_, level, outcome) => {
                 let pushed_away = match outcome {
-                    RitualOutcome::Broke { pushed_away, .. } => *pushed_away,
-                    RitualOutcome::Succeeded => None,
+                    ElevationOutcome::Broke { pushed_away, .. } => *pushed_away,
+                    ElevationOutcome::Succeeded => None,
                 };
                 broken(team.as_deref(), *level, pushed_away)
             }
@@ -523,11 +525,11 @@ mod tests {
                 .unwrap()
         };
         let tile = Tile { x: 3, y: 4 };
-        add(&mut feed, 900, FeedKind::RitualStarted(tile, level(4), 6));
+        add(&mut feed, 900, FeedKind::ElevationStarted(tile, level(4), 6));
         add(
             &mut feed,
             2_100,
-            FeedKind::RitualEnded(tile, level(4), RitualOutcome::Succeeded),
+            FeedKind::ElevationEnded(tile, level(4), ElevationOutcome::Succeeded),
         );
         assert_eq!(
             rises(&mut feed, 2_100, 0, 5, 6),
@@ -537,7 +539,7 @@ mod tests {
         assert_eq!(rises(&mut feed, 2_300, 0, 5, 2), " 0:23 red: 2 reached level 5");
         assert_eq!(rises(&mut feed, 2_390, 0, 5, 1), " 0:23 red: 3 reached level 5");
         let broke = |team, pushed_away| {
-            FeedKind::RitualEnded(tile, level(5), RitualOutcome::Broke { team, pushed_away })
+            FeedKind::ElevationEnded(tile, level(5), ElevationOutcome::Broke { team, pushed_away })
         };
         assert_eq!(
             add(&mut feed, 2_500, broke(Some(TeamId(0)), Some(AgentId(14)))),

@@ -126,7 +126,7 @@ pub(super) const PUSHED: Icon = &[
     (0.32, &[10, -65, 75, 0, 10, 65]),
 ];
 pub(super) const ROSE: Icon = &[(0.32, &[-70, 5, 0, -65, 70, 5]), (0.32, &[-70, 75, 0, 5, 70, 75])];
-pub(super) const RITUAL: Icon = &[
+pub(super) const ELEVATION: Icon = &[
     (0.26, &[0, -95, 90, 65, -90, 65, 0, -95, 90, 65]),
     (0.0, &[0, -35, 40, 35, -40, 35]),
 ];

@@ -104,11 +104,11 @@ fn tile_card(ui: &mut Ui, cx: &mut PanelContext<'_>, tile: Tile) {
             ui.label(format!("egg #{}", egg.egg.0));
         });
     }
-    for ritual in scene.rituals.iter().filter(|ritual| ritual.tile == tile) {
-        let level = ritual.level.get();
-        let left = duration(ritual.remaining_units, &scene.clock);
+    for elevation in scene.elevations.iter().filter(|elevation| elevation.tile == tile) {
+        let level = elevation.level.get();
+        let left = duration(elevation.remaining_units, &scene.clock);
         ui.label(format!("elevation to level {} · {left}", level + 1));
-        theme::bar(ui, &colors, ritual.progress, colors.gold_fill);
+        theme::bar(ui, &colors, elevation.progress, colors.gold_fill);
     }
 }
 
@@ -333,11 +333,16 @@ fn level(ui: &mut Ui, colors: &Colors, agent: &SceneAgent) {
 
 fn action(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
     let (scene, colors) = (cx.scene(), &cx.colors);
-    let mut rituals = scene.rituals.iter();
-    let ritual = rituals.find(|ritual| agent.held && scene.participants(ritual).contains(&agent.id));
-    let (words, progress, left) = match (&agent.action, ritual) {
+    let mut elevations = scene.elevations.iter();
+    let elevation =
+        elevations.find(|elevation| agent.held && scene.participants(elevation).contains(&agent.id));
+    let (words, progress, left) = match (&agent.action, elevation) {
         (Some(action), _) => (action_text(action), action.progress, Some(action.remaining_units)),
-        (None, Some(ritual)) => ("in an elevation", ritual.progress, Some(ritual.remaining_units)),
+        (None, Some(elevation)) => (
+            "in an elevation",
+            elevation.progress,
+            Some(elevation.remaining_units),
+        ),
         (None, None) if agent.held => ("in an elevation", 0.0, None),
         (None, None) => ("idle", 0.0, None),
     };
@@ -369,7 +374,7 @@ fn requirement(ui: &mut Ui, cx: &PanelContext<'_>, agent: &SceneAgent) {
     let here = scene.agents.iter().filter(alike).count() as u32;
     section(ui, colors, &format!("For level {}", agent.level.get() + 1));
     cells(ui, colors, |resource| {
-        // No ritual needs food: its cell shows the agents.
+        // No elevation needs food: its cell shows the agents.
         let (stone, what, have, needed) = match resource {
             Resource::Food => (None, "agents of its level", here, requirement.agents),
             stone => {

@@ -334,9 +334,9 @@ fn candidates(context: &Context, cx: &PanelContext<'_>) -> Vec<Candidate> {
             is_spoken: false,
             count: 1,
             levels: [agent.level; 2],
-            elevation: (scene.rituals.iter().filter(|_| agent.held))
-                .find(|ritual| ritual.tile == agent.tile)
-                .map(|ritual| ritual.progress),
+            elevation: (scene.elevations.iter().filter(|_| agent.held))
+                .find(|elevation| elevation.tile == agent.tile)
+                .map(|elevation| elevation.progress),
         });
     }
     // Equal weights in the order of numbers, so that labels do not take turns.

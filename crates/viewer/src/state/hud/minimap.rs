@@ -87,10 +87,10 @@ impl Minimap {
                 let home = vec2((x + 0.5).rem_euclid(width), (y + 0.5).rem_euclid(height));
                 rect.min + home * scale
             };
-            let rituals = &cx.scene().rituals;
-            let ring = if rituals.len() > RINGS_MAX { 1.0 } else { 4.0 };
-            for ritual in rituals.iter().take(DOTS_MAX) {
-                let middle = at(f32::from(ritual.tile.x), f32::from(ritual.tile.y));
+            let elevations = &cx.scene().elevations;
+            let ring = if elevations.len() > RINGS_MAX { 1.0 } else { 4.0 };
+            for elevation in elevations.iter().take(DOTS_MAX) {
+                let middle = at(f32::from(elevation.tile.x), f32::from(elevation.tile.y));
                 painter.circle_stroke(middle, ring, Stroke::new(1.5, cx.colors.gold));
             }
             let agents = &cx.scene().agents;

@@ -247,7 +247,7 @@ fn describe(point: &Deed, cx: &PanelContext<'_>) -> (String, Option<TeamId>, Ico
             pushed_away,
         } => {
             let text = feed::broken(team.map(name).as_deref(), level, pushed_away);
-            (text, team, icons::RITUAL)
+            (text, team, icons::ELEVATION)
         }
         Cause::Died { who, level } => {
             let text = format!(

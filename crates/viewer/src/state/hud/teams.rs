@@ -142,11 +142,11 @@ fn leaders(teams: &[SceneTeam]) -> Vec<usize> {
 
 fn rising(scene: &Scene) -> Rising {
     let mut rising = Rising::new();
-    for ritual in &scene.rituals {
-        let participants = scene.participants(ritual).iter();
+    for elevation in &scene.elevations {
+        let participants = scene.participants(elevation).iter();
         for agent in participants.filter_map(|&id| scene.agent(id)) {
-            let (agents, done) = rising.entry((agent.team, ritual.level)).or_default();
-            (*agents, *done) = (*agents + 1, *done + ritual.progress);
+            let (agents, done) = rising.entry((agent.team, elevation.level)).or_default();
+            (*agents, *done) = (*agents + 1, *done + elevation.progress);
         }
     }
     rising

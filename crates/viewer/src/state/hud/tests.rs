@@ -354,13 +354,13 @@ fn of_a_crowd_that_speaks_six_are_read_beside_the_cards() {
 
 #[test]
 fn an_agent_in_an_elevation_waits_for_its_end() {
-    let mut fixture = Fixture::new(DemoScene::Ritual, USUAL);
+    let mut fixture = Fixture::new(DemoScene::Elevation, USUAL);
     let mut agents = fixture.state.scene.agents.iter();
     let held = agents.find(|agent| agent.held && agent.action.is_none());
-    fixture.state.selection = Selection::Agent(held.expect("a ritual has participants").id);
+    fixture.state.selection = Selection::Agent(held.expect("an elevation has participants").id);
     fixture.run();
     assert_eq!(fixture.count("in an elevation"), 1);
-    let left = fixture.state.scene.rituals[0].remaining_units;
+    let left = fixture.state.scene.elevations[0].remaining_units;
     let time = format!("{left:.0} u · {:.1} s", left / 100.0);
     assert_eq!(fixture.count(&time), 1, "{time}: {:?}", fixture.words);
 }
