@@ -23,7 +23,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Parser};
 use trantor_runtime::{standard_error, standard_output};
 
-pub use manual::ManualAsked;
+pub use manual::ManualCommand;
 pub use mistake::{Explained, OptionError, SEE_HELP, explain};
 
 /// Exit status for every mistake in the options and every failure to start: the convention of Epitech's tools.

@@ -16,7 +16,7 @@ pub const WORDS: [&str; 2] = ["completions", "man"];
 /// What is asked for with one of [`WORDS`].
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
 #[command(disable_help_subcommand = true)]
-pub enum ManualAsked {
+pub enum ManualCommand {
     /// Write the completions of a shell to standard output.
     Completions {
         /// Which shell
@@ -37,10 +37,10 @@ pub enum ManualAsked {
 /// A mistake, or why the pages cannot be written.
 pub fn run(program: &Command, arguments: &[OsString]) -> Result<String, OptionError> {
     let name = program.get_name().to_owned();
-    let command = ManualAsked::command().bin_name(name);
-    let whole = ManualAsked::augment_subcommands(program.clone());
+    let command = ManualCommand::command().bin_name(name);
+    let whole = ManualCommand::augment_subcommands(program.clone());
     let asked = command.clone().try_get_matches_from(arguments);
-    match asked.and_then(|matches| ManualAsked::from_arg_matches(&matches)) {
+    match asked.and_then(|matches| ManualCommand::from_arg_matches(&matches)) {
         Ok(asked) => asked.carry_out(whole),
         Err(error) if is_request(&error) => Ok(error.to_string()),
         Err(error) => {
@@ -57,7 +57,7 @@ pub fn run(program: &Command, arguments: &[OsString]) -> Result<String, OptionEr
     }
 }
 
-impl ManualAsked {
+impl ManualCommand {
     /// The completions of `program`, or a word about its pages.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Command, CommandFactory as _};
 use trantor_bot::load;
 use trantor_cli::{OptionError, Parsed};
-use trantor_server::cli::Asked;
+use trantor_server::cli::Invocation;
 use trantor_server::headless::{SimError, simulate};
 use trantor_viewer::options::{self, Cli};
 
@@ -37,7 +37,7 @@ fn programs() -> [Program; 5] {
         Program {
             name: "trantor-server",
             ask: |line| match trantor_server::cli::parse(words("trantor-server", line), [])? {
-                Asked::Print(text) => Ok(Some(text)),
+                Invocation::Print(text) => Ok(Some(text)),
                 _ => Ok(None),
             },
             command: trantor_server::cli::command(),

@@ -406,7 +406,7 @@ struct Feed {
     /// What agents do all the time: commands, things carried, broadcasts, eggs.
     routine: VecDeque<(u64, FeedEntry)>,
     /// Births, deaths, elevations, announcements and the victory.
-    deeds: VecDeque<(u64, FeedEntry)>,
+    rare: VecDeque<(u64, FeedEntry)>,
     /// The number of the next entry: they are read in the order in which they came.
     next: u64,
 }
@@ -434,20 +434,20 @@ impl Feed {
             | FeedKind::ElevationEnded(..)
             | FeedKind::Rose(..)
             | FeedKind::Won(_)
-            | FeedKind::Announced(_) => &mut self.deeds,
+            | FeedKind::Announced(_) => &mut self.rare,
         };
         push_bounded(queue, (self.next, entry), FEED_MAX);
         self.next += 1;
     }
 
     fn poll(&mut self) -> Option<FeedEntry> {
-        let is_routine_next = match (self.routine.front(), self.deeds.front()) {
-            (Some((routine, _)), Some((deed, _))) => routine < deed,
+        let is_routine_next = match (self.routine.front(), self.rare.front()) {
+            (Some((routine, _)), Some((rare, _))) => routine < rare,
             (routine, _) => routine.is_some(),
         };
         let queue = match is_routine_next {
             true => &mut self.routine,
-            false => &mut self.deeds,
+            false => &mut self.rare,
         };
         queue.pop_front().map(|(_, entry)| entry)
     }

@@ -12,7 +12,7 @@ use trantor_model::EggId;
 use trantor_protocol::limits::TOKEN_BYTES_MAX;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_protocol::{TokenError, read_token};
-use trantor_time::overload::LAG_MAX;
+use trantor_time::overload::OVERLOAD_MAX;
 use trantor_time::{Frequency, RealSpan};
 
 use crate::limits::Limits;
@@ -31,13 +31,13 @@ pub struct EngineConfig {
     /// The words spoken with agents.
     pub dialect: Dialect,
     /// The unit in which agents of the 42 dialects are sent their food.
-    pub food_told: FoodTold,
+    pub inventory_food: InventoryFood,
     /// The number of places that a newborn agent is sent.
-    pub places_told: PlacesTold,
+    pub join_places: JoinPlaces,
     /// How text viewers see the numbers of agents and eggs.
     pub gui_ids: GuiIds,
     /// What text viewers are sent of a refill.
-    pub refill_news: RefillNews,
+    pub refill_updates: RefillUpdates,
     /// Which peers may change the speed, pause, step, and operate.
     pub control: ControlAccess,
     /// What they show for [`ControlAccess::Token`] and [`ControlAccess::User`]; without one no peer can.
@@ -45,7 +45,7 @@ pub struct EngineConfig {
     /// How much later than it happens viewers see the game, if they may not control it.
     pub spectator_delay: RealSpan,
     /// How far the game may lag before it slows down instead; `None`: without limit.
-    pub lag_max: Option<RealSpan>,
+    pub overload_max: Option<RealSpan>,
     /// What peers may do to the server.
     pub limits: Limits,
     /// Whether game time waits for agents, and how long at most at one moment. It then leaps from moment to
@@ -57,7 +57,7 @@ pub struct EngineConfig {
 
 /// The unit in which agents of the 42 dialects are sent their food.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FoodTold {
+pub enum InventoryFood {
     /// In units of life left, as in their subject.
     #[default]
     Life,
@@ -67,7 +67,7 @@ pub enum FoodTold {
 
 /// The number of places that a newborn agent is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PlacesTold {
+pub enum JoinPlaces {
     /// Those left once it has its own.
     #[default]
     After,
@@ -75,7 +75,7 @@ pub enum PlacesTold {
     Before,
 }
 
-impl PlacesTold {
+impl JoinPlaces {
     pub(crate) fn of(self, left: u32) -> u32 {
         match self {
             Self::After => left,
@@ -86,7 +86,7 @@ impl PlacesTold {
 
 /// What text viewers are sent of a refill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RefillNews {
+pub enum RefillUpdates {
     /// The tiles that changed.
     #[default]
     Changed,
@@ -105,14 +105,14 @@ impl EngineConfig {
             auto_start: true,
             match_duration: None,
             dialect: Dialect::default(),
-            food_told: FoodTold::default(),
-            places_told: PlacesTold::default(),
+            inventory_food: InventoryFood::default(),
+            join_places: JoinPlaces::default(),
             gui_ids: GuiIds::default(),
-            refill_news: RefillNews::default(),
+            refill_updates: RefillUpdates::default(),
             control: ControlAccess::Loopback,
             token: None,
             spectator_delay: RealSpan::ZERO,
-            lag_max: Some(LAG_MAX),
+            overload_max: Some(OVERLOAD_MAX),
             limits: Limits::default(),
             lock_step: None,
             program: concat!("trantor ", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -179,7 +179,7 @@ impl Engine {
             now,
             game.now(),
             config.frequency,
-            config.lag_max,
+            config.overload_max,
             config.lock_step.is_some(),
         );
         let mut engine = Self {

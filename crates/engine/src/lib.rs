@@ -30,7 +30,7 @@ mod shown;
 mod snapshot;
 mod stats;
 
-pub use config::{ControlAccess, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
+pub use config::{ControlAccess, EngineConfig, InventoryFood, JoinPlaces, RefillUpdates, Token};
 pub use engine::{Engine, Fired, FiredKind, JournalBytes, JournalPressure, PlaybackStart};
 pub use shell::{CloseReason, ConnId, Input, OperatorLine, Output};
 pub use stats::{Counters, EngineStats, Spans};

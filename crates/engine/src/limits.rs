@@ -9,7 +9,7 @@ use trantor_protocol::limits::{
     ANSWER_BYTES_MAX, FRAME_TO_CLIENT_BYTES_MAX, INBOX_BYTES_MAX, LINE_BYTES_MAX, SNAPSHOT_PART_TILES_MAX,
     TEAM_TOTALS_BYTES_MAX,
 };
-use trantor_time::overload::LAG_MAX;
+use trantor_time::overload::OVERLOAD_MAX;
 use trantor_time::{Frequency, RealSpan, TokenRate};
 
 /// The limits that an operator may choose. The reasons are those of the defaults.
@@ -231,7 +231,7 @@ pub const LOOK_PIECE_BYTES: usize = ANSWER_BYTES_AT_ONCE;
 /// players, and one gets the largest of maps in half a second.
 pub const ANSWER_SPACING: RealSpan = RealSpan::from_micros(100);
 
-/// Span between two pieces of the map after a refill (`--refill-news all`), for each of up to [`TEXT_VIEWERS_AT_ONCE_MAX`] viewers:
+/// Span between two pieces of the map after a refill (`--refill-updates all`), for each of up to [`TEXT_VIEWERS_AT_ONCE_MAX`] viewers:
 /// four megabytes a second, which any link to a viewer takes. A map of 24 x 24 is one piece.
 pub const MAP_NEWS_SPACING: RealSpan = RealSpan::from_millis(4);
 
@@ -302,7 +302,7 @@ pub const FLUSH_SPAN: RealSpan = RealSpan::from_secs(5);
 pub const LINGER_SPAN: RealSpan = RealSpan::from_secs(1);
 
 /// The longest that a timer waits for a game that lags: as long as a game lags by default.
-pub const TIMER_WAIT_MAX: RealSpan = LAG_MAX;
+pub const TIMER_WAIT_MAX: RealSpan = OVERLOAD_MAX;
 
 /// How often frame viewers get figures for the HUD.
 pub const STATS_PERIOD: RealSpan = RealSpan::from_secs(1);

@@ -4,13 +4,15 @@
 //! that a match, its recording and the same match played in a leap have the same totals, whatever viewers saw of it. It is
 //! saved with a snapshot, or the totals of a resumed match would be those of its last part.
 //!
-//! What a team lacks is judged at the team's own deeds: by what its agents carry, and what lies on the tile where one of them
+//! What a team lacks is judged by what the team itself does: by what its agents carry, and what lies on the tile where one of them
 //! last put down a stone or began an elevation.
 
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
-use trantor_model::totals::{Cause, DEEDS_MAX, Deed, Lack, NEARBY_MAX, Need, Reason, Stay, Why};
+use trantor_model::totals::{
+    Cause, Lack, NEARBY_MAX, Need, Reason, Stay, TURNING_POINTS_MAX, TurningPoint, Why,
+};
 use trantor_model::{
     AgentId, Counts, ElevationOutcome, Level, MatchTotals, Resource, TeamId, TeamTotals, Tile, Who,
 };
@@ -22,7 +24,7 @@ use crate::rules::{Agent, World};
 /// Needs of an elevation: the agents, and then the six stones in the places of their resources.
 const NEEDS: usize = Resource::COUNT;
 
-/// Teams whose first deeds are kept with those around: more than a viewer's plot has lines. They make a snapshot larger.
+/// Teams of which the first turning points are kept with those around: more than a viewer's plot has lines. They make a snapshot larger.
 const PLACES_TEAMS_MAX: usize = 16;
 
 /// Columns and rows around a turning point in which agents are noted, to each side.
@@ -50,9 +52,9 @@ pub(crate) struct Kept {
     ended: Option<(GameTime, TeamId)>,
     /// The team that leads the race.
     leader: Option<TeamId>,
-    lead: Option<Deed>,
-    broke: Option<Deed>,
-    died: Option<Deed>,
+    lead: Option<TurningPoint>,
+    broke: Option<TurningPoint>,
+    died: Option<TurningPoint>,
     teams: Vec<TeamKept>,
 }
 
@@ -75,7 +77,7 @@ struct TeamKept {
     /// Where stones are put down.
     camp: Option<Tile>,
     /// When levels were first reached; only of some teams.
-    places: Vec<Deed>,
+    places: Vec<TurningPoint>,
 }
 
 /// How long something was too few.
@@ -167,22 +169,22 @@ impl Ledger {
             since: self.kept.since,
             until: now,
             teams: teams.map(|(team, present)| team.totals(present, now)).collect(),
-            deeds: Vec::new(),
+            turning_points: Vec::new(),
         };
-        totals.deeds = self.deeds(&totals, winner);
+        totals.turning_points = self.turning_points(&totals, winner);
         totals
     }
 
     /// The turning points, the weightiest causes first, and then in order of time.
-    fn deeds(&self, totals: &MatchTotals, winner: Option<TeamId>) -> Vec<Deed> {
+    fn turning_points(&self, totals: &MatchTotals, winner: Option<TeamId>) -> Vec<TurningPoint> {
         let reached = |team: TeamId, level: Level, cause: Cause| {
             let places = &self.kept.teams.get(usize::from(team.0))?.places;
-            let deed = places
-                .iter()
-                .find(|deed| matches!(deed.cause, Cause::Stood { level: of, .. } if of == level))?;
-            Some(Deed {
+            let turning_point = places.iter().find(
+                |turning_point| matches!(turning_point.cause, Cause::Stood { level: of, .. } if of == level),
+            )?;
+            Some(TurningPoint {
                 cause,
-                ..deed.clone()
+                ..turning_point.clone()
             })
         };
         let is_stay = |why: &Why| why.level > Level::FIRST && why.reason != Reason::Close;
@@ -203,9 +205,10 @@ impl Ledger {
             kept.died.clone(),
             last_step,
         ];
-        let mut deeds: Vec<Deed> = by_weight.into_iter().flatten().take(DEEDS_MAX).collect();
-        deeds.sort_by_key(|deed| deed.at);
-        deeds
+        let mut turning_points: Vec<TurningPoint> =
+            by_weight.into_iter().flatten().take(TURNING_POINTS_MAX).collect();
+        turning_points.sort_by_key(|turning_point| turning_point.at);
+        turning_points
     }
 
     fn is_over(&self) -> bool {
@@ -258,17 +261,16 @@ impl Ledger {
         present.idle -= u32::from(agent.counts_as_idle);
         present.add_held(&agent.inventory, &Counts::ZERO);
         self.change_level(world, agent.id, team, (Some(level), None), now);
-        let is_greater =
-            |deed: &Deed| matches!(deed.cause, Cause::Died { level: before, .. } if level >= before);
+        let is_greater = |turning_point: &TurningPoint| matches!(turning_point.cause, Cause::Died { level: before, .. } if level >= before);
         if has_died && self.kept.died.as_ref().is_none_or(is_greater) {
             let who = Who {
                 agent: agent.id,
                 team,
             };
-            let mut deed = deed(world, agent.tile, Cause::Died { who, level }, now);
-            deed.nearby.truncate(NEARBY_MAX - 1);
-            deed.nearby.insert(0, (agent.tile, team));
-            self.kept.died = Some(deed);
+            let mut turning_point = turning_point(world, agent.tile, Cause::Died { who, level }, now);
+            turning_point.nearby.truncate(NEARBY_MAX - 1);
+            turning_point.nearby.insert(0, (agent.tile, team));
+            self.kept.died = Some(turning_point);
         }
     }
 
@@ -301,7 +303,7 @@ impl Ledger {
             let tile = world.agents[id].tile;
             if usize::from(team.0) < PLACES_TEAMS_MAX {
                 kept.places
-                    .push(deed(world, tile, Cause::Stood { team, level }, now));
+                    .push(turning_point(world, tile, Cause::Stood { team, level }, now));
             }
         }
         self.judge(world, team, now);
@@ -330,7 +332,7 @@ impl Ledger {
         let highest = || own.max_by_key(|agent| (agent.level, Reverse(agent.id)));
         if let Some(agent) = risen.or_else(highest) {
             let cause = Cause::Lead { team, from };
-            self.kept.lead = Some(deed(world, agent.tile, cause, now));
+            self.kept.lead = Some(turning_point(world, agent.tile, cause, now));
         }
     }
 
@@ -394,15 +396,14 @@ impl Ledger {
             let stay = &mut self.team(team).0.stays[level_index(level)];
             stay.broken = stay.broken.saturating_add(1);
         }
-        let is_greater =
-            |deed: &Deed| matches!(deed.cause, Cause::Broke { level: before, .. } if level >= before);
+        let is_greater = |turning_point: &TurningPoint| matches!(turning_point.cause, Cause::Broke { level: before, .. } if level >= before);
         if self.kept.broke.as_ref().is_none_or(is_greater) {
             let cause = Cause::Broke {
                 team,
                 level,
                 pushed_away,
             };
-            self.kept.broke = Some(deed(world, tile, cause, now));
+            self.kept.broke = Some(turning_point(world, tile, cause, now));
         }
     }
 
@@ -436,12 +437,15 @@ impl Kept {
     fn check(&self, world: &World, now: GameTime) -> Result<(), &'static str> {
         let is_past = |at: &GameTime| (GameTime::ZERO..=now).contains(at);
         let is_span = |span: &GameSpan| (GameSpan::ZERO..=SPAN_MAX).contains(span);
-        let is_deed = |deed: &Deed| {
-            let are_on_map = deed.nearby.iter().all(|(tile, _)| world.size.contains(*tile));
-            is_past(&deed.at)
-                && world.size.contains(deed.tile)
+        let is_turning_point = |turning_point: &TurningPoint| {
+            let are_on_map = turning_point
+                .nearby
+                .iter()
+                .all(|(tile, _)| world.size.contains(*tile));
+            is_past(&turning_point.at)
+                && world.size.contains(turning_point.tile)
                 && are_on_map
-                && deed.nearby.len() <= NEARBY_MAX
+                && turning_point.nearby.len() <= NEARBY_MAX
         };
         let is_known = |team: TeamId| team == TeamId::DRAW || world.team(team).is_some();
         let is_team = |team: &TeamKept| {
@@ -457,9 +461,9 @@ impl Kept {
                 && team.best <= Level::LAST.get()
                 && team.camp.is_none_or(|camp| world.size.contains(camp))
                 && team.places.len() <= usize::from(Level::LAST.get())
-                && team.places.iter().all(is_deed)
+                && team.places.iter().all(is_turning_point)
         };
-        let deeds = [&self.lead, &self.broke, &self.died].into_iter().flatten();
+        let turning_points = [&self.lead, &self.broke, &self.died].into_iter().flatten();
         let ended = self.ended.map(|(_, winner)| winner);
         let is_fine = self.teams.len() == world.teams.len()
             && is_past(&self.since)
@@ -467,7 +471,7 @@ impl Kept {
             && ended == world.winner
             && self.leader.into_iter().all(is_known)
             && self.leader != Some(TeamId::DRAW)
-            && deeds.into_iter().all(is_deed)
+            && turning_points.into_iter().all(is_turning_point)
             && self.teams.iter().all(is_team);
         ensure(is_fine, "the totals are not of this game")
     }
@@ -548,7 +552,7 @@ fn level_index(level: Level) -> usize {
 }
 
 /// A turning point with the agents around it as they stand now.
-fn deed(world: &World, tile: Tile, cause: Cause, at: GameTime) -> Deed {
+fn turning_point(world: &World, tile: Tile, cause: Cause, at: GameTime) -> TurningPoint {
     let reach = |reach: i32, side: u16| {
         let side = i32::from(side);
         // A narrow map is gone round once.
@@ -564,7 +568,7 @@ fn deed(world: &World, tile: Tile, cause: Cause, at: GameTime) -> Deed {
         });
     let agents = tiles.flat_map(|tile| world.agents_on(tile).iter().map(move |&id| (tile, id)));
     let nearby = agents.filter_map(|(tile, id)| Some((tile, world.agent(id)?.team)));
-    Deed {
+    TurningPoint {
         at,
         tile,
         cause,

@@ -10,7 +10,7 @@ use trantor_time::{GameSpan, GameTime};
 use crate::{AgentId, Level, Resource, TeamId, Tile, Who};
 
 /// Turning points of a match at most: as many as a card has room for.
-pub const DEEDS_MAX: usize = 3;
+pub const TURNING_POINTS_MAX: usize = 3;
 
 /// Agents around a turning point at most: more would be a blot.
 pub const NEARBY_MAX: usize = 48;
@@ -37,8 +37,8 @@ pub struct MatchTotals {
     pub until: GameTime,
     /// In the order of the teams' ids.
     pub teams: Vec<TeamTotals>,
-    /// The turning points, each of another cause, in order of time; at most [`DEEDS_MAX`].
-    pub deeds: Vec<Deed>,
+    /// The turning points, each of another cause, in order of time; at most [`TURNING_POINTS_MAX`].
+    pub turning_points: Vec<TurningPoint>,
 }
 
 /// The totals of a team.
@@ -93,7 +93,7 @@ pub enum Need {
 
 /// A turning point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deed {
+pub struct TurningPoint {
     /// When it happened.
     pub at: GameTime,
     /// Where.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use trantor_time::GameTime;
 
 use crate::table::Table;
-use crate::totals::{DEEDS_MAX, NEARBY_MAX};
+use crate::totals::{NEARBY_MAX, TURNING_POINTS_MAX};
 use crate::{
     ActionState, AgentId, AgentState, AgentView, Change, Counts, EggId, EggState, ElevationId,
     ElevationState, MapSize, MatchTotals, TeamId, Tile,
@@ -278,16 +278,16 @@ impl<T: Default> World<T> {
         if totals.teams.len() > self.teams {
             return too_much("teams with totals", self.teams);
         }
-        if totals.deeds.len() > DEEDS_MAX {
-            return too_much("turning points", DEEDS_MAX);
+        if totals.turning_points.len() > TURNING_POINTS_MAX {
+            return too_much("turning points", TURNING_POINTS_MAX);
         }
-        for deed in &totals.deeds {
-            if deed.nearby.len() > NEARBY_MAX {
+        for turning_point in &totals.turning_points {
+            if turning_point.nearby.len() > NEARBY_MAX {
                 return too_much("agents around a turning point", NEARBY_MAX);
             }
-            let nearby = deed.nearby.iter().map(|(tile, _)| *tile);
+            let nearby = turning_point.nearby.iter().map(|(tile, _)| *tile);
             nearby
-                .chain([deed.tile])
+                .chain([turning_point.tile])
                 .try_for_each(|tile| self.check_tile(tile))?;
         }
         Ok(())

@@ -21,7 +21,7 @@ use trantor_time::{GameSpan, GameTime, RealSpan};
 
 use crate::actions::{ACTIONS, command, write_mask};
 use crate::seats::{MESSAGES_MAX, Seat, Seating, Seats, command_in};
-use crate::tally::{Deeds, Tally, Teller};
+use crate::tally::{Tally, TeamRecord, Teller};
 use crate::thinking::Thinking;
 
 /// Tiles in sight at the last level.
@@ -340,7 +340,7 @@ impl Arena {
     }
 
     /// What each team has done, if that is counted.
-    pub(crate) fn deeds(&self) -> Vec<Deeds> {
+    pub(crate) fn deeds(&self) -> Vec<TeamRecord> {
         let now = self.game().now();
         self.tally
             .as_ref()

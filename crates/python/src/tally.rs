@@ -13,7 +13,7 @@ use trantor_time::GameTime;
 
 /// What one team has done.
 #[derive(Clone, Copy, Debug, Default, IntoPyObject)]
-pub(crate) struct Deeds {
+pub(crate) struct TeamRecord {
     /// Agents that it had.
     pub joins: u32,
     /// The highest level that one of them reached; 0 without an agent.
@@ -33,7 +33,7 @@ pub(crate) type Tally = Rc<RefCell<Counts>>;
 #[derive(Default)]
 pub(crate) struct Counts {
     /// By team.
-    teams: Vec<Deeds>,
+    teams: Vec<TeamRecord>,
     /// The agents that live, with their team and birth.
     living: BTreeMap<AgentId, (TeamId, GameTime)>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Counts {
 impl Counts {
     /// Takes in the agents of the start.
     pub(crate) fn begin(&mut self, game: &Game) {
-        self.teams = vec![Deeds::default(); game.config().teams.len()];
+        self.teams = vec![TeamRecord::default(); game.config().teams.len()];
         for agent in game.world().agents() {
             self.joined(agent.id, agent.team, agent.level.get(), game.now());
         }
@@ -57,7 +57,7 @@ impl Counts {
     }
 
     /// The counts of each team when the match is over.
-    pub(crate) fn at_end(&mut self, now: GameTime) -> Vec<Deeds> {
+    pub(crate) fn at_end(&mut self, now: GameTime) -> Vec<TeamRecord> {
         for agent in self.living.keys().copied().collect::<Vec<_>>() {
             self.gone(agent, now);
         }
@@ -71,7 +71,7 @@ impl Counts {
         self.living.insert(agent, (team, now));
     }
 
-    fn of(&mut self, agent: AgentId) -> Option<&mut Deeds> {
+    fn of(&mut self, agent: AgentId) -> Option<&mut TeamRecord> {
         let (team, _) = self.living.get(&agent)?;
         self.teams.get_mut(usize::from(team.0))
     }

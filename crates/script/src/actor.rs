@@ -18,7 +18,7 @@ use crate::limits::{
     ANSWERS_MAX, DATA_VALUE_STEPS, HEARD_MAX, INBOX_MAX, INSTANT_AGENT_STEPS, INSTANT_STEPS, JOBS_MAX,
     RESTART_UNITS, ROUTINES_MAX, SCENARIO_HEARD_MAX, SCENARIO_UNIT_STEPS_MAX, STEPS_MAX, UNIT_STEPS_MAX,
 };
-use crate::state::{Birth, Deed, State, command_of, text};
+use crate::state::{Birth, ScriptAct, State, command_of, text};
 use crate::vm::{Ran, ScriptError, Vm};
 
 /// Whom a script is for.
@@ -54,7 +54,7 @@ impl Role {
 
 /// What was perceived and not taken in yet.
 #[derive(Clone, Debug)]
-enum Heard {
+enum Input {
     /// The answer to what has this number.
     Answer(u64, Answer),
     /// What answers nothing: of other agents, or the end of an elevation, `Ko` where it failed.
@@ -130,7 +130,7 @@ pub(crate) struct Actor {
     /// What its file has returned.
     definition: Option<Table>,
     routines: Vec<Routine>,
-    heard: VecDeque<Heard>,
+    heard: VecDeque<Input>,
     inbox: VecDeque<(Arc<[u8]>, u8)>,
     answers: VecDeque<(u64, Answer)>,
     level: Level,
@@ -205,7 +205,7 @@ impl Actor {
 
     // What is perceived --------------------------------------------------------------------------------------------
 
-    fn hear(&mut self, heard: Heard) {
+    fn hear(&mut self, heard: Input) {
         if self.heard.len() == self.role.heard_max() {
             self.heard.pop_front();
         }
@@ -217,32 +217,32 @@ impl Actor {
         let mut lost = Vec::new();
         let ticket = self.state().answered(answer, &mut lost);
         for ticket in lost {
-            self.hear(Heard::Answer(ticket, Answer::Percept(Percept::Ko)));
+            self.hear(Input::Answer(ticket, Answer::Percept(Percept::Ko)));
         }
         if let Some(ticket) = ticket {
-            self.hear(Heard::Answer(ticket, Answer::Percept(answer.clone())));
+            self.hear(Input::Answer(ticket, Answer::Percept(answer.clone())));
         }
     }
 
     fn elevation_ended(&mut self, answer: Percept) {
         self.is_held = false;
         if let Some(ticket) = self.state().elevation_ended() {
-            self.hear(Heard::Answer(ticket, Answer::Percept(answer)));
+            self.hear(Input::Answer(ticket, Answer::Percept(answer)));
         }
     }
 
     pub(crate) fn console_answered(&mut self, id: u64, answer: Answer) {
-        self.hear(Heard::Answer(id, answer));
+        self.hear(Input::Answer(id, answer));
     }
 
     pub(crate) fn event(&mut self, name: &str, data: Data) {
-        self.hear(Heard::Event(name.into(), data));
+        self.hear(Input::Event(name.into(), data));
     }
 
     // Decisions ----------------------------------------------------------------------------------------------------
 
     /// Resumes what is to be resumed at `now`; answers what was done by it, in order.
-    pub(crate) fn resume_due(&mut self, now: GameTime) -> Vec<Deed> {
+    pub(crate) fn resume_due(&mut self, now: GameTime) -> Vec<ScriptAct> {
         self.state().begin_decision(now);
         let reports = &self.vm.shared.reports;
         if reports.is_suspended() {
@@ -263,7 +263,7 @@ impl Actor {
         }
         self.state().send_waiting();
         self.wake_at = self.next_wake();
-        std::mem::take(&mut self.state().deeds)
+        std::mem::take(&mut self.state().acts)
     }
 
     /// When the steps allow the next resumption: its own bucket, and the one that all agents of the file share.
@@ -354,7 +354,7 @@ impl Actor {
         self.pay(STEPS_MAX - steps);
         let role = self.role.name();
         match ran? {
-            Ran::Asked(..) => Err(self
+            Ran::Invocation(..) => Err(self
                 .vm
                 .error("a file may not wait outside of its agent's function")),
             Ran::Returned(Value::Table(table))
@@ -422,7 +422,7 @@ impl Actor {
         let mut ran = self.vm.resume(&thread, arguments, &mut self.state, &mut steps);
         // What needs no time is answered at once, within the same steps.
         let waiting = loop {
-            let Ok(Ran::Asked(request, first, second)) = &ran else {
+            let Ok(Ran::Invocation(request, first, second)) = &ran else {
                 break None;
             };
             match self.request(*request, first, second) {
@@ -482,7 +482,7 @@ impl Actor {
             24 => {
                 let line = first.as_string().map(text).unwrap_or_default().into();
                 let id = self.state().next_id();
-                self.state().deeds.push(Deed::Console { id, line });
+                self.state().acts.push(ScriptAct::Console { id, line });
                 Waiting::Answer(id)
             }
             _ => match command_of(request, first) {
@@ -543,10 +543,10 @@ impl Actor {
 
     // What is taken in ---------------------------------------------------------------------------------------------
 
-    fn take_in(&mut self, heard: Heard) {
+    fn take_in(&mut self, heard: Input) {
         match heard {
-            Heard::Answer(ticket, answer) => self.take_answer(ticket, answer),
-            Heard::Percept(percept) => match percept {
+            Input::Answer(ticket, answer) => self.take_answer(ticket, answer),
+            Input::Percept(percept) => match percept {
                 Percept::Message { direction, text } => self.take_message(text, direction),
                 Percept::Pushed { direction } => self.handle("ejected", Value::Integer(direction.into())),
                 Percept::Level(level) => {
@@ -558,8 +558,8 @@ impl Actor {
                 }
                 _ => self.handle("elevation", Value::Nil),
             },
-            Heard::Died => self.handle("death", Value::Nil),
-            Heard::Event(name, data) => match data.write(&self.vm.lua) {
+            Input::Died => self.handle("death", Value::Nil),
+            Input::Event(name, data) => match data.write(&self.vm.lua) {
                 Ok(value) => self.handle(&name, value),
                 Err(error) => self.failed(self.vm.describe(&error, None), false),
             },
@@ -714,18 +714,18 @@ impl Mind for Actor {
         match percept {
             Percept::Ko if self.is_held => {
                 self.elevation_ended(Percept::Ko);
-                self.hear(Heard::Percept(Percept::Ko));
+                self.hear(Input::Percept(Percept::Ko));
             }
             Percept::Pushed { direction } => {
                 self.state().pose.pushed_from(*direction);
-                self.hear(Heard::Percept(percept.clone()));
+                self.hear(Input::Percept(percept.clone()));
             }
-            Percept::Message { .. } => self.hear(Heard::Percept(percept.clone())),
+            Percept::Message { .. } => self.hear(Input::Percept(percept.clone())),
             Percept::ElevationUnderway => self.is_held = true,
             Percept::Level(level) => {
                 self.level = *level;
                 // First, so that `me.level` is right once the command is answered.
-                self.hear(Heard::Percept(percept.clone()));
+                self.hear(Input::Percept(percept.clone()));
                 self.elevation_ended(percept.clone());
             }
             answer => self.answered(answer),
@@ -737,11 +737,11 @@ impl Mind for Actor {
     }
 
     fn decide(&mut self, now: GameTime, acts: &mut Vec<Act>) {
-        let act = |deed| match deed {
-            Deed::Command(command) => Some(Act::Command(command)),
-            Deed::Join => Some(Act::Join),
-            Deed::Show(show) => Some(Act::Show(show)),
-            Deed::Console { .. } => None,
+        let act = |act| match act {
+            ScriptAct::Command(command) => Some(Act::Command(command)),
+            ScriptAct::Join => Some(Act::Join),
+            ScriptAct::Show(show) => Some(Act::Show(show)),
+            ScriptAct::Console { .. } => None,
         };
         acts.extend(self.resume_due(now).into_iter().filter_map(act));
     }
@@ -751,7 +751,7 @@ impl Mind for Actor {
     }
 
     fn died(&mut self, now: GameTime, acts: &mut Vec<Act>) {
-        self.hear(Heard::Died);
+        self.hear(Input::Died);
         self.decide(now, acts);
     }
 }

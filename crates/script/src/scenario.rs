@@ -9,7 +9,7 @@ use crate::actor::{Actor, Answer, Role};
 use crate::data::Data;
 use crate::events::ScenarioEvents;
 use crate::script::Script;
-use crate::state::{Deed, State};
+use crate::state::{ScriptAct, State};
 use crate::vm::{Bytecode, Host, ScriptError};
 
 /// A scenario that runs. Its [`Script`] is reloaded and resumed like one of agents.
@@ -63,10 +63,10 @@ impl Scenario {
 
     /// Resumes what is to be resumed at `now`: appends what it does, in order.
     pub fn resume_due(&mut self, now: GameTime, acts: &mut Vec<ScenarioAct>) {
-        let act = |deed| match deed {
-            Deed::Console { id, line } => Some(ScenarioAct::Line { id, line }),
-            Deed::Show(show) => Some(ScenarioAct::Show(show)),
-            Deed::Command(_) | Deed::Join => None,
+        let act = |act| match act {
+            ScriptAct::Console { id, line } => Some(ScenarioAct::Line { id, line }),
+            ScriptAct::Show(show) => Some(ScenarioAct::Show(show)),
+            ScriptAct::Command(_) | ScriptAct::Join => None,
         };
         acts.extend(self.actor.resume_due(now).into_iter().filter_map(act));
     }

@@ -20,7 +20,7 @@ use crate::vm::Shared;
 
 /// What a script does.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Deed {
+pub(crate) enum ScriptAct {
     Command(Command),
     Join,
     Show(Show),
@@ -112,7 +112,7 @@ pub(crate) struct State {
     /// None of a scenario, which counts tiles as the map does.
     pub(crate) birth: Option<Birth>,
     pub(crate) pose: Pose,
-    pub(crate) deeds: Vec<Deed>,
+    pub(crate) acts: Vec<ScriptAct>,
     shows: usize,
     flight: Flight,
     /// The tickets of what is in flight.
@@ -134,7 +134,7 @@ impl State {
             now: GameTime::ZERO,
             rng: Pcg32::new(seed, 0x7363_7269_7074),
             pose: Pose::default(),
-            deeds: Vec::new(),
+            acts: Vec::new(),
             shows: 0,
             flight: Flight::default(),
             tickets: VecDeque::new(),
@@ -181,7 +181,7 @@ impl State {
         {
             self.flight.sent(command.clone());
             self.tickets.push_back(ticket);
-            self.deeds.push(Deed::Command(command));
+            self.acts.push(ScriptAct::Command(command));
         }
     }
 
@@ -226,10 +226,10 @@ impl State {
         }
     }
 
-    fn show(&mut self, deed: Deed) {
+    fn show(&mut self, act: ScriptAct) {
         if self.shows < SHOWS_MAX {
             self.shows += 1;
-            self.deeds.push(deed);
+            self.acts.push(act);
         }
     }
 
@@ -345,7 +345,7 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
         let command = command_of(request, &argument).filter(|_| state.has_room());
         command.map(|command| state.send(command))
     });
-    host!("join", |state, (): ()| state.show(Deed::Join));
+    host!("join", |state, (): ()| state.show(ScriptAct::Join));
     host!("timer", |state,
                     (units, is_repeating, run, name): (
         f64,
@@ -375,7 +375,7 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
         }
     );
     host!("note", |state, note: mlua::LuaString| {
-        state.show(Deed::Show(Show::Note(text(&note))));
+        state.show(ScriptAct::Show(Show::Note(text(&note))));
     });
     host!("mark", |state,
                    (key, flat, colour, label): (
@@ -392,20 +392,20 @@ pub(crate) fn host_functions(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Tab
             text: text(&label),
         };
         let key = text(&key);
-        state.show(Deed::Show(Show::Mark { key, mark }));
+        state.show(ScriptAct::Show(Show::Mark { key, mark }));
     });
     host!("unmark", |state, key: mlua::LuaString| {
-        state.show(Deed::Show(Show::Unmark { key: text(&key) }));
+        state.show(ScriptAct::Show(Show::Unmark { key: text(&key) }));
     });
     host!(
         "card",
         |state, (name, value): (mlua::LuaString, mlua::LuaString)| {
             let (name, value) = (text(&name), text(&value));
-            state.show(Deed::Show(Show::Card { name, value }));
+            state.show(ScriptAct::Show(Show::Card { name, value }));
         }
     );
     host!("announce", |state, line: mlua::LuaString| {
-        state.show(Deed::Show(Show::Announce(text(&line))));
+        state.show(ScriptAct::Show(Show::Announce(text(&line))));
     });
     let reach = Rc::clone(shared);
     host!("log", |state, line: mlua::LuaString| {

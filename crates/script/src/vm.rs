@@ -145,7 +145,7 @@ const TIME_EXCEEDED: &str = "the routine kept the match waiting for longer than 
 /// What a resumption came to.
 pub(crate) enum Ran {
     /// It asks for something, with two arguments.
-    Asked(i32, Value, Value),
+    Invocation(i32, Value, Value),
     /// It returned; the first value.
     Returned(Value),
 }
@@ -302,7 +302,7 @@ impl Vm {
             (None, resumed) => match resumed {
                 Err(error) => Err(self.describe(&error, Some(thread))),
                 Ok((first, second, third)) if thread.status() == ThreadStatus::Resumable => {
-                    Ok(Ran::Asked(first.as_i32().unwrap_or(0), second, third))
+                    Ok(Ran::Invocation(first.as_i32().unwrap_or(0), second, third))
                 }
                 Ok((first, ..)) => Ok(Ran::Returned(first)),
             },

@@ -15,23 +15,23 @@ use log::LevelFilter;
 use trantor_cli::help;
 use trantor_protocol::text::Dialect;
 
-use crate::console::remote::ConsoleAsked;
+use crate::console::remote::ConsoleCommand;
 use crate::headless;
 use crate::options::settings::{
     self, CONFIG, Environment, RUST_LOG, Resolved, SAMPLE, apply_file, find, flags, is_common, names,
 };
-use crate::options::{COMMANDS, FREQUENCY_MAX, OptionError, PROGRAM, explain, spelt};
-use crate::playback::{PlayAsked, PlayFrom};
-use crate::replay::ReplayAsked;
+use crate::options::{COMMANDS, FREQUENCY_MAX, OptionError, PROGRAM, explain, flag_of};
+use crate::playback::{PlayCommand, PlayFrom};
+use crate::replay::ReplayCommand;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Invocation {
     Run(Box<Resolved>),
     CheckConfig(Vec<PathBuf>),
     Types,
-    Console(ConsoleAsked),
-    Replay(ReplayAsked),
-    Play(Box<PlayAsked>),
+    Console(ConsoleCommand),
+    Replay(ReplayCommand),
+    Play(Box<PlayCommand>),
     /// Print this and end with status 0: the help text or the version.
     Print(String),
 }
@@ -73,7 +73,7 @@ pub fn refuse(arguments: impl IntoIterator<Item = OsString>, mistake: OptionErro
 pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Result<Asked, OptionError> {
+) -> Result<Invocation, OptionError> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let word = |place: usize| {
         arguments
@@ -85,23 +85,22 @@ pub fn parse(
     let asked = match (word(1), word(2)) {
         ("help", _) => Err(Stop::Print(documented(command()).render_help().to_string())),
         ("replay", _) => parse_replay(&arguments[1..]),
-        ("console", _) => parse_as(ConsoleAsked::command(), &arguments[1..], "console")
-            .map(|(asked, _)| Asked::Console(asked)),
+        ("console", _) => parse_as(ConsoleCommand::command(), &arguments[1..], "console")
+            .map(|(asked, _)| Invocation::Console(asked)),
         ("completions" | "man", _) => trantor_cli::manual::run(&whole_command(), &arguments)
-            .map(Asked::Print)
+            .map(Invocation::Print)
             .map_err(Stop::from),
-        ("types", _) => {
-            parse_as(TypesAsked::command(), &arguments[1..], "types").map(|(TypesAsked {}, _)| Asked::Types)
-        }
+        ("types", _) => parse_as(TypesCommand::command(), &arguments[1..], "types")
+            .map(|(TypesCommand {}, _)| Invocation::Types),
         ("config", "print") => resolve_by(config_print_command(), &arguments[2..], environment)
-            .map(|resolved| Asked::Print(print_config(&resolved))),
+            .map(|resolved| Invocation::Print(print_config(&resolved))),
         ("config", _) => parse_as(config_command(), &arguments[1..], "config")
-            .map(|(ConfigAsked::Check { files }, _)| Asked::CheckConfig(files)),
-        _ => resolve(arguments, environment).map(|resolved| Asked::Run(Box::new(resolved))),
+            .map(|(ConfigCommand::Check { files }, _)| Invocation::CheckConfig(files)),
+        _ => resolve(arguments, environment).map(|resolved| Invocation::Run(Box::new(resolved))),
     };
     match asked {
         Ok(asked) => Ok(asked),
-        Err(Stop::Print(text)) => Ok(Asked::Print(text)),
+        Err(Stop::Print(text)) => Ok(Invocation::Print(text)),
         Err(Stop::Refused(error)) => Err(error),
     }
 }
@@ -245,13 +244,13 @@ fn apply_flags(resolved: &mut Resolved, matches: &ArgMatches) -> Result<(), Opti
     if matches.index_of(SPEED_OR_DURATION) > matches.index_of(meant) {
         apply_flag(resolved, matches, SPEED_OR_DURATION, meant)?;
     }
-    let (level, spelt) = match matches.get_count(VERBOSE) {
+    let (level, flag) = match matches.get_count(VERBOSE) {
         0 => return Ok(()),
         1 => (LevelFilter::Debug, "-v"),
         _ => (LevelFilter::Trace, "-vv"),
     };
     let log = resolved.options.log.clone().at_least(level);
-    let accepted = resolved.put("log", vec![log.to_string()], spelt);
+    let accepted = resolved.put("log", vec![log.to_string()], flag);
     accepted.expect("a filter is accepted as it is shown");
     Ok(())
 }
@@ -267,13 +266,13 @@ fn apply_flag(
         return Ok(());
     };
     let words: Vec<String> = words.cloned().collect();
-    let spelt = match id {
+    let flag = match id {
         SPEED_OR_DURATION => "-t".to_owned(),
-        _ => spelt(name),
+        _ => flag_of(name),
     };
-    let written = format!("{spelt} {}", words.join(" "));
+    let written = format!("{flag} {}", words.join(" "));
     resolved
-        .put(name, words, spelt)
+        .put(name, words, flag)
         .map_err(|why| OptionError::new(written, why))
 }
 
@@ -287,7 +286,7 @@ const PLAY_OPTIONS: &[&str] = &[
     "gui-ids",
     "dialect",
     "console",
-    "lag-limit",
+    "overload-limit",
     "metrics",
     "metrics-log",
     "metrics-every",
@@ -297,21 +296,21 @@ const PLAY_OPTIONS: &[&str] = &[
 fn replay_command() -> Command {
     let flags = flags().filter(|flag| PLAY_OPTIONS.contains(&flag.get_id().as_str()));
     let speed = format!("Units of game time per second [1 to {FREQUENCY_MAX}] [default: as recorded]");
-    ReplayAsked::command().mut_subcommand("play", |play| {
+    ReplayCommand::command().mut_subcommand("play", |play| {
         documented(play.args(flags)).mut_arg("frequency", |arg| arg.help(speed))
     })
 }
 
-fn parse_replay(words: &[OsString]) -> Result<Asked, Stop> {
+fn parse_replay(words: &[OsString]) -> Result<Invocation, Stop> {
     let (asked, matches) = parse_as(replay_command(), words, "replay")?;
-    let ReplayAsked::Play {
+    let ReplayCommand::Play {
         files,
         at,
         paused,
         recorded_speed,
     } = asked
     else {
-        return Ok(Asked::Replay(asked));
+        return Ok(Invocation::Replay(asked));
     };
     let (_, matches) = matches.subcommand().expect("it is play");
     let mut resolved = Resolved::default();
@@ -321,7 +320,7 @@ fn parse_replay(words: &[OsString]) -> Result<Asked, Stop> {
     let at = at.as_deref().unwrap_or("0%");
     let must_be = "must be a time in units, as 1500 or 1500.5, or a part of the recording, as 40%";
     let at = PlayFrom::read(at).ok_or_else(|| OptionError::new(format!("--at {at}"), must_be))?;
-    Ok(Asked::Play(Box::new(PlayAsked {
+    Ok(Invocation::Play(Box::new(PlayCommand {
         files: files.files,
         at,
         is_paused: paused,
@@ -339,7 +338,7 @@ fn parse_replay(words: &[OsString]) -> Result<Asked, Stop> {
     disable_help_subcommand = true,
     arg_required_else_help = false
 )]
-pub enum ConfigAsked {
+pub enum ConfigCommand {
     /// Report every mistake in FILE, with its line and what to write instead; status 84 if there is one
     Check {
         /// A file for --config
@@ -371,7 +370,7 @@ fn print_config(resolved: &Resolved) -> String {
 }
 
 fn config_command() -> Command {
-    ConfigAsked::command().subcommand(config_print_command())
+    ConfigCommand::command().subcommand(config_print_command())
 }
 
 fn config_print_command() -> Command {
@@ -391,16 +390,16 @@ fn config_print_command() -> Command {
     bin_name = "trantor-server types",
     about = "Write the types of what scripts may call to standard output, for editors."
 )]
-struct TypesAsked {}
+struct TypesCommand {}
 
 /// The program with all its commands. Only for documentation: [`parse`] tells commands by their first word.
 fn whole_command() -> Command {
     let others = [
         config_command(),
-        ConsoleAsked::command(),
+        ConsoleCommand::command(),
         replay_command().name("replay"),
         help::with_ranges(headless::command()),
-        TypesAsked::command(),
+        TypesCommand::command(),
     ];
     documented(command()).subcommands(others)
 }
@@ -408,7 +407,7 @@ fn whole_command() -> Command {
 #[cfg(test)]
 mod tests {
     use clap::Subcommand as _;
-    use trantor_cli::ManualAsked;
+    use trantor_cli::ManualCommand;
     use trantor_cli::manual::write_pages;
 
     use super::*;
@@ -416,7 +415,7 @@ mod tests {
     #[test]
     fn there_is_a_page_for_every_command_with_every_option() {
         let directory = std::env::temp_dir().join(format!("trantor-man-{}", std::process::id()));
-        let whole = ManualAsked::augment_subcommands(whole_command());
+        let whole = ManualCommand::augment_subcommands(whole_command());
         let pages = write_pages(whole, &directory).unwrap();
         assert_eq!(pages, std::fs::read_dir(&directory).unwrap().count());
         let page = |name: &str| std::fs::read_to_string(directory.join(format!("{name}.1"))).unwrap();

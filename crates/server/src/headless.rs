@@ -46,7 +46,7 @@ const UNITS_MAX: u64 = 100_000_000_000;
     args_override_self = true,
     allow_negative_numbers = true
 )]
-pub(crate) struct SimAsked {
+pub(crate) struct SimCommand {
     #[command(flatten)]
     game: GameOptions,
     /// Agents that a mind has its team grow to at most [default: twice the places, at least 24]
@@ -143,7 +143,7 @@ pub enum SimError {
 
 /// The options of a simulation. Those that it shares with the server have the same defaults, but for the seed.
 pub fn command() -> Command {
-    settings::with_defaults(SimAsked::command())
+    settings::with_defaults(SimCommand::command())
         .mut_arg("seed", |arg| arg.default_value("1"))
         .mut_arg("width", |arg| arg.visible_alias("x"))
         .mut_arg("height", |arg| arg.visible_alias("y"))
@@ -158,7 +158,7 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
     });
     let command = help::with_ranges(command());
     let matches = command.clone().try_get_matches_from(words);
-    let asked = match matches.and_then(|matches| SimAsked::from_arg_matches(&matches)) {
+    let asked = match matches.and_then(|matches| SimCommand::from_arg_matches(&matches)) {
         Ok(asked) => asked,
         Err(error) if trantor_cli::is_request(&error) => return Ok(error.to_string()),
         Err(error) => return Err(explain(&error, &command, Some(WORD)).into()),
@@ -181,7 +181,7 @@ pub fn simulate(arguments: impl IntoIterator<Item = OsString>) -> Result<String,
     Ok(serde_json::to_string(&summary).expect("names and numbers can always be written"))
 }
 
-impl SimAsked {
+impl SimCommand {
     fn leap(&self, cast: &mut Cast) -> Result<Leap, OptionError> {
         let refused = |option: &'static str| move |why| OptionError::new(format!("{WORD}: {option}"), why);
         let lag = self.game.lag().map_err(|error| error.within(WORD))?;
@@ -259,7 +259,7 @@ impl SimAsked {
     }
 }
 
-fn play(asked: &SimAsked, mut leap: Leap, cast: &mut Cast) -> io::Result<Summary> {
+fn play(asked: &SimCommand, mut leap: Leap, cast: &mut Cast) -> io::Result<Summary> {
     let create =
         |path: &PathBuf| check_overwrite(path, "a recording", &[&MAGIC]).and_then(|()| File::create(path));
     let mut journal = asked.record.as_ref().map(create).transpose()?;
@@ -356,7 +356,7 @@ fn first_to(totals: &MatchTotals, config: &GameConfig) -> BTreeMap<u8, First> {
 }
 
 /// Kinds by team, or groups as they were asked for with what they did.
-fn minds_of(asked: &SimAsked, leap: &Leap) -> Vec<String> {
+fn minds_of(asked: &SimCommand, leap: &Leap) -> Vec<String> {
     match asked.game.mind.is_empty() {
         true => asked.minds.iter().map(|kind| kind.name().to_owned()).collect(),
         false => leap

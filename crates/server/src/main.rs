@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use trantor_runtime::{standard_error, standard_output};
-use trantor_server::cli::{self, Asked, Stop};
+use trantor_server::cli::{self, Invocation, Stop};
 use trantor_server::console::input::{self, ConsoleThread};
 use trantor_server::event_loop::{EndReason, EventLoop};
 use trantor_server::export::Exporter;
@@ -34,20 +34,22 @@ fn main() -> ExitCode {
         };
     }
     match cli::parse(std::env::args_os(), std::env::vars_os()) {
-        Ok(Asked::Run(resolved)) => {
+        Ok(Invocation::Run(resolved)) => {
             let options = resolved.options.clone();
             run(&options, Some(*resolved), start::start).unwrap_or_else(refuse)
         }
-        Ok(Asked::Play(asked)) => run(&asked.options, None, |_| start::play(&asked)).unwrap_or_else(refuse),
-        Ok(Asked::CheckConfig(files)) => check_config(&files),
-        Ok(Asked::Types) => print_or_refuse(Scripts::definitions()),
-        Ok(Asked::Console(asked)) => match console::remote::run(&asked) {
+        Ok(Invocation::Play(asked)) => {
+            run(&asked.options, None, |_| start::play(&asked)).unwrap_or_else(refuse)
+        }
+        Ok(Invocation::CheckConfig(files)) => check_config(&files),
+        Ok(Invocation::Types) => print_or_refuse(Scripts::definitions()),
+        Ok(Invocation::Console(asked)) => match console::remote::run(&asked) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
             Err(error) => refuse(error),
         },
-        Ok(Asked::Replay(asked)) => replay::run(&asked),
-        Ok(Asked::Print(text)) => print(&text),
+        Ok(Invocation::Replay(asked)) => replay::run(&asked),
+        Ok(Invocation::Print(text)) => print(&text),
         Err(mistake) => cli::refuse(std::env::args_os(), mistake),
     }
 }

@@ -22,7 +22,7 @@ const RECORDING_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 const STATES_BYTES_MAX: usize = 1024 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlayAsked {
+pub struct PlayCommand {
     pub files: Vec<PathBuf>,
     pub at: PlayFrom,
     pub is_paused: bool,

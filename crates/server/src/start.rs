@@ -18,7 +18,7 @@ use crate::console::operate::{lag_actions, scenario_line};
 use crate::descriptors;
 use crate::event_loop::EventLoop;
 use crate::options::Options;
-use crate::playback::{self, PlayAsked};
+use crate::playback::{self, PlayCommand};
 use crate::recorder::{Recorder, RecorderConfig};
 use crate::scripts::{Isolation, Scripts};
 use crate::service_manager;
@@ -176,7 +176,7 @@ pub fn start(options: &Options) -> anyhow::Result<(EventLoop, String)> {
 }
 
 /// Makes the loop that plays a recording. Answers it with the line that describes it.
-pub fn play(asked: &PlayAsked) -> anyhow::Result<(EventLoop, String)> {
+pub fn play(asked: &PlayCommand) -> anyhow::Result<(EventLoop, String)> {
     descriptors::raise_limit();
     let options = &asked.options;
     let recording = playback::load(&asked.files)?;

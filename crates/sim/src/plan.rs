@@ -6,7 +6,7 @@
 use std::num::NonZeroU64;
 
 use trantor_engine::limits::{Limits, TEXT_VIEWERS_AT_ONCE_MAX};
-use trantor_engine::{ControlAccess, EngineConfig, RefillNews, Token};
+use trantor_engine::{ControlAccess, EngineConfig, RefillUpdates, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
@@ -212,7 +212,7 @@ fn draw_config(rng: &mut Rng, seed: u64) -> EngineConfig {
     config.frequency = Frequency::new(hertz).expect("a valid frequency");
     config.dialect = *rng.pick(&Dialect::ALL);
     config.gui_ids = *rng.pick(&[GuiIds::Hash, GuiIds::Plain, GuiIds::Pnw]);
-    config.refill_news = *rng.pick(&[RefillNews::Changed, RefillNews::All]);
+    config.refill_updates = *rng.pick(&[RefillUpdates::Changed, RefillUpdates::All]);
     config.control = *rng.pick(&[
         ControlAccess::Everyone,
         ControlAccess::Loopback,

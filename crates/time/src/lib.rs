@@ -27,7 +27,7 @@ pub use clock::{Clock, ManualClock};
 pub use frame_budget::{FrameBudget, Turn};
 pub use game_clock::GameClock;
 pub use link::{Delivery, Link, LinkSettings};
-pub use overload::LagGovernor;
+pub use overload::OverloadGovernor;
 pub use pacing::{Due, Pace, Pacer, Pacing, Rate, RateError};
 pub use tick_clock::{Tick, TickClock};
 pub use timers::{TimerId, TimerQueue};

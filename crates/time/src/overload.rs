@@ -19,30 +19,30 @@ use crate::units::{Frequency, GameSpan, GameTime, RealSpan, RealTime};
 ///
 /// Above the ordinary hiccups of a shared machine (50 to 100 ms), so that those do not slow the game; below
 /// what a player would call broken.
-pub const LAG_MAX: RealSpan = RealSpan::from_millis(250);
+pub const OVERLOAD_MAX: RealSpan = RealSpan::from_millis(250);
 
 /// Reads the game clock once a pass, and lets it slip when the work falls too far behind.
 #[derive(Clone, Debug)]
-pub struct LagGovernor {
+pub struct OverloadGovernor {
     /// `None`: debts are paid in full, however long that takes.
-    lag_max: Option<RealSpan>,
+    overload_max: Option<RealSpan>,
     last: Option<GameTime>,
     slips: u64,
     slipped: GameSpan,
 }
 
-impl LagGovernor {
-    /// A governor that allows a lag of `lag_max`; `None` switches the rule off.
+impl OverloadGovernor {
+    /// A governor that allows a lag of `overload_max`; `None` switches the rule off.
     ///
     /// # Panics
-    /// If `lag_max` is negative; settings are checked where they are read.
-    pub fn new(lag_max: Option<RealSpan>) -> Self {
+    /// If `overload_max` is negative; settings are checked where they are read.
+    pub fn new(overload_max: Option<RealSpan>) -> Self {
         assert!(
-            lag_max.is_none_or(|lag_max| lag_max >= RealSpan::ZERO),
+            overload_max.is_none_or(|overload_max| overload_max >= RealSpan::ZERO),
             "a lag is not negative"
         );
         Self {
-            lag_max,
+            overload_max,
             last: None,
             slips: 0,
             slipped: GameSpan::ZERO,
@@ -52,12 +52,12 @@ impl LagGovernor {
     /// Game time for the pass whose sample is `real`; `earliest` is the first game deadline not yet run.
     pub fn read(&mut self, clock: &mut GameClock, real: RealTime, earliest: Option<GameTime>) -> GameTime {
         let now = clock.now(real);
-        let governed = match (self.lag_max, earliest) {
-            (Some(lag_max), Some(earliest)) => {
+        let governed = match (self.overload_max, earliest) {
+            (Some(overload_max), Some(earliest)) => {
                 // A clock that was set or stepped since the last pass may stand beyond the limit: it stays.
                 let anchor = clock.anchor().1;
                 let reached = self.last.map_or(anchor, |last| last.max(anchor));
-                reached.max(now.min(limit(earliest, lag_max, clock.frequency())))
+                reached.max(now.min(limit(earliest, overload_max, clock.frequency())))
             }
             _ => now,
         };
@@ -72,8 +72,8 @@ impl LagGovernor {
 
     /// Whether a clock of this speed may show `at` while `earliest` is the first game deadline not yet run.
     pub fn allows(&self, at: GameTime, earliest: Option<GameTime>, frequency: Frequency) -> bool {
-        match (self.lag_max, earliest) {
-            (Some(lag_max), Some(earliest)) => at <= limit(earliest, lag_max, frequency),
+        match (self.overload_max, earliest) {
+            (Some(overload_max), Some(earliest)) => at <= limit(earliest, overload_max, frequency),
             _ => true,
         }
     }
@@ -95,7 +95,7 @@ impl LagGovernor {
 }
 
 /// The furthest that game time goes while `earliest` is not yet run.
-fn limit(earliest: GameTime, lag_max: RealSpan, frequency: Frequency) -> GameTime {
-    let lag_nu = i128::from(lag_max.as_nanos()) * i128::from(frequency.get());
+fn limit(earliest: GameTime, overload_max: RealSpan, frequency: Frequency) -> GameTime {
+    let lag_nu = i128::from(overload_max.as_nanos()) * i128::from(frequency.get());
     earliest + GameSpan::from_nanounits(lag_nu)
 }

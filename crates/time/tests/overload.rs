@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use trantor_time::overload::LAG_MAX;
-use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, NANOS, RealSpan, RealTime};
+use trantor_time::overload::OVERLOAD_MAX;
+use trantor_time::{Frequency, GameClock, GameSpan, GameTime, NANOS, OverloadGovernor, RealSpan, RealTime};
 
 fn ms(millis: i64) -> RealSpan {
     RealSpan::from_millis(millis)
@@ -13,7 +13,7 @@ fn ms(millis: i64) -> RealSpan {
 /// A server whose every event costs time; agents chain their actions from nominal ends.
 struct Server {
     clock: GameClock,
-    governor: LagGovernor,
+    governor: OverloadGovernor,
     /// Agents by the ends of their actions.
     agenda: BTreeSet<(GameTime, u32)>,
     real: RealTime,
@@ -23,12 +23,12 @@ struct Server {
 }
 
 impl Server {
-    fn new(frequency: u64, agents: u32, lag_max: Option<RealSpan>) -> Self {
+    fn new(frequency: u64, agents: u32, overload_max: Option<RealSpan>) -> Self {
         let frequency = Frequency::new(frequency).expect("a good frequency");
         let start = |agent| (GameTime::from_nanounits(i128::from(agent) * 1_000_003), agent);
         Self {
             clock: GameClock::new(RealTime::ZERO, GameTime::ZERO, frequency),
-            governor: LagGovernor::new(lag_max),
+            governor: OverloadGovernor::new(overload_max),
             agenda: (0..agents).map(start).collect(),
             real: RealTime::ZERO,
             fired: Vec::new(),
@@ -68,8 +68,8 @@ proptest! {
         lag_ms in 0..500_i64,
         passes in prop::collection::vec((1..80_usize, 0..3_000_i64, prop_oneof![9 => 0..1_000_i64, 1 => 0..3_600_000_000_i64]), 1..60),
     ) {
-        let lag_max = ms(lag_ms);
-        let mut bounded = Server::new(frequency, 50, Some(lag_max));
+        let overload_max = ms(lag_ms);
+        let mut bounded = Server::new(frequency, 50, Some(overload_max));
         let mut unbounded = Server::new(frequency, 50, None);
         for (most, cost_us, hiccup_us) in passes {
             let (cost, hiccup) = (RealSpan::from_micros(cost_us), RealSpan::from_micros(hiccup_us));
@@ -77,7 +77,7 @@ proptest! {
             unbounded.pass(most, cost, hiccup);
         }
         // By the rule, to the nanounit; game time shown before cannot be taken back, but was within it then.
-        prop_assert!(bounded.lag_nu_max <= i128::from(lag_max.as_nanos()) * i128::from(frequency));
+        prop_assert!(bounded.lag_nu_max <= i128::from(overload_max.as_nanos()) * i128::from(frequency));
         let same = bounded.fired.len().min(unbounded.fired.len());
         prop_assert_eq!(&bounded.fired[..same], &unbounded.fired[..same], "the same events in the same order");
         prop_assert!(bounded.fired.is_sorted_by_key(|&(at, _)| at));
@@ -86,15 +86,15 @@ proptest! {
 
 #[test]
 fn a_clock_slips_only_by_what_it_cannot_keep_up_with() {
-    let mut within_its_means = Server::new(1000, 20, Some(LAG_MAX));
+    let mut within_its_means = Server::new(1000, 20, Some(OVERLOAD_MAX));
     for _ in 0..10_000 {
         within_its_means.pass(64, RealSpan::from_micros(40), RealSpan::from_micros(50));
     }
     assert_eq!(within_its_means.governor.slips(), 0);
 
-    let mut suspended = Server::new(100, 50, Some(LAG_MAX));
+    let mut suspended = Server::new(100, 50, Some(OVERLOAD_MAX));
     suspended.pass(64, RealSpan::ZERO, RealSpan::from_secs(86_400));
-    let limit_nu = i128::from(LAG_MAX.as_nanos()) * 100;
+    let limit_nu = i128::from(OVERLOAD_MAX.as_nanos()) * 100;
     assert_eq!((suspended.governor.slips(), suspended.lag_nu_max), (1, limit_nu));
     let day = GameSpan::from_units(86_400 * 100);
     assert_eq!(
@@ -107,7 +107,7 @@ fn a_clock_slips_only_by_what_it_cannot_keep_up_with() {
 fn a_clock_that_was_stepped_beyond_the_limit_stays_there() {
     let frequency = Frequency::new(100).expect("a good frequency");
     let mut clock = GameClock::new(RealTime::ZERO, GameTime::ZERO, frequency);
-    let mut governor = LagGovernor::new(Some(ms(10)));
+    let mut governor = OverloadGovernor::new(Some(ms(10)));
     let earliest = Some(GameTime::from_units(1));
     governor.read(&mut clock, RealTime::ZERO, earliest);
     clock.pause(RealTime::ZERO);

@@ -10,7 +10,7 @@ use trantor_render::picture::DecalKind;
 use trantor_runtime::real_clock::RealClock;
 use trantor_runtime::wait::Parker;
 use trantor_server::background::Background;
-use trantor_server::cli::{self, Asked};
+use trantor_server::cli::{self, Invocation};
 use trantor_server::headless;
 use trantor_server::start;
 use trantor_time::{Clock as _, GameTime, RealSpan};
@@ -55,7 +55,7 @@ fn play(name: &str, options: &str) -> Playing {
     headless::simulate(words(&line)).expect("the game is recorded");
     let line = format!("trantor-server replay play {path} -p 0 --paused -f 1000");
     let asked = match cli::parse(words(&line), std::iter::empty()) {
-        Ok(Asked::Play(asked)) => asked,
+        Ok(Invocation::Play(asked)) => asked,
         other => panic!("{other:?}"),
     };
     let make = move || {

@@ -16,7 +16,7 @@ use trantor_model::{AgentId, Change, Command, GameRefusal, Percept};
 use trantor_time::RealTime;
 
 use super::Engine;
-use crate::config::RefillNews;
+use crate::config::RefillUpdates;
 use crate::limits;
 use crate::replicate::{send_death, send_percept};
 use crate::session::Session;
@@ -130,7 +130,9 @@ impl Engine {
             }
             // The last moment of a match keeps what is shown.
             Change::Left { agent, .. } if !self.delivery.snapshots.is_over() => self.forget_shown(*agent),
-            Change::Refilled if self.config.refill_news == RefillNews::All && self.sessions.begin_map() => {
+            Change::Refilled
+                if self.config.refill_updates == RefillUpdates::All && self.sessions.begin_map() =>
+            {
                 self.publish_text_piece(limits::ANSWER_BYTES_AT_ONCE);
             }
             // The end of a game that was recorded ends nothing here.

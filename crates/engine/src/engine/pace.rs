@@ -1,7 +1,7 @@
 //! How game time follows real time: the game clock, the start, speed, pause and steps, and the slip rule.
 //!
 //! A sample of the clock at the start of each pass, and one for each input, becomes `G`, the game time of what is done
-//! next. When the machine cannot keep up, [`LagGovernor`] lets the clock slip: the game is then slower, not lossy.
+//! next. When the machine cannot keep up, [`OverloadGovernor`] lets the clock slip: the game is then slower, not lossy.
 //!
 //! A sprint (`tick sprint`) is a stretch of game time at full speed, after which the speed is again what it was. It ends at the
 //! exact game time, however late the pass that notices: the clock is set back as of that instant. But where the work of the way
@@ -11,7 +11,7 @@ use trantor_game::{GameInput, Handled, PaceChange};
 use trantor_model::control::{FREQUENCY_ASKED_MAX, frequency_asked};
 use trantor_model::{Refusal, Step};
 use trantor_protocol::text::GuiEvent;
-use trantor_time::{Frequency, GameClock, GameSpan, GameTime, LagGovernor, RealSpan, RealTime};
+use trantor_time::{Frequency, GameClock, GameSpan, GameTime, OverloadGovernor, RealSpan, RealTime};
 
 use super::Engine;
 use super::course::Sprint;
@@ -23,7 +23,7 @@ pub(crate) struct Pace {
     started: bool,
     /// Time stands still but for leaps: lock-step.
     leaps: bool,
-    governor: LagGovernor,
+    governor: OverloadGovernor,
     game_now: GameTime,
     /// Where game time was last moved to at once. What became due by that was due then.
     moved_to: GameTime,
@@ -36,7 +36,7 @@ impl Pace {
         now: RealTime,
         game_now: GameTime,
         frequency: Frequency,
-        lag_max: Option<RealSpan>,
+        overload_max: Option<RealSpan>,
         leaps: bool,
     ) -> Self {
         let mut clock = GameClock::new(now, game_now, frequency);
@@ -45,7 +45,7 @@ impl Pace {
             clock,
             started: false,
             leaps,
-            governor: LagGovernor::new(lag_max),
+            governor: OverloadGovernor::new(overload_max),
             game_now,
             moved_to: game_now,
         }

@@ -58,18 +58,18 @@ impl Engine {
         Ok(engine)
     }
 
-    /// An engine that shows a game while it is being played elsewhere: `begun` is what its journal holds so far, and more comes
+    /// An engine that shows a game while it is being played elsewhere: `so_far` is what its journal holds so far, and more comes
     /// with [`Self::extend`]. Viewers see it as any game: it has no end that they could seek.
     ///
     /// # Errors
     /// As [`Self::play`].
-    pub fn follow(config: EngineConfig, begun: &Arc<Recording>, now: RealTime) -> Result<Self, Divergence> {
+    pub fn follow(config: EngineConfig, so_far: &Arc<Recording>, now: RealTime) -> Result<Self, Divergence> {
         let start = PlaybackStart {
-            at: begun.end(),
+            at: so_far.end(),
             follows_speed: false,
             is_paused: false,
         };
-        let mut engine = Self::play(config, begun, start, now)?;
+        let mut engine = Self::play(config, so_far, start, now)?;
         engine.course.playback_mut().expect("it plays").is_live = true;
         Ok(engine)
     }
@@ -79,9 +79,9 @@ impl Engine {
     ///
     /// # Errors
     /// If there is no recording, or nothing can be played of this one. Nothing has changed then.
-    pub fn follow_another(&mut self, begun: &Arc<Recording>, now: RealTime) -> Result<(), Refusal> {
-        self.go_to(begun, begun.end(), now)?;
-        self.config.game = begun.config().clone();
+    pub fn follow_another(&mut self, so_far: &Arc<Recording>, now: RealTime) -> Result<(), Refusal> {
+        self.go_to(so_far, so_far.end(), now)?;
+        self.config.game = so_far.config().clone();
         self.settle();
         Ok(())
     }

@@ -108,7 +108,7 @@ impl Engine {
     }
 
     pub(super) fn send_accepted(&mut self, conn: ConnId, places_left: u32) {
-        let places = self.config.places_told.of(places_left);
+        let places = self.config.join_places.of(places_left);
         let size = self.config.game.size;
         self.send_line(conn, &AiLine::Accepted { places, size });
     }

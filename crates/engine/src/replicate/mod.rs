@@ -15,7 +15,7 @@ use std::sync::Arc;
 use trantor_model::{AgentId, Percept, Resource, Sight};
 use trantor_protocol::text::{AiLine, Dialect, LongLook, write_ai_line, write_percept};
 
-use crate::config::{EngineConfig, FoodTold};
+use crate::config::{EngineConfig, InventoryFood};
 use crate::limits;
 use crate::session::Sessions;
 
@@ -47,7 +47,7 @@ pub(crate) fn send_percept(
     let write = |outbox: &mut Vec<u8>| {
         let before = outbox.len();
         match percept {
-            Percept::Inventory { inventory, .. } if config.food_told == FoodTold::Meals => {
+            Percept::Inventory { inventory, .. } if config.inventory_food == InventoryFood::Meals => {
                 let (inventory, life_units) = (*inventory, inventory[Resource::Food]);
                 write_percept(
                     outbox,

@@ -12,14 +12,14 @@ use trantor_model::{AgentId, Change, CommandKind, Counts, EggId, GroundChange, M
 use trantor_protocol::text::{Dialect, GuiEvent, GuiIds, write_gui_event};
 
 use crate::burst::{Lines, Subject, carried, joined};
-use crate::config::{EngineConfig, RefillNews};
+use crate::config::{EngineConfig, RefillUpdates};
 use crate::session::Sessions;
 
 #[derive(Debug)]
 pub(crate) struct TextUpdates {
     ids: GuiIds,
     size: MapSize,
-    refill_news: RefillNews,
+    refill_updates: RefillUpdates,
     is_outcome_first: bool,
     first_egg: EggId,
     lines: Lines,
@@ -32,7 +32,7 @@ impl TextUpdates {
         Self {
             ids: config.gui_ids,
             size: config.game.size,
-            refill_news: config.refill_news,
+            refill_updates: config.refill_updates,
             is_outcome_first: config.dialect != Dialect::Epitech,
             first_egg: config.first_egg_told(),
             lines: Lines::default(),
@@ -183,7 +183,7 @@ impl TextUpdates {
                 self.write_agent(agent, &GuiEvent::Level { agent, level });
             }
             Change::Ground { tile, ground, why } => {
-                if why != GroundChange::Refill || self.refill_news == RefillNews::Changed {
+                if why != GroundChange::Refill || self.refill_updates == RefillUpdates::Changed {
                     self.write_tile(tile, ground);
                 }
             }

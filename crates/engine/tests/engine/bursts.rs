@@ -1,6 +1,6 @@
 //! Text viewers that join get a large world in pieces, while the game runs.
 
-use trantor_engine::{EngineConfig, RefillNews};
+use trantor_engine::{EngineConfig, RefillUpdates};
 use trantor_model::{AdminAction, AgentId, Counts, Direction, TeamId, Tile};
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
@@ -18,7 +18,7 @@ fn a_large_population_is_sent_piece_by_piece_while_it_changes() {
         let mut config = EngineConfig::new(game_config(60, 60, 900));
         config.dialect = dialect;
         config.frequency = Frequency::new(10_000).expect("a frequency");
-        config.refill_news = RefillNews::All;
+        config.refill_updates = RefillUpdates::All;
         let mut bench = Bench::new(config);
         let words = match dialect {
             Dialect::Epitech => "Forward,Take food,Fork,Eject,Broadcast hi,Incantation",

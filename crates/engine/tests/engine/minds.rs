@@ -300,7 +300,7 @@ fn lived(seed: u64, frequency: u32, lock_step: bool) -> (Outcome, Vec<u8>) {
     let mut config = EngineConfig::new(config(seed));
     config.frequency = Frequency::new(u64::from(frequency)).expect("a frequency is in range");
     config.lock_step = lock_step.then(|| ms(1_000));
-    config.lag_max = Some(RealSpan::from_nanos(20 * unit_ns));
+    config.overload_max = Some(RealSpan::from_nanos(20 * unit_ns));
     let mut now = RealTime::ZERO;
     let mut engine = Engine::new(config, now);
     engine.start_recording();

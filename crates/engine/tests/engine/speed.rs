@@ -100,7 +100,7 @@ fn ten_thousand_changes_lose_no_time_and_no_order() {
 #[test]
 fn timers_do_not_wait_until_a_game_without_a_limit_has_caught_up() {
     let mut config = EngineConfig::new(game_config(10, 10, 10));
-    config.lag_max = None;
+    config.overload_max = None;
     config.frequency = Frequency::new(10_000).unwrap();
     let mut bench = quiet_with(config);
     let agents: Vec<usize> = (0..10).map(|nth| bench.join(&format!("A{nth}"), "a")).collect();

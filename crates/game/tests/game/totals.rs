@@ -83,7 +83,11 @@ fn a_match_counts_its_levels_deaths_and_idle_time_and_says_why() {
         (Need::Stone(Resource::Sibur), 0, 1)
     );
     assert_eq!(lack.span, units(1_000) - units(300));
-    let causes: Vec<Cause> = totals.deeds.iter().map(|deed| deed.cause).collect();
+    let causes: Vec<Cause> = totals
+        .turning_points
+        .iter()
+        .map(|turning_point| turning_point.cause)
+        .collect();
     let [
         Cause::Stood { .. },
         Cause::Lead {
@@ -96,7 +100,12 @@ fn a_match_counts_its_levels_deaths_and_idle_time_and_says_why() {
         panic!("{causes:?}");
     };
     assert_eq!((leader, who.team), (TeamId(0), TeamId(1)));
-    assert!(totals.deeds.iter().all(|deed| !deed.nearby.is_empty()));
+    assert!(
+        totals
+            .turning_points
+            .iter()
+            .all(|turning_point| !turning_point.nearby.is_empty())
+    );
     // The agents of a match that is over are removed, and nothing is counted of that.
     let digest = arena.game.digest();
     for agent in [0, 1].map(AgentId) {

@@ -26,7 +26,7 @@ use crate::options::PROGRAM;
     after_help = "Without WORDs it reads lines from standard input. The words are those of the server's help.\n\
                   Ends with status 1 if the server refused a line."
 )]
-pub struct ConsoleAsked {
+pub struct ConsoleCommand {
     /// The server's host
     #[arg(short = 'h', long, value_name = "HOST", default_value = "localhost")]
     pub host: String,
@@ -57,7 +57,7 @@ fn one_line(words: &[String]) -> Result<String, String> {
 }
 
 /// Connects, sends the lines, prints the answers. Answers whether the server did all of it.
-pub fn run(asked: &ConsoleAsked) -> Result<bool, String> {
+pub fn run(asked: &ConsoleCommand) -> Result<bool, String> {
     let words = one_line(&asked.words)?;
     let at = format!("{}:{}", asked.host, asked.port);
     let mut server = Server::connect(asked, &at)?;
@@ -95,7 +95,7 @@ struct Server {
 }
 
 impl Server {
-    fn connect(asked: &ConsoleAsked, at: &str) -> Result<Self, String> {
+    fn connect(asked: &ConsoleCommand, at: &str) -> Result<Self, String> {
         let given = match &asked.token_file {
             None => None,
             Some(path) => {

@@ -24,7 +24,7 @@ pub(crate) const COMMANDS: [&str; 7] = [
 pub use trantor_cli::{EXIT_STATUS_REFUSED, OptionError};
 
 /// The shorter of an option's flags, as in most scripts.
-pub(crate) fn spelt(name: &str) -> String {
+pub(crate) fn flag_of(name: &str) -> String {
     match short(name) {
         Some(short) => format!("-{short}"),
         None => format!("--{name}"),
@@ -46,7 +46,7 @@ pub(crate) fn explain(error: &clap::Error, command: &Command, word: Option<&str>
         .and_then(find);
     let explained = match own {
         Some(name) => Explained {
-            written: format!("{} without a value", spelt(name)),
+            written: format!("{} without a value", flag_of(name)),
             why: must_be(name),
             lacks_value: None,
         },

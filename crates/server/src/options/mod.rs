@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::ArgAction;
 use log::LevelFilter;
 use trantor_engine::limits::{self, Limits};
-use trantor_engine::{ControlAccess, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
+use trantor_engine::{ControlAccess, EngineConfig, InventoryFood, JoinPlaces, RefillUpdates, Token};
 use trantor_game::{GameConfig, Rules};
 use trantor_model::MapSize;
 use trantor_model::agent::EGGS_MAX;
@@ -29,12 +29,12 @@ use crate::conn::KeepAlive;
 use trantor_play::words::unknown_team;
 use trantor_play::words::{MindSpec, MindSpecs};
 
-pub(crate) use error::{COMMANDS, explain, spelt};
+pub(crate) use error::{COMMANDS, explain, flag_of};
 pub use error::{EXIT_STATUS_REFUSED, OptionError, PROGRAM};
 use trantor_cli::values::{choice, number, whole};
 use values::{
-    CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_NEWS, TRUE_FALSE, address, fits, frequency,
-    host_names, lag_limit, log_filter, minds, path, period, record_keep, seconds, seconds_or_never,
+    CONSOLES, CONTROLS, DIALECTS, LEVELS, ON_OFF, REFILL_UPDATES, TRUE_FALSE, address, fits, frequency,
+    host_names, log_filter, minds, overload_limit, path, period, record_keep, seconds, seconds_or_never,
     socket_address, switch, team_name,
 };
 pub use values::{ConsoleInput, LogFilter};
@@ -55,7 +55,7 @@ const KEEP_ALIVE_SECONDS_MAX: u64 = 32_767;
 /// Longest delay of spectators: ten minutes. The output held for them is bounded too, and a match is seldom longer.
 const SPECTATOR_DELAY_SECONDS_MAX: u64 = 600;
 /// Longest lag: an hour. Beyond that, 0 for no limit is meant.
-const LAG_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
+const OVERLOAD_LIMIT_MS_MAX: u64 = 60 * 60 * 1000;
 /// Highest frequency to start with: a unit is then 100 µs, still well above the lateness of a wake-up.
 pub const FREQUENCY_MAX: u64 = TEXT_FREQUENCY_MAX as u64;
 
@@ -112,8 +112,8 @@ pub struct Options {
     #[arg(short, long, value_name = "UNITS", alias = "freq", value_parser = frequency())]
     pub frequency: Frequency,
     /// Milliseconds the game may fall behind before it slows down instead; 0 lets it catch up all of it
-    #[arg(long, value_name = "MS", alias = "lag_limit", value_parser = lag_limit())]
-    pub lag_limit: OrNone<RealSpan>,
+    #[arg(long, value_name = "MS", aliases = ["overload_limit", "lag-limit", "lag_limit"], value_parser = overload_limit())]
+    pub overload_limit: OrNone<RealSpan>,
     /// Let game time wait for the command of every idle player instead of for the clock; -f has no effect then
     #[arg(long, value_name = ON_OFF, alias = "lock_step", action = ArgAction::Set, value_parser = switch())]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
@@ -130,20 +130,20 @@ pub struct Options {
     #[arg(long, value_name = "WORDS", value_parser = choice(&DIALECTS))]
     pub dialect: Dialect,
     /// Food in inventories of the dialects 42 and 42en: units of life left, or meals
-    #[arg(long, value_name = "HOW", alias = "food_told")]
-    #[arg(value_parser = choice(&[("life", FoodTold::Life), ("meals", FoodTold::Meals)]))]
-    pub food_told: FoodTold,
+    #[arg(long, value_name = "HOW", aliases = ["inventory_food", "food-told", "food_told"])]
+    #[arg(value_parser = choice(&[("life", InventoryFood::Life), ("meals", InventoryFood::Meals)]))]
+    pub inventory_food: InventoryFood,
     /// Free places reported to a player that joins: without its own (after), or with it (before)
-    #[arg(long, value_name = "WHEN", alias = "places_told")]
-    #[arg(value_parser = choice(&[("after", PlacesTold::After), ("before", PlacesTold::Before)]))]
-    pub places_told: PlacesTold,
+    #[arg(long, value_name = "WHEN", aliases = ["join_places", "places-told", "places_told"])]
+    #[arg(value_parser = choice(&[("after", JoinPlaces::After), ("before", JoinPlaces::Before)]))]
+    pub join_places: JoinPlaces,
     /// Agent numbers for text viewers: with # (hash), without (plain), with # in pnw only (pnw)
     #[arg(long, value_name = "STYLE", alias = "gui_ids")]
     #[arg(value_parser = choice(&[("hash", GuiIds::Hash), ("plain", GuiIds::Plain), ("pnw", GuiIds::Pnw)]))]
     pub gui_ids: GuiIds,
     /// Tiles sent to text viewers when the ground is refilled
-    #[arg(long, value_name = "WHICH", alias = "refill_news", value_parser = choice(&REFILL_NEWS))]
-    pub refill_news: RefillNews,
+    #[arg(long, value_name = "WHICH", aliases = ["refill_updates", "refill-news", "refill_news"], value_parser = choice(&REFILL_UPDATES))]
+    pub refill_updates: RefillUpdates,
     /// Who may change the speed, pause, step and operate: programs of the user who runs it (user), any on this machine
     /// (loopback), by --token-file (token), everyone, or none (off)
     #[arg(long, value_name = "WHO", value_parser = choice(&CONTROLS))]
@@ -375,12 +375,12 @@ impl Options {
             match_duration: self.match_duration,
             dialect: self.dialect,
             gui_ids: self.gui_ids,
-            food_told: self.food_told,
-            places_told: self.places_told,
-            refill_news: self.refill_news,
+            inventory_food: self.inventory_food,
+            join_places: self.join_places,
+            refill_updates: self.refill_updates,
             control: self.control,
             spectator_delay: self.spectator_delay,
-            lag_max: self.lag_limit,
+            overload_max: self.overload_limit,
             limits: self.limits(),
             lock_step: self.lock_step.then_some(self.lock_step_timeout),
             ..EngineConfig::new(game)

@@ -96,8 +96,18 @@ pub fn is_common(name: &str) -> bool {
 }
 
 pub fn find(name: &str) -> Option<&'static str> {
+    let renamed = RENAMED.iter().find(|(before, _)| *before == name);
+    let name = renamed.map_or(name, |(_, now)| now);
     names().find(|known| *known == name)
 }
+
+/// Options that had another name, which the environment and the file may still use, as flags may.
+const RENAMED: [(&str, &str); 4] = [
+    ("lag-limit", "overload-limit"),
+    ("food-told", "inventory-food"),
+    ("places-told", "join-places"),
+    ("refill-news", "refill-updates"),
+];
 
 fn name_of(arg: &'static Arg) -> &'static str {
     arg.get_long().expect("every option has a long flag")
@@ -350,6 +360,13 @@ fn variable_of(name: &str) -> String {
     format!("{ENVIRONMENT_PREFIX}{}", name.to_uppercase().replace('-', "_"))
 }
 
+/// The option that a variable sets.
+fn option_of(variable: &str) -> Option<&'static str> {
+    let name = variable.strip_prefix(ENVIRONMENT_PREFIX)?;
+    let is_upper_case = !name.contains(|letter: char| letter.is_lowercase() || letter == '-');
+    find(&name.to_lowercase().replace('_', "-")).filter(|_| is_upper_case)
+}
+
 impl Environment {
     /// Picks this program's variables out of all. Refuses one that has our prefix and an unknown name, or is not UTF-8.
     pub(crate) fn read(
@@ -369,7 +386,7 @@ impl Environment {
                 environment.log = log.filter(|log| LogFilter::read(log).is_some());
             } else if variable == variable_of(CONFIG) {
                 environment.config = Some(value.into());
-            } else if let Some(name) = names().find(|name| variable == variable_of(name)) {
+            } else if let Some(name) = option_of(variable) {
                 let value = value.into_string().map_err(|value| {
                     let written = format!("{variable}={}", value.to_string_lossy());
                     OptionError::new(written, "must be valid UTF-8")

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use log::LevelFilter;
 use trantor_cli::values::number;
-use trantor_engine::{ControlAccess, RefillNews};
+use trantor_engine::{ControlAccess, RefillUpdates};
 use trantor_game::GameConfig;
 use trantor_model::names::did_you_mean;
 use trantor_protocol::check_team_name;
 use trantor_protocol::text::Dialect;
 use trantor_time::{Frequency, RealSpan};
 
-use super::{FREQUENCY_MAX, Hosts, LAG_LIMIT_MS_MAX, OrNone, PERIOD_MS};
+use super::{FREQUENCY_MAX, Hosts, OVERLOAD_LIMIT_MS_MAX, OrNone, PERIOD_MS};
 use crate::archive::Keep;
 use trantor_play::words::{self, MindSpecs};
 
@@ -56,8 +56,8 @@ pub(super) fn seconds_or_never(to: u64) -> impl Reader<OrNone<RealSpan>> {
     })
 }
 
-pub(super) fn lag_limit() -> impl Reader<OrNone<RealSpan>> {
-    number(0, LAG_LIMIT_MS_MAX, |n| {
+pub(super) fn overload_limit() -> impl Reader<OrNone<RealSpan>> {
+    number(0, OVERLOAD_LIMIT_MS_MAX, |n| {
         Some(RealSpan::from_millis(fits(n))).filter(|span| *span > RealSpan::ZERO)
     })
 }
@@ -176,10 +176,10 @@ pub(super) const DIALECTS: [(&str, Dialect); 4] = [
     ("42", Dialect::French42),
     ("42en", Dialect::English42),
 ];
-pub(super) const REFILL_NEWS: [(&str, RefillNews); 3] = [
-    ("changed", RefillNews::Changed),
-    ("all", RefillNews::All),
-    ("none", RefillNews::Nothing),
+pub(super) const REFILL_UPDATES: [(&str, RefillUpdates); 3] = [
+    ("changed", RefillUpdates::Changed),
+    ("all", RefillUpdates::All),
+    ("none", RefillUpdates::Nothing),
 ];
 pub(super) const CONTROLS: [(&str, ControlAccess); 5] = [
     ("user", ControlAccess::User),

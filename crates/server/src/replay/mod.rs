@@ -32,7 +32,7 @@ use crate::options::{EXIT_STATUS_REFUSED, PROGRAM};
     disable_help_subcommand = true,
     arg_required_else_help = false
 )]
-pub enum ReplayAsked {
+pub enum ReplayCommand {
     /// Play journals again and compare every digest; status 0 if all agree, 1 if one does not, 2 if all agree
     /// and a recording has no end mark, as after a kill
     Verify(Look),
@@ -83,7 +83,7 @@ pub struct Files {
     pub files: Vec<PathBuf>,
 }
 
-impl ReplayAsked {
+impl ReplayCommand {
     pub fn files(&self) -> &[PathBuf] {
         let (Self::Verify(Look { files, .. })
         | Self::Info(Look { files, .. })
@@ -99,7 +99,7 @@ const EXIT_STATUS_UNFINISHED: u8 = 2;
 
 /// Does what was asked. Status 0: everything was read and agrees; 1: something does not agree with what was
 /// recorded or is damaged; 2: see [`EXIT_STATUS_UNFINISHED`]; 84: something could not be read, or the results could not be written.
-pub fn run(asked: &ReplayAsked) -> ExitCode {
+pub fn run(asked: &ReplayCommand) -> ExitCode {
     let files = match pieces_in(asked.files()) {
         Ok(files) => files,
         Err(error) => {
@@ -108,13 +108,13 @@ pub fn run(asked: &ReplayAsked) -> ExitCode {
         }
     };
     let done = match asked {
-        ReplayAsked::Verify(look) => verify::run(&files, asked.files(), look.json),
-        ReplayAsked::Info(look) => info(&files, look.json),
-        ReplayAsked::Export { .. } => export::run(&files, asked.files()),
-        ReplayAsked::Play { .. } => unreachable!("the server itself plays it"),
+        ReplayCommand::Verify(look) => verify::run(&files, asked.files(), look.json),
+        ReplayCommand::Info(look) => info(&files, look.json),
+        ReplayCommand::Export { .. } => export::run(&files, asked.files()),
+        ReplayCommand::Play { .. } => unreachable!("the server itself plays it"),
     };
     match done {
-        Ok(Worst::Unfinished) if !matches!(asked, ReplayAsked::Verify(_)) => ExitCode::SUCCESS,
+        Ok(Worst::Unfinished) if !matches!(asked, ReplayCommand::Verify(_)) => ExitCode::SUCCESS,
         Ok(worst) => worst.exit_code(),
         // The reader may stop early: `replay export … | head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,

@@ -31,7 +31,7 @@ use trantor_script::{
 use trantor_time::{Clock, GameTime, RealSpan, RealTime};
 
 use super::mailbox::{Mailbox, Nothing, mailbox};
-use super::request::{Answer, Answered, Heard, LeftOut, Member, Notify, Request, Role, Shared};
+use super::request::{Answer, Answered, LeftOut, Member, Notify, Request, Role, ScenarioInput, Shared};
 use super::worker::{Loaded, Worker};
 
 /// The longest that the loop waits for a thread that the machine does not run.
@@ -518,7 +518,7 @@ impl Drop for RemoteMind {
 pub(super) struct RemoteScenario {
     link: Rc<Link>,
     events: ScenarioEvents,
-    heard: Vec<Heard>,
+    heard: Vec<ScenarioInput>,
     is_asked: bool,
     /// Whether it has decided once: before, it takes every event.
     has_begun: bool,
@@ -547,7 +547,7 @@ impl RemoteScenario {
         let is_late = self.is_asked && self.heard.len() >= trantor_script::limits::SCENARIO_HEARD_MAX;
         let is_handled = !self.has_begun || self.handled.iter().any(|name| **name == *event);
         if is_handled && !is_late {
-            self.heard.push(Heard::Event(event.into(), data));
+            self.heard.push(ScenarioInput::Event(event.into(), data));
         }
     }
 }
@@ -566,7 +566,7 @@ impl Scenario for RemoteScenario {
     }
 
     fn answered(&mut self, id: u64, answer: Result<String, String>) {
-        self.heard.push(Heard::Answer { id, answer });
+        self.heard.push(ScenarioInput::Answer { id, answer });
     }
 
     fn decide(&mut self, game: &Game, acts: &mut Vec<ScenarioAct>) {

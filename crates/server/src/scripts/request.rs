@@ -16,7 +16,7 @@ pub(super) enum Role {
 }
 
 /// What a scenario takes in.
-pub(super) enum Heard {
+pub(super) enum ScenarioInput {
     Event(Box<str>, Data),
     Answer { id: u64, answer: Result<String, String> },
 }
@@ -42,7 +42,7 @@ pub(super) enum Request {
     },
     Members(Vec<Member>),
     Direct {
-        heard: Vec<Heard>,
+        heard: Vec<ScenarioInput>,
         published: Published,
         now: GameTime,
     },

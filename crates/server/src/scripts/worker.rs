@@ -18,7 +18,7 @@ use trantor_time::{Clock, GameTime, RealSpan, RealTime, TokenBucket, TokenRate};
 
 use super::Source;
 use super::mailbox::Mailbox;
-use super::request::{Answer, Answered, Heard, LeftOut, Member, Request, Role, Shared};
+use super::request::{Answer, Answered, LeftOut, Member, Request, Role, ScenarioInput, Shared};
 
 /// Processor time that the loop waits for one decision of a script, on a machine that takes [`STEP_NS_EXPECTED`] for a step: well
 /// above what the largest resumption takes, and below what a player would notice.
@@ -288,8 +288,8 @@ impl Worker {
                 self.now = now;
                 for heard in heard {
                     match heard {
-                        Heard::Event(name, data) => scenario.event(&name, data),
-                        Heard::Answer { id, answer } => scenario.answer(id, &answer),
+                        ScenarioInput::Event(name, data) => scenario.event(&name, data),
+                        ScenarioInput::Answer { id, answer } => scenario.answer(id, &answer),
                     }
                 }
                 let mut acts = Vec::new();

@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use proptest::prelude::*;
 use trantor_engine::{ConnId, Engine, Input};
-use trantor_server::cli::{Asked, parse};
+use trantor_server::cli::{Invocation, parse};
 use trantor_server::console::{as_lines, commands, operate};
 use trantor_time::{RealSpan, RealTime};
 
@@ -24,7 +24,7 @@ struct Stage {
 impl Stage {
     fn new(options: &str) -> Self {
         let arguments = std::iter::once("trantor-server").chain(options.split_whitespace());
-        let Ok(Asked::Run(resolved)) = parse(arguments.map(Into::into), []) else {
+        let Ok(Invocation::Run(resolved)) = parse(arguments.map(Into::into), []) else {
             panic!("{options:?} should run");
         };
         let now = RealTime::from_nanos(1_000_000_000);

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use trantor_server::archive::Keep;
-use trantor_server::cli::{Asked, parse};
+use trantor_server::cli::{Invocation, parse};
 use trantor_server::headless::simulate;
 use trantor_server::options::Options;
 use trantor_server::options::settings::{self, Resolved, is_common, names};
@@ -14,7 +14,7 @@ use trantor_time::RealSpan;
 const SAMPLE: &str = include_str!("../../../../assets/config/server.toml");
 
 /// Runs the parser on `line`, cut at spaces; `''` stands for an empty word.
-fn ask_with(line: &str, environment: &[(&str, &str)]) -> Result<Asked, String> {
+fn ask_with(line: &str, environment: &[(&str, &str)]) -> Result<Invocation, String> {
     let words = line
         .split(' ')
         .filter(|word| !word.is_empty())
@@ -28,14 +28,14 @@ fn ask_with(line: &str, environment: &[(&str, &str)]) -> Result<Asked, String> {
 
 fn options(line: &str) -> Options {
     match ask_with(line, &[]) {
-        Ok(Asked::Run(resolved)) => resolved.options,
+        Ok(Invocation::Run(resolved)) => resolved.options,
         other => panic!("{line:?} should run, but: {other:?}"),
     }
 }
 
 fn printed(line: &str, environment: &[(&str, &str)]) -> String {
     match ask_with(line, environment) {
-        Ok(Asked::Print(text)) => text,
+        Ok(Invocation::Print(text)) => text,
         other => panic!("{line:?} should print, but: {other:?}"),
     }
 }
@@ -68,13 +68,13 @@ fn accepted_lines_set_what_they_say() {
 #[test]
 fn values_are_read_in_the_unit_of_their_option() {
     let read = options(
-        "--seed 18446744073709551615 --match-duration 10 --save-every 5m --lag-limit 100 --keep-alive 0 --metrics 9100 \
+        "--seed 18446744073709551615 --match-duration 10 --save-every 5m --overload-limit 100 --keep-alive 0 --metrics 9100 \
          --metrics-hosts arena.example,arena --idle-limit 90 --agent-output-limit 128 --output-limit 16 --after-win exit \
          --record-keep 10GB,30d",
     );
     let mut expected = Options {
         match_duration: Some(RealSpan::from_secs(10)),
-        lag_limit: Some(RealSpan::from_millis(100)),
+        overload_limit: Some(RealSpan::from_millis(100)),
         keep_alive: None,
         ends_at_win: true,
         record_keep: Keep {

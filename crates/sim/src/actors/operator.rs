@@ -77,7 +77,7 @@ pub(super) struct Operator {
 enum Phase {
     Greeting,
     /// It sent `ADMIN`.
-    Asked,
+    Requested,
     Operating,
     Refused,
 }
@@ -97,9 +97,9 @@ impl Operator {
     fn line(&mut self, line: &str, context: &Context<'_>) -> CheckResult {
         let is_refusal = line.starts_with("ko ");
         match self.phase {
-            Phase::Greeting => self.phase = Phase::Asked,
-            Phase::Asked if line == "ok" => self.phase = Phase::Operating,
-            Phase::Asked if is_refusal => {
+            Phase::Greeting => self.phase = Phase::Requested,
+            Phase::Requested if line == "ok" => self.phase = Phase::Operating,
+            Phase::Requested if is_refusal => {
                 ensure!(
                     !context.has_right_token,
                     "an operator was refused with the right token"
@@ -142,7 +142,7 @@ impl Actor for Operator {
         }
         self.wake = None;
         match self.phase {
-            Phase::Asked => write_first_line(out, "ADMIN", self.token.as_deref()),
+            Phase::Requested => write_first_line(out, "ADMIN", self.token.as_deref()),
             Phase::Operating if !context.is_settling => {
                 self.wake = Some(context.now + rng.millis(1, 150));
                 for _ in 0..rng.between(1, 4) {

@@ -263,7 +263,10 @@ fn a_paused_game_looks_the_same_until_the_user_does_something() {
         }
         state.hover(Some(Vec2::new(600.0, 400.0)));
         run(&mut state, 1);
-        assert!(!state.drawing.is_as_before(), "{scene:?} with the pointer over it");
+        assert!(
+            !state.drawing.is_as_before(),
+            "{scene:?} with the pointer over it"
+        );
         run(&mut state, 1);
         assert!(state.drawing.is_as_before(), "{scene:?}");
         // Of another resource only the ground is painted otherwise.
@@ -345,7 +348,10 @@ fn a_match_begins_with_the_whole_map_or_the_view_that_the_user_chose_in_the_matc
     next_match(&mut state);
     assert_eq!(state.rig.camera.goal, chosen);
     next_match(&mut state);
-    assert_eq!(state.rig.camera.goal, whole, "the user did not move it in that match");
+    assert_eq!(
+        state.rig.camera.goal, whole,
+        "the user did not move it in that match"
+    );
     assert_eq!(state.settings.view, Some(saved), "it is still the last choice");
 
     let mut again = state_with(DemoScene::Overview, state.settings.clone());

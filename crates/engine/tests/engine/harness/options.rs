@@ -1,7 +1,7 @@
 //! The options at the head of a transcript: those of the server, and two of the transcript's own.
 
 use trantor_engine::limits::Limits;
-use trantor_engine::{ControlAccess, EngineConfig, FoodTold, PlacesTold, RefillNews, Token};
+use trantor_engine::{ControlAccess, EngineConfig, InventoryFood, JoinPlaces, RefillUpdates, Token};
 use trantor_model::MapSize;
 use trantor_protocol::text::{Dialect, GuiIds};
 use trantor_time::{Frequency, RealSpan};
@@ -64,14 +64,14 @@ impl Options {
             ("--eject-eggs", [word]) => rules.eject_eggs = *word == "on",
             ("--egg-hatch", [units]) => rules.egg_hatch_units = number(units),
             ("--respawn-slots", [word]) => rules.respawn_places = *word == "on",
-            ("--food-told", ["meals"]) => config.food_told = FoodTold::Meals,
-            ("--places-told", ["before"]) => config.places_told = PlacesTold::Before,
+            ("--inventory-food", ["meals"]) => config.inventory_food = InventoryFood::Meals,
+            ("--join-places", ["before"]) => config.join_places = JoinPlaces::Before,
             ("--gui-ids", ["hash"]) => config.gui_ids = GuiIds::Hash,
             ("--gui-ids", ["plain"]) => config.gui_ids = GuiIds::Plain,
             ("--gui-ids", ["pnw"]) => config.gui_ids = GuiIds::Pnw,
-            ("--refill-news", ["changed"]) => config.refill_news = RefillNews::Changed,
-            ("--refill-news", ["all"]) => config.refill_news = RefillNews::All,
-            ("--refill-news", ["none"]) => config.refill_news = RefillNews::Nothing,
+            ("--refill-updates", ["changed"]) => config.refill_updates = RefillUpdates::Changed,
+            ("--refill-updates", ["all"]) => config.refill_updates = RefillUpdates::All,
+            ("--refill-updates", ["none"]) => config.refill_updates = RefillUpdates::Nothing,
             ("--dialect", ["epitech"]) => config.dialect = Dialect::Epitech,
             ("--dialect", ["epitech-2016"]) => config.dialect = Dialect::Epitech2016,
             ("--dialect", ["42"]) => config.dialect = Dialect::French42,

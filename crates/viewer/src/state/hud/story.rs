@@ -19,7 +19,7 @@ use egui::{
 };
 use glam::Vec2;
 use trantor_client::Scene;
-use trantor_model::totals::{Cause, DEEDS_MAX, Deed};
+use trantor_model::totals::{Cause, TURNING_POINTS_MAX, TurningPoint};
 use trantor_model::{Level, MatchTotals, TeamId, TeamTotals, WINNING_AGENTS};
 use trantor_render::picture::palette::Theme;
 use trantor_render::picture::torus::TorusWindow;
@@ -39,7 +39,7 @@ const AFTER: RealSpan = RealSpan::from_secs(3);
 /// How long before a turning point a jump leads: an elevation is half done.
 const BEFORE: GameSpan = GameSpan::from_units(150);
 /// The keys of the turning points that lead there.
-const KEYS: [Key; DEEDS_MAX] = [Key::Num1, Key::Num2, Key::Num3];
+const KEYS: [Key; TURNING_POINTS_MAX] = [Key::Num1, Key::Num2, Key::Num3];
 
 /// Width of the card, in points: wider, lines of the plot and rows of the table are hard to follow. As a part of the window,
 /// so that the winners have the other part; and the least width of a window that has both.
@@ -139,7 +139,7 @@ fn content(ui: &mut Ui, cx: &mut PanelContext<'_>, hud: &Hud, height: f32) {
     let winner = scene.winner.map(|team| usize::from(team.0));
     let mut standings: Vec<usize> = (0..scene.teams.len()).collect();
     standings.sort_by_key(|&team| Reverse((Some(team) == winner, team_score(scene, team))));
-    let points = totals.map_or(&[][..], |totals| &totals.deeds);
+    let points = totals.map_or(&[][..], |totals| &totals.turning_points);
     let why = totals.and_then(|totals| totals.why_text(scene.winner, |team| cx.team_name(team)));
 
     // What there is room for: why, the teams, turning points, the plot, pictures, and then a higher plot.
@@ -228,7 +228,7 @@ fn head(ui: &mut Ui, cx: &PanelContext<'_>) {
 }
 
 /// What happened at a turning point, in words, with the team that it is about.
-fn describe(point: &Deed, cx: &PanelContext<'_>) -> (String, Option<TeamId>, Icon) {
+fn describe(point: &TurningPoint, cx: &PanelContext<'_>) -> (String, Option<TeamId>, Icon) {
     let name = |team: TeamId| cx.team_name(team);
     match point.cause {
         Cause::Lead { team, from } => {
@@ -274,7 +274,7 @@ fn describe(point: &Deed, cx: &PanelContext<'_>) -> (String, Option<TeamId>, Ico
 }
 
 /// A turning point as a line of at most so many rows.
-fn line(ui: &mut Ui, cx: &PanelContext<'_>, point: &Deed, rows: usize) -> Response {
+fn line(ui: &mut Ui, cx: &PanelContext<'_>, point: &TurningPoint, rows: usize) -> Response {
     let (words, team, icon) = describe(point, cx);
     let row = Row {
         units: point.at.whole_units(),
@@ -286,7 +286,7 @@ fn line(ui: &mut Ui, cx: &PanelContext<'_>, point: &Deed, rows: usize) -> Respon
 }
 
 /// Where a turning point happened, and who was there.
-fn picture(ui: &mut Ui, cx: &PanelContext<'_>, point: &Deed) -> Response {
+fn picture(ui: &mut Ui, cx: &PanelContext<'_>, point: &TurningPoint) -> Response {
     let size = vec2(ui.available_width(), PICTURE.y);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     let (painter, colors, middle) = (ui.painter_at(rect), &cx.colors, rect.center());
@@ -317,7 +317,7 @@ fn picture(ui: &mut Ui, cx: &PanelContext<'_>, point: &Deed) -> Response {
 }
 
 /// The agents around, those on one tile around its middle.
-fn paint_nearby(painter: &Painter, cx: &PanelContext<'_>, point: &Deed, middle: Pos2) {
+fn paint_nearby(painter: &Painter, cx: &PanelContext<'_>, point: &TurningPoint, middle: Pos2) {
     let Some(ground) = &cx.scene().ground else { return };
     let window = TorusWindow::whole(ground.size);
     let place = |tile: trantor_model::Tile| Vec2::new(f32::from(tile.x), f32::from(tile.y));

@@ -6,7 +6,7 @@ use egui::epaint::Shape;
 use egui::{Pos2, Rect, vec2};
 use glam::Vec2;
 use trantor_client::{EffectKind, SceneAgent, SceneTeam, Span};
-use trantor_model::totals::{Cause, Deed};
+use trantor_model::totals::{Cause, TurningPoint};
 use trantor_model::{AgentId, Level, MatchTotals, Resource, ShownBy, TeamTotals, Tile};
 use trantor_render::picture::CameraPose;
 use trantor_render::picture::camera::Camera;
@@ -132,7 +132,7 @@ fn totals(teams: usize) -> MatchTotals {
         idle: GameSpan::from_units(44),
         ..TeamTotals::default()
     };
-    let deed = Deed {
+    let turning_point = TurningPoint {
         at: GameTime::from_units(400),
         tile: Tile { x: 2, y: 2 },
         cause: Cause::LastStep { team: TeamId(0) },
@@ -140,7 +140,7 @@ fn totals(teams: usize) -> MatchTotals {
     };
     MatchTotals {
         teams: vec![team; teams],
-        deeds: vec![deed; 3],
+        turning_points: vec![turning_point; 3],
         ..MatchTotals::default()
     }
 }
