@@ -499,7 +499,7 @@ const OVERDUE_UNITS: u64 = 900;
 /// Limit in real time. A server that does not answer a step for so long has lost it, unless its game is slow or paused.
 const SILENCE: RealSpan = RealSpan::from_millis(1_500);
 
-/// The same for long commands and slow games, in durations of the command that is awaited.
+/// As `SILENCE`, for long commands and slow games, in durations of the command that is awaited.
 const SILENCE_DURATIONS: i64 = 2;
 
 /// Window of the speed estimate; older answers decay, since the speed may change.
@@ -530,7 +530,7 @@ pub(crate) struct Overdue {
     own_units: u64,
     /// Bound at the last answer or exceeded limit.
     since_units: TeamUnits,
-    /// The same in real time.
+    /// As `since_units`, in real time.
     since: RealTime,
     /// Speed estimate: `units` took `span`.
     units: u32,

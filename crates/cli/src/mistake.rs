@@ -34,14 +34,14 @@ impl OptionError {
         }
     }
 
-    /// The same in a file of options, at a place in it, or in a command.
+    /// The mistake is in a file of options, at a place in it, or in a command.
     #[must_use]
     pub fn within(mut self, place: &str) -> Self {
         self.written = format!("{place}: {}", self.written).replace(is_hidden, "?");
         self
     }
 
-    /// The same outside of the program's own flags.
+    /// The mistake is outside of the program's own flags.
     #[must_use]
     pub fn elsewhere(mut self) -> Self {
         self.is_elsewhere = true;

@@ -51,7 +51,7 @@ pub fn choice<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// The same, with a help text for each word.
+/// As `choice`, with a help text for each word.
 pub fn explained_choice<T: Copy + Send + Sync + 'static, const N: usize>(
     words: [(&'static str, &'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {

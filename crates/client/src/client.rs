@@ -30,7 +30,7 @@ use crate::timeline::Timeline;
 /// Silence of a server that speaks frames after which the user is warned: it ticks twenty times a second to a viewer.
 const FRAMES_SILENT_AFTER: RealSpan = RealSpan::from_millis(1_500);
 
-/// The same in text: two requests without an answer.
+/// As `FRAMES_SILENT_AFTER`, in text: two requests without an answer.
 const TEXT_SILENT_AFTER: RealSpan = RealSpan::from_secs(10);
 
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use trantor_time::{GameTime, RealSpan, RealTime};
 /// Side of the map, and agents.
 const LARGE: (u32, u32) = (1_000, 10_000);
 
-/// The same of a game that a thousand watch.
+/// As `LARGE`, of a game that a thousand watch.
 const SMALL: (u32, u32) = (100, 1_000);
 
 /// How long the viewer that sees the past sees it.

@@ -158,7 +158,7 @@ impl ControlAccess {
         }
     }
 
-    /// The same for a text viewer and the speed.
+    /// As `allows`, for a text viewer and the speed.
     pub(crate) fn allows_speed(self, peer: IpAddr, has_token: bool) -> bool {
         self.allows(peer, has_token) || (self == Self::User && peer.to_canonical().is_loopback())
     }

@@ -266,12 +266,12 @@ impl Engine {
         self.sessions.take_dirty()
     }
 
-    /// The same, those with answers only.
+    /// As `next_dirty`, those with answers only.
     pub fn next_dirty_answer(&mut self) -> Option<ConnId> {
         self.sessions.take_dirty_answer()
     }
 
-    /// The same, the others only: viewers, and agents that are sent something because of others. For shells that write that
+    /// As `next_dirty_answer`, the others only: viewers, and agents that are sent something because of others. For shells that write that
     /// within a budget of its own.
     pub fn next_dirty_message(&mut self) -> Option<ConnId> {
         self.sessions.take_dirty_message()

@@ -140,7 +140,7 @@ impl Population {
         Self::new(agents(game), eggs, elevations.collect(), winner(game), game.now())
     }
 
-    /// The same of a match that has just been decided: no agent does anything any more.
+    /// As `of`, of a match that has just been decided: no agent does anything any more.
     fn at_rest(game: &Game) -> Self {
         let mut agents = agents(game);
         for agent in &mut agents {

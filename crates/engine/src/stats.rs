@@ -241,7 +241,7 @@ impl Speedometer {
         u64::try_from(milli).unwrap_or(0)
     }
 
-    /// The same as a frequency; `None` if the game stood still.
+    /// As `milli_units_per_second`, as a frequency; `None` if the game stood still.
     pub(crate) fn frequency(&mut self, now: RealTime, game: GameTime) -> Option<Frequency> {
         let milli = self.milli_units_per_second(now, game);
         let hertz = (milli / 1_000).clamp(1, u64::from(Frequency::MAX));

@@ -33,7 +33,7 @@ pub(crate) fn read_journal(data: &[u8]) {
     }
 }
 
-/// The same with recomputed checksums.
+/// As `read_journal`, with recomputed checksums.
 pub(crate) fn read_sealed_journal(data: &[u8]) {
     let mut bytes = data.to_vec();
     let (mut at, mut checksum, mut is_snapshot_next) = (JOURNAL_HEAD_BYTES, 0, false);

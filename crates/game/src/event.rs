@@ -37,7 +37,7 @@ pub enum EventFilter {
     All,
     /// Lines for agents, births, deaths and leaves, and the victory.
     Agents,
-    /// The same, but one [`GameEvent::HeardByAll`] instead of a line for each recipient; the driver of the game asks for
+    /// As `Agents`, but one [`GameEvent::HeardByAll`] instead of a line for each recipient; the driver of the game asks for
     /// directions by [`crate::World::direction_of_sound`]. Messages that take time to arrive are still lines.
     AgentsShared,
     /// All events, but messages as in [`Self::AgentsShared`].

@@ -172,7 +172,7 @@ impl InFlight {
         self.own_lags.get(&team).unwrap_or(&self.lag).as_ref()
     }
 
-    /// The same for teams without settings of their own.
+    /// As `lag_of`, for teams without settings of their own.
     pub(crate) fn lag(&self) -> Option<&Lag> {
         self.lag.as_ref()
     }
@@ -190,7 +190,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// The same for one team, or with `None` as for the others.
+    /// As `set_lag`, for one team, or with `None` as for the others.
     pub(crate) fn set_team_lag(&mut self, team: TeamId, lag: Option<Option<Lag>>) -> Result<(), LagError> {
         lag.flatten().as_ref().map_or(Ok(()), check)?;
         match lag {

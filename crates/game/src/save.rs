@@ -185,7 +185,7 @@ impl Snapshot {
         self.encode_with_digest().0
     }
 
-    /// The same and [`Self::digest`]: of a large world it takes half as long as one after the other.
+    /// As `encode`, and [`Self::digest`]: of a large world it takes half as long as one after the other.
     pub fn encode_with_digest(&self) -> (Vec<u8>, Digest) {
         let (mut bytes, digest) = self.write(vec![0; HEADER_BYTES]);
         append(&mut bytes, &self.totals);

@@ -89,7 +89,7 @@ pub(crate) struct Rewards {
     pub unit: f32,
     /// Food was picked up, less what was put down and eaten.
     pub food: f32,
-    /// The same for a stone; those of an elevation lie on the ground then.
+    /// As `food`, for a stone; those of an elevation lie on the ground then.
     pub stone: f32,
 }
 
@@ -197,7 +197,7 @@ impl Arena {
         Self::begun(setup, seed, records, false)
     }
 
-    /// The same, with a count of what each team does.
+    /// As `new`, with a count of what each team does.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -292,7 +292,7 @@ impl Arena {
         self.seats.borrow()[seat].text.clone().unwrap_or_default()
     }
 
-    /// The same since the last call.
+    /// The lines that the agent of a raw seat was sent since the last call.
     pub(crate) fn take_text(&mut self, seat: usize) -> Vec<u8> {
         let seat = &mut self.seats.borrow_mut()[seat];
         seat.text.as_mut().map_or_else(Vec::new, std::mem::take)
@@ -383,7 +383,7 @@ impl Arena {
         }
     }
 
-    /// The same for one seat, so many units after the last time.
+    /// As `write`, for one seat, so many units after the last time.
     pub(crate) fn write_seat(&mut self, index: usize, row: Views<'_>, units: f32) {
         let game = self.leap.game();
         let world = game.world();

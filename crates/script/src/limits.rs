@@ -63,10 +63,10 @@ pub const UNIT_STEPS_MAX: u32 = 1_000;
 /// resumption an instant takes about half a millisecond. A champion's team uses more once or twice a match.
 pub const INSTANT_STEPS: u32 = 5_000;
 
-/// The same for each agent, where they are many: what most of them decide at one instant.
+/// As `INSTANT_STEPS`, for each agent, where they are many: what most of them decide at one instant.
 pub const INSTANT_AGENT_STEPS: u32 = 100;
 
-/// The same of a scenario, which is sent the events of all agents and runs once a match.
+/// As `INSTANT_AGENT_STEPS`, of a scenario, which is sent the events of all agents and runs once a match.
 pub const SCENARIO_UNIT_STEPS_MAX: u32 = 20_000;
 
 /// Messages kept for an agent that does not ask for them; the oldest is dropped.
@@ -75,7 +75,7 @@ pub const INBOX_MAX: usize = 32;
 /// What an agent perceived and did not take in yet: its answers, and more messages than it keeps. The oldest is dropped.
 pub const HEARD_MAX: usize = 64;
 
-/// The same of a scenario: the births of a large match, all at once.
+/// As `HEARD_MAX`, of a scenario: the births of a large match, all at once.
 pub const SCENARIO_HEARD_MAX: usize = 16_384;
 
 /// Answers kept for tickets that nobody waits for yet; the oldest is dropped.

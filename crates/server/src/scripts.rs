@@ -36,7 +36,7 @@ pub type Source = Result<Vec<u8>, String>;
 pub struct Report {
     pub level: log::Level,
     pub text: String,
-    /// The same for viewers, who do not learn in which folder a file is; `None` if it is nothing to them.
+    /// As `text`, for viewers, who do not learn in which folder a file is; `None` if it is nothing to them.
     pub shown: Option<String>,
 }
 

@@ -88,7 +88,7 @@ impl Brain {
         Self::with_skill(Skill::default(), team, seed)
     }
 
-    /// The same with a skill.
+    /// As `new`, with a skill.
     pub fn with_skill(skill: Skill, team: &[u8], seed: u64) -> Self {
         let mut rng = Pcg32::new(seed, 0x7a70_7079);
         Self {

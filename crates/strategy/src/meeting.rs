@@ -42,7 +42,7 @@ const LEAVING_UNITS: u64 = 30;
 /// How often it says what lies there while it waits.
 const CAMP_SAY_UNITS: u64 = 60;
 
-/// The same while nothing is lacking, and to say it delays the next elevation: at every second one.
+/// As `CAMP_SAY_UNITS`, while nothing is lacking, and to say it delays the next elevation: at every second one.
 const CAMP_SAY_UNITS_RISING: u64 = 500;
 
 /// Meals between two elevations at most, so that all eat at the same time.
@@ -71,7 +71,7 @@ const MISSING_UNITS: u64 = 90;
 /// How often a follower announces its arrival.
 const HERE_UNITS: u64 = 60;
 
-/// The same while messages are lost, and how often the leader then repeats that all are here.
+/// As `HERE_UNITS`, while messages are lost, and how often the leader then repeats that all are here.
 const REPEAT_UNITS: u64 = 25;
 
 /// How many times as long a caller waits, and a follower for its call, while messages are lost.
@@ -91,7 +91,7 @@ const DIRECT_UNITS: u64 = 50;
 /// Food below which an agent does not stay for another elevation: it takes two, and the way to the next meal more.
 const FOOD_TO_STAY: u32 = 4;
 
-/// The same at a camp where none lies, since suppliers may bring some; and what it takes for another elevation there.
+/// As `FOOD_TO_STAY`, at a camp where none lies, since suppliers may bring some; and what it takes for another elevation there.
 const FOOD_TO_WAIT: u32 = 1;
 const FOOD_TO_RISE: u32 = 3;
 
@@ -597,7 +597,7 @@ pub(crate) enum Laying {
     Exactly { agents: u32 },
     /// Its share of both, beside a leader that does it exactly.
     Share,
-    /// The same, but puts nothing down.
+    /// As `Share`, but puts nothing down.
     ShareOfSurplus,
 }
 

@@ -37,7 +37,7 @@ const MEMBERS_MAX: usize = 64;
 /// not while an elevation holds them.
 const FRESH_UNITS: u64 = 500;
 
-/// The same while messages are lost: what is repeated comes late.
+/// As `FRESH_UNITS`, while messages are lost: what is repeated comes late.
 const FRESH_UNITS_LOSSY: u64 = 1_000;
 
 /// How old an agent is when it has received messages of all others.

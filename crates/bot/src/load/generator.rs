@@ -101,7 +101,7 @@ pub fn run(config: &Options) -> Result<Report, LoadError> {
     run_watched(config, |_| {})
 }
 
-/// The same; calls `watch` at each phase, outside of the measurement.
+/// As `run`; calls `watch` at each phase, outside of the measurement.
 ///
 /// # Errors
 /// As [`run`].

@@ -101,7 +101,7 @@ pub struct Report {
     /// Share of game time filled by commands, from each agent's first answer to the end or its death. The current command
     /// counts with its possible progress.
     pub achieved_of_ideal: f64,
-    /// The same for the worst agent.
+    /// As `achieved_of_ideal`, for the worst agent.
     pub achieved_of_ideal_min: f64,
     /// From sending a command to its answer.
     pub latency: Quantiles,

@@ -35,7 +35,7 @@ impl Engine {
         handled
     }
 
-    /// The same, leaving the events to be published by the caller.
+    /// As `apply`, leaving the events to be published by the caller.
     pub(crate) fn apply_quietly(&mut self, input: GameInput) -> Handled {
         if self.course.is_recorded() {
             // Nothing more happens in it than was recorded; a peer that asks for a place is refused.

@@ -448,7 +448,7 @@ impl Engine {
         (world.lag().copied(), own.collect())
     }
 
-    /// The same with what became of the messages; `None` while all arrive at once.
+    /// As `lag_settings`, with what became of the messages; `None` while all arrive at once.
     pub(super) fn lag_state(&self) -> Option<LagState> {
         let (settings, teams) = self.lag_settings();
         let is_on = settings.is_some() || teams.iter().any(|(_, lag)| lag.is_some());

@@ -53,7 +53,7 @@ pub(crate) enum Request {
     TooManyViolations,
     /// An unidentified peer sends HTTP.
     Http,
-    /// The same, and TLS.
+    /// An unidentified peer begins TLS.
     Tls,
 }
 

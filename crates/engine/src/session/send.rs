@@ -36,7 +36,7 @@ impl Sessions {
         self.push_reserving(DELAYED_UPDATES_BYTES, conn, write);
     }
 
-    /// The same for a few bytes without which a frame viewer could make no sense of all else.
+    /// As `push`, for a few bytes without which a frame viewer could make no sense of all else.
     pub(crate) fn push_mark(&mut self, conn: ConnId, write: impl FnOnce(&mut Vec<u8>)) {
         self.push_reserving(0, conn, write);
     }
@@ -265,7 +265,7 @@ impl Sessions {
         !self.dirty.answers.is_empty() || !self.dirty.messages.is_empty()
     }
 
-    /// The same, those with answers only.
+    /// As `has_dirty`, those with answers only.
     pub(crate) fn take_dirty_answer(&mut self) -> Option<ConnId> {
         while let Some(conn) = self.dirty.answers.pop_front() {
             if let Some(session) = self.get_mut(conn) {
@@ -278,7 +278,7 @@ impl Sessions {
         None
     }
 
-    /// The same, the others only.
+    /// As `take_dirty_answer`, the others only.
     pub(crate) fn take_dirty_message(&mut self) -> Option<ConnId> {
         while let Some(conn) = self.dirty.messages.pop_front() {
             if let Some(session) = self.get_mut(conn) {
@@ -298,7 +298,7 @@ impl Sessions {
         }
     }
 
-    /// The same, before all others of its kind: the shell has written a part.
+    /// As `mark_dirty`, before all others of its kind: the shell has written a part.
     pub(crate) fn mark_dirty_first(&mut self, conn: ConnId) {
         if let Some(queue) = self.queue_to_join(conn) {
             queue.push_front(conn);

@@ -24,7 +24,7 @@ fn recorded() -> Arc<Recording> {
     recorded_where_eggs_hatch(0)
 }
 
-/// The same, where eggs take so many units to ripen.
+/// As `recorded`, where eggs take so many units to ripen.
 fn recorded_where_eggs_hatch(units_to_hatch: u32) -> Arc<Recording> {
     let mut game = game_config(6, 5, 4);
     game.rules.egg_hatch_units = units_to_hatch;

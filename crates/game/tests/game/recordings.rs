@@ -24,7 +24,7 @@ fn join(pieces: &[Vec<u8>]) -> Arc<Recording> {
     Arc::new(Recording::join(index(pieces)).expect("they follow each other"))
 }
 
-/// The same by playing the piece from its beginning.
+/// The game at a moment, by playing the pieces from their beginning.
 fn played_to(pieces: &[Vec<u8>], at: GameTime) -> Game {
     let mut replays = pieces
         .iter()

@@ -105,7 +105,7 @@ fn the_format_and_the_digest_of_this_version_are_fixed() {
     assert_eq!(eventful().digest(), 17_855_284_138_420_300_277);
 }
 
-/// The same without what came later. It has no totals, so those of the game that goes on are of its rest.
+/// A snapshot without what came later: it has no totals, so those of the game that goes on are of its rest.
 #[test]
 fn a_snapshot_of_the_version_before_is_read() {
     let game = eventful();

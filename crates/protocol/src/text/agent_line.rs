@@ -310,7 +310,7 @@ fn list(line: &[u8]) -> Option<AiLine<'static>> {
     }
 }
 
-/// The same without brackets, as some servers write it: commas between words that are all known.
+/// As `list`, without brackets, as some servers write it: commas between words that are all known.
 fn bare_list(line: &[u8]) -> Option<AiLine<'static>> {
     let is_known =
         |word| is_player(word) || is_egg(word) || resource(word).is_some() || parse_number(word).is_some();

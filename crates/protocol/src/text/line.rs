@@ -39,7 +39,7 @@ impl LineCutter {
         Self::with_max(LINE_BYTES_MAX)
     }
 
-    /// The same with a limit of its own, in bytes without the line's end.
+    /// As `new`, with a limit of its own, in bytes without the line's end.
     pub fn with_max(line_bytes_max: usize) -> Self {
         Self {
             line_bytes_max,

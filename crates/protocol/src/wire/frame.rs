@@ -100,7 +100,7 @@ impl FrameCutter {
         Self::with_max::<M>(M::FRAME_BYTES_MAX)
     }
 
-    /// The same for frames of at most `frame_bytes_max`, which is never more than the cap of their direction.
+    /// As `new`, for frames of at most `frame_bytes_max`, which is never more than the cap of their direction.
     pub fn with_max<M: FrameMessage>(frame_bytes_max: usize) -> Self {
         Self {
             frame_bytes_max: frame_bytes_max.min(M::FRAME_BYTES_MAX),

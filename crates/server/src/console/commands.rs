@@ -12,7 +12,7 @@ pub struct Line<'a> {
     /// What to type instead, if the arguments are wrong.
     pub usage: &'static str,
     pub arguments: Vec<&'a str>,
-    /// The same as they were typed.
+    /// As `arguments`, as they were typed.
     pub rest: &'a str,
 }
 

@@ -139,12 +139,12 @@ impl Program {
         Self::start_in(Path::new("."), arguments)
     }
 
-    /// The same in `folder`: paths are relative to it.
+    /// As `start`, in `folder`: paths are relative to it.
     pub fn start_in(folder: &Path, arguments: &str) -> Self {
         Self::by(command(folder, arguments), Stdio::null())
     }
 
-    /// The same by a command that becomes the program.
+    /// As `start_in`, by a command that becomes the program.
     pub fn by(mut command: Command, stdin: Stdio) -> Self {
         command.args(["-p", "0"]).stdin(stdin);
         let mut child = command
