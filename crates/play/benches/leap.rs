@@ -8,8 +8,8 @@
 
 use std::hint::black_box;
 
-use trantor_game::{GameConfig, Handled, Rules};
-use trantor_model::{AdminAction, MapSize};
+use trantor_game::{GameConfig, Rules};
+use trantor_model::{AdminAction, Control, MapSize};
 use trantor_play::leap::Leap;
 use trantor_play::minds::MindKind;
 use trantor_time::{GameSpan, GameTime};
@@ -40,8 +40,8 @@ fn leap_of(row: &Row) -> Leap {
         },
     };
     let mut leap = Leap::new(config, &[row.kind]);
-    let handled = leap.operate(AdminAction::SetHunger { enabled: false });
-    assert_eq!(handled, Handled::Done, "hunger can be turned off");
+    let done = leap.control(Control::Act(AdminAction::SetHunger { enabled: false }));
+    assert_eq!(done, Ok(()), "hunger can be turned off");
     leap
 }
 

@@ -6,7 +6,7 @@
 
 use trantor_game::{EventFilter, Game, GameConfig, GameEvent, GameInput, Handled, PaceChange, PieceWriter};
 use trantor_model::control::frequency_asked;
-use trantor_model::{AdminAction, AgentId, Control, LeaveCause, Refusal, Show, ShownBy, TeamId};
+use trantor_model::{AgentId, Control, LeaveCause, Refusal, Show, ShownBy, TeamId};
 use trantor_time::GameTime;
 
 use crate::minds::{
@@ -188,12 +188,16 @@ impl Leap {
         game.next_deadline() != Some(game.now()) || game.is_start_next()
     }
 
-    /// Carries out an operator's action.
-    pub fn operate(&mut self, action: AdminAction) -> Handled {
+    /// Carries out what is asked of the match, as the engine does. A leap has no speed, no pause and no viewers: what is about
+    /// those changes nothing, and a speed is recorded.
+    ///
+    /// # Errors
+    /// It is refused, and nothing has changed.
+    pub fn control(&mut self, request: Control) -> Result<(), Refusal> {
         self.begin();
-        let handled = self.stage.hand_in(GameInput::Admin(action));
+        let done = self.stage.control(request);
         self.attend();
-        handled
+        done
     }
 
     /// Has the agents of the start join, if they have not.

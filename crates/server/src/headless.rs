@@ -13,10 +13,10 @@ use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser}
 use serde::Serialize;
 use trantor_cli::help;
 use trantor_cli::values::whole;
+use trantor_game::GameConfig;
 use trantor_game::journal::MAGIC;
-use trantor_game::{GameConfig, Handled};
 use trantor_model::lag::LagChange;
-use trantor_model::{Level, MatchTotals, TeamId, TeamTotals};
+use trantor_model::{Control, Level, MatchTotals, TeamId, TeamTotals};
 use trantor_play::leap::{Ended, Leap};
 use trantor_play::minds::{MindGroup, MindKind};
 use trantor_play::words;
@@ -252,8 +252,8 @@ impl SimCommand {
             leap.start_recording(PROGRAM);
         }
         for action in actions {
-            let handled = leap.operate(action);
-            debug_assert_eq!(handled, Handled::Done, "it was checked with the options");
+            let done = leap.control(Control::Act(action));
+            debug_assert_eq!(done, Ok(()), "it was checked with the options");
         }
         Ok(leap)
     }

@@ -4,7 +4,7 @@
 //! plays. `BLESS=1` rewrites the table. Weaker opponents are measured by who beats whom.
 
 use trantor_game::{GameConfig, Rules};
-use trantor_model::{AdminAction, MapSize, TeamId, lag};
+use trantor_model::{AdminAction, Control, MapSize, TeamId, lag};
 use trantor_play::leap::{Ended, Leap};
 use trantor_play::minds::MindKind;
 use trantor_time::GameTime;
@@ -65,7 +65,7 @@ fn play(setup: &Setup) -> String {
         // One after the other, not at random.
         let agents: Vec<_> = leap.game().world().agents().map(|agent| agent.id).collect();
         let agent = agents[strike as usize * 5 % agents.len()];
-        let _ = leap.operate(AdminAction::Kill { agent });
+        let _ = leap.control(Control::Act(AdminAction::Kill { agent }));
     }
     panic!("no team won in {:?}", leap.game().now());
 }

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use trantor_engine::{Engine, EngineConfig};
-use trantor_game::{Game, GameConfig, Handled, Lag, Replay, Rules, Snapshot};
+use trantor_game::{Game, GameConfig, Lag, Replay, Rules, Snapshot};
 
 use trantor_model::{
     AdminAction, AgentId, Change, Command, Control, Counts, MapSize, Resource, Show, ShownBy, Step, TeamId,
@@ -277,7 +277,7 @@ fn leapt(seed: u64) -> (Outcome, Vec<u8>) {
         leap.direct(scenario, Sower::read_line);
     }
     for action in famine(seed) {
-        assert_eq!(leap.operate(action), Handled::Done);
+        assert_eq!(leap.control(Control::Act(action)), Ok(()));
     }
     assert_eq!(leap.run(None), Ended::NothingDue);
     let outcome = Outcome {
