@@ -96,6 +96,7 @@ pub fn explain(error: &clap::Error, command: &Command, see: &str, words: &[&str]
     match error.kind() {
         ErrorKind::UnknownArgument if !flag.starts_with('-') => {
             let why = match did_you_mean(&shown, words.iter().copied()) {
+                _ if words.contains(&shown.as_str()) => "a command comes before all options".to_owned(),
                 meant if meant.is_empty() => format!("is a stray word; an option starts with '-', {see}"),
                 meant => format!("unknown command{meant} {see}"),
             };
