@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use trantor_time::GameTime;
 
+use crate::agent::EGGS_MAX;
 use crate::table::Table;
 use crate::totals::{NEARBY_MAX, TURNING_POINTS_MAX};
 use crate::{
@@ -19,9 +20,6 @@ use crate::{
 
 /// Agents held: ten times as many as in the largest worlds we are built for.
 pub const AGENTS_MAX: usize = 100_000;
-
-/// Eggs held: as many as a server can be configured to begin with.
-pub const EGGS_MAX: usize = 1_000_000;
 
 /// As [`AGENTS_MAX`] in worlds of text servers: numbers may come in any order there, which takes time in
 /// proportion to what is held, and those worlds are small.

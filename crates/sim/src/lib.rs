@@ -12,11 +12,6 @@
 //!
 //! Nothing here sleeps or has a thread; the program reads the clock only to stop a timed sweep.
 
-const _: () = assert!(
-    trantor_model::world::EGGS_MAX >= trantor_model::agent::EGGS_MAX,
-    "the client accepts every game that a server accepts"
-);
-
 mod actors;
 mod disk;
 mod fault;
