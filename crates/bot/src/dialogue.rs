@@ -27,8 +27,8 @@ pub enum Event {
     Refused,
     /// The answer to a command; of `Incantation` the level reached, or `Ko`. A look has the agent itself on its first tile.
     Answer(Command, Percept),
-    /// What answers no command: a message, a push, an elevation that has begun, and the end of one that another agent had
-    /// begun (the level, or `Ko`); also a list or a number that no open command asked for, since servers answer
+    /// What answers no command: a message, a push, the beginning of an elevation, and the end of one that another agent had
+    /// asked for (the level, or `Ko`); also a list or a number that no open command asked for, since servers answer
     /// late, or in another order. Until an elevation ends the server executes no command of the agent.
     Percept(Percept),
     /// The agent starved. The server closes the connection.

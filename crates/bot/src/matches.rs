@@ -22,7 +22,7 @@ use self::grower::Grower;
 use crate::roster::{Next, Roster};
 use crate::team::{Player, PlayerState};
 
-/// Game time of a match after which nobody wins any more.
+/// Game time of a match after which no team wins any more.
 const UNITS_MAX: i64 = 20_000;
 
 /// Speed of the server: a unit takes a millisecond.

@@ -358,7 +358,7 @@ impl TextSession {
 }
 
 /// What a text server sent before its world is shown, in whatever order: some send agents before the map, or what an agent
-/// carries before the agent. All of it is told when the world is shown, in the one order in which each line finds what it is
+/// carries before the agent. All of it is read when the world is shown, in the one order in which each line finds what it is
 /// about.
 #[derive(Debug, Default)]
 struct Early {
@@ -419,7 +419,7 @@ impl Early {
             .lines
             .iter()
             .filter_map(|(at, line)| Some((*at, parse_gui_event(line)?)))
-            // What an agent picks up or puts down is counted in the lines that follow, of which the map's are told already.
+            // What an agent picks up or puts down is counted in the lines that follow, of which the map's are read already.
             .filter(|(_, event)| !matches!(event, GuiEvent::Took { .. } | GuiEvent::Put { .. }))
             .collect();
         events.sort_by_key(|(_, event)| order(event));
@@ -440,7 +440,7 @@ impl Early {
     }
 }
 
-/// When a line is told of those that came before the world is shown.
+/// When a line is read of those that came before the world is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Order {
     Map,

@@ -45,7 +45,7 @@ pub struct TextWorld {
     born: Option<AgentView>,
     /// An egg that hatched, as some servers send before the agent.
     hatched: Option<EggId>,
-    /// Elevations begun: text servers do not number them.
+    /// Elevations that began: text servers do not number them.
     elevations_begun: u64,
     /// Which tiles were received, until all were.
     tiles_received: Vec<bool>,

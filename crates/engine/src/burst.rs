@@ -222,9 +222,9 @@ fn write_next_egg(out: &mut Vec<u8>, ids: GuiIds, game: &Game, known: &Known, fr
     id.0.checked_add(1).map(EggId)
 }
 
-/// As `write_next_egg`, of an elevation. It is not in the reference's burst; without it the end would come out of the blue. One that is still
-/// under way is begun again, since its participants can be sent in no other way. One whose participants are all gone is not sent:
-/// viewers look for the first of them without asking whether there is one.
+/// As `write_next_egg`, of an elevation. It is not in the reference's burst; without it the end would come out of the blue.
+/// The line is that of its beginning, since its participants can be sent in no other way. One whose participants are all
+/// gone is not sent: viewers look for the first of them without asking whether there is one.
 fn write_next_elevation(
     out: &mut Vec<u8>,
     ids: GuiIds,

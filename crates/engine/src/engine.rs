@@ -271,8 +271,8 @@ impl Engine {
         self.sessions.take_dirty_answer()
     }
 
-    /// As `next_dirty_answer`, the others only: viewers, and agents that are sent something because of others. For shells that write that
-    /// within a budget of its own.
+    /// As `next_dirty`, the others only: viewers, and agents that are sent something because of others. For shells that
+    /// write that within a budget of its own.
     pub fn next_dirty_message(&mut self) -> Option<ConnId> {
         self.sessions.take_dirty_message()
     }

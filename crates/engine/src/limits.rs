@@ -231,9 +231,9 @@ pub const LOOK_PIECE_BYTES: usize = ANSWER_BYTES_AT_ONCE;
 /// players, and one gets the largest of maps in half a second.
 pub const ANSWER_SPACING: RealSpan = RealSpan::from_micros(100);
 
-/// Span between two pieces of the map after a refill (`--refill-updates all`), for each of up to [`TEXT_VIEWERS_AT_ONCE_MAX`] viewers:
-/// four megabytes a second, which any link to a viewer takes. A map of 24 x 24 is one piece.
-pub const MAP_NEWS_SPACING: RealSpan = RealSpan::from_millis(4);
+/// Span between two pieces of the map after a refill (`--refill-updates all`), for each of up to
+/// [`TEXT_VIEWERS_AT_ONCE_MAX`] viewers: four megabytes a second, which any link to a viewer takes. A map of 24 x 24 is one piece.
+pub const MAP_UPDATES_SPACING: RealSpan = RealSpan::from_millis(4);
 
 /// Bytes that a viewer has yet to read of the log from which on pieces after a seek come as slowly as those of a refill: a viewer that
 /// reads a megabyte a second keeps up with a recording that is moved again and again, and one that reads nothing stops no other.

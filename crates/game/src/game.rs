@@ -131,8 +131,8 @@ impl Game {
         self.agenda.next_deadline()
     }
 
-    /// As `next_deadline`, for a game without viewers: a meal that its agent survives does not count, until too many such meals are overdue.
-    /// It is a lower bound, so nothing else may be due then. O(1).
+    /// As `next_deadline`, for a game without viewers: a meal that its agent survives does not count, until too many such
+    /// meals are overdue. It is a lower bound, so nothing else may be due then. O(1).
     pub fn next_unwatched_deadline(&self) -> Option<GameTime> {
         let other = self.agenda.next_other();
         let Some(meal) = self.agenda.next_meal() else {

@@ -24,7 +24,8 @@ use crate::rules::{Agent, World};
 /// Needs of an elevation: the agents, and then the six stones in the places of their resources.
 const NEEDS: usize = Resource::COUNT;
 
-/// Teams of which the first turning points are kept with those around: more than a viewer's plot has lines. They make a snapshot larger.
+/// Teams of which the first turning points are kept with those around: more than a viewer's plot has lines. They make a
+/// snapshot larger.
 const PLACES_TEAMS_MAX: usize = 16;
 
 /// Columns and rows around a turning point in which agents are noted, to each side.

@@ -104,7 +104,7 @@ pub enum Change {
     /// An elevation ended. [`Change::LevelChanged`] of those that rose comes just before.
     ElevationEnded {
         elevation: ElevationId,
-        /// Where it was begun.
+        /// Where it began.
         tile: Tile,
         /// The level before it.
         level: Level,

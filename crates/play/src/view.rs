@@ -35,7 +35,7 @@ pub enum LockStepState {
         /// Free places of the start.
         free: usize,
     },
-    /// An operator or viewer has frozen it, whether it has begun or not.
+    /// An operator or viewer has frozen it, before its beginning or later.
     Frozen,
     /// It continues when no agent is awaited.
     Playing {

@@ -220,7 +220,7 @@ impl Brain {
         let Some(command) = self.flight.answered(answer) else {
             return;
         };
-        // What was lost took its time, or at least somebody waited for it.
+        // What was lost took its time, or at least was waited for.
         let lost_units = open_units - self.flight.units() - u64::from(command.duration_units());
         self.body.clock += lost_units;
         // Nothing is carried out for an agent that is held: the elevation was over, and only others got its end.

@@ -408,7 +408,7 @@ impl Leading {
         if commands.is_empty() && is_fed && !is_to_say {
             return None;
         }
-        // Another may take a meal first: an elevation is begun on what was eaten.
+        // Another may take a meal first: an elevation is asked for on what was eaten.
         let begins = can_begin && body.food() >= FOOD_TO_RISE && !self.was_refused;
         commands.push(if begins {
             Command::Incantation

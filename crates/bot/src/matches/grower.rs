@@ -1,5 +1,5 @@
 //! An opponent such as others write: a team that multiplies by `Fork` until it is a crowd, eats what it finds, and meets for
-//! elevations at whoever has the stones and calls. One command at a time, and nothing that needs more than the protocol.
+//! elevations at any agent that has the stones and calls. One command at a time, and nothing that needs more than the protocol.
 
 use std::collections::VecDeque;
 

@@ -41,12 +41,13 @@ impl Engine {
                 self.pace_changed(PaceChange::Frequency(frequency), now);
             }
             Control::Pause => {
-                if self.course.is_lock_step() {
-                    self.hold_leaps(true)?;
-                } else if !(self.is_live() && self.is_stopped_at_end()) {
-                    self.course.pace.pause(now)?;
+                // What waits for more to come stands still already, and is to do so beyond that.
+                let waits = self.is_live() && self.is_stopped_at_end();
+                match self.course.is_lock_step() {
+                    true => self.hold_leaps(true)?,
+                    false if waits => {}
+                    false => self.course.pace.pause(now)?,
                 }
-                // What waits for more to come stands still until then, and is to do so beyond that.
                 self.pace_changed(PaceChange::Paused, now);
             }
             Control::Resume | Control::Step(_) if self.is_recording_over() => {

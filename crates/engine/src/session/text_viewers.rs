@@ -89,7 +89,7 @@ impl TextViewers {
             true if self.unread_bytes() < limits::SEEK_UNREAD_BYTES => {
                 (limits::ANSWER_SPACING, limits::SEEK_VIEWERS_MAX)
             }
-            _ => (limits::MAP_NEWS_SPACING, limits::TEXT_VIEWERS_AT_ONCE_MAX),
+            _ => (limits::MAP_UPDATES_SPACING, limits::TEXT_VIEWERS_AT_ONCE_MAX),
         };
         let viewers = i64::try_from(self.len().clamp(1, viewers_max)).unwrap_or(1);
         self.is_piece_scheduled = true;

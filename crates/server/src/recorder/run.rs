@@ -80,11 +80,11 @@ impl Run {
 
     /// A run in the directory that was made for it, which is removed again if this fails.
     fn begin(files: &Arc<dyn Files>, directory: &Path) -> io::Result<Self> {
-        let begun = Archive::hold(files, directory, &PIECES).and_then(|archive| {
+        let started = Archive::hold(files, directory, &PIECES).and_then(|archive| {
             let first = archive.create(0)?;
             Ok((archive, first))
         });
-        let (archive, file) = begun.inspect_err(|_| drop(files.remove_directory(directory)))?;
+        let (archive, file) = started.inspect_err(|_| drop(files.remove_directory(directory)))?;
         Ok(Self {
             archive,
             file,

@@ -692,7 +692,7 @@ mod tests {
         }
     }
 
-    /// The thread waits for a job that nobody does, as it might be busy with anything.
+    /// The thread waits for a job that is not done, as it might be busy with anything.
     #[test]
     fn the_match_goes_on_without_a_script_that_does_not_answer_and_has_it_back() {
         let path = "trantor.jobs.run('path', { from = { x = 0, y = 0 }, to = { x = 1, y = 0 } })";
